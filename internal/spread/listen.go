@@ -62,7 +62,7 @@ type back struct {
 }
 
 // lookBack has waits that look back get what was published before, and reports whether any did, or may have to again.
-func (s *Spreader) lookBack(ctx context.Context, due *world.Due) (bool, error) {
+func (s *Spreader) lookBack(ctx context.Context, due *world.Due, try int) (bool, error) {
 	after := ""
 	for {
 		page, err := s.Topics.Listeners(ctx, world.ListenerQuery{Back: true, After: after, Limit: backAtOnce})
@@ -89,23 +89,25 @@ func (s *Spreader) lookBack(ctx context.Context, due *world.Due) (bool, error) {
 		if len(p.Looked) == 0 {
 			continue
 		}
-		_, err = s.Topics.Spread(ctx, p.Spread)
+		done, err := s.Topics.Spread(ctx, p.Spread)
+		if err == nil && !done { // somebody else spreads
+			err = pause(ctx, try)
+		}
 		return err == nil, err
 	}
 }
 
-// back gives a wait what it looked for, where there is room: else the next time.
+// back gives a wait what it looked for, the oldest first, where there is room: else the next time. The first one gets as
+// much as there is room for.
 func (p *plan) back(b *back) {
-	bytes := p.bytes
-	for i := range b.found {
-		bytes += len(b.found[i].Payload)
-	}
-	if bytes > world.MaxCommit {
-		return
-	}
-	p.bytes = bytes
+	mails := len(p.Mail)
 	for i := len(b.found) - 1; i >= 0; i-- {
-		p.Mail = append(p.Mail, world.ListenMail(&b.found[i], b.Run, b.Wait))
+		if p.room(len(b.found[i].Payload)) {
+			p.Mail = append(p.Mail, world.ListenMail(&b.found[i], b.Run, b.Wait))
+		} else if len(p.Looked) > 0 {
+			p.Mail = p.Mail[:mails]
+			return
+		}
 	}
 	p.Looked = append(p.Looked, b.Place)
 }

@@ -41,7 +41,7 @@ func (s *Spreader) All(ctx context.Context) (world.Due, error) {
 			return due, err
 		}
 		if p.empty() { // who looks back waits for those who look on
-			if back, err := s.lookBack(ctx, &due); !back || err != nil {
+			if back, err := s.lookBack(ctx, &due, try); !back || err != nil {
 				return due, err
 			}
 			continue

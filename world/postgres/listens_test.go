@@ -6,7 +6,8 @@ import (
 	"github.com/stepwell/stepwell/world"
 )
 
-// TestSweepOfListens: what listens of runs that are over goes with a sweep, as a worker of an earlier release may have ended them.
+// TestSweepOfListens: what listens of runs that are over goes with a sweep, as a worker of an
+// earlier release may have ended them.
 func TestSweepOfListens(t *testing.T) {
 	t.Parallel()
 	w := open(t)

@@ -15,6 +15,7 @@ import (
 var (
 	insertListen     = load("insert_listen")
 	deleteListen     = load("delete_listen")
+	deafRuns         = load("deaf_runs")
 	deleteRunListens = load("delete_run_listens")
 	listenShapes     = load("listen_shapes")
 	listeners        = load("listeners")
@@ -115,4 +116,31 @@ func looked(tx *txn, places []string) error {
 		}
 	}
 	return nil
+}
+
+// mostDeaf is of how many runs one Sweep deletes waits that listen.
+const mostDeaf = 100
+
+// sweepDeaf deletes what listens of runs that are over, as one ended that did not say so. It writes only
+// where there is some.
+func (k topics) sweepDeaf(ctx context.Context) error {
+	var runs []int64
+	if err := k.w.read(ctx, func(c *conn) error {
+		runs = nil
+		return c.query(deafRuns, func(r row) (bool, error) {
+			runs = append(runs, r.int(0))
+			return true, nil
+		}, int64(mostDeaf))
+	}); err != nil || len(runs) == 0 {
+		return err
+	}
+	_, err := ask(ctx, k.w, func(g *group) (struct{}, error) {
+		for _, run := range runs { // over once is over for good
+			if err := g.tx.exec(deleteRunListens, run); err != nil {
+				return struct{}{}, err
+			}
+		}
+		return struct{}{}, nil
+	})
+	return err
 }

@@ -14,7 +14,6 @@ var (
 	deleteLog    = load("delete_log")
 	deleteChunks = load("delete_chunks")
 	deleteActs   = load("delete_acts")
-	deafRuns     = load("deaf_runs")
 )
 
 // Sweep deletes runs whose retention ended, those that ended first before others; see [world.Admin].
@@ -38,39 +37,13 @@ func (w *World) Sweep(ctx context.Context, limit int) (swept int, err error) {
 	if err := (topics{w: w}).sweep(ctx); err != nil {
 		return swept, err
 	}
-	if err := w.sweepDeaf(ctx); err != nil {
+	if err := (topics{w: w}).sweepDeaf(ctx); err != nil {
 		return swept, err
 	}
 	if err := w.sweepSegments(ctx); err != nil {
 		return swept, err
 	}
 	return swept, w.mendSome(ctx)
-}
-
-// mostDeaf is of how many runs one Sweep deletes waits that listen.
-const mostDeaf = 100
-
-// sweepDeaf deletes what listens of runs that are over, as one ended that did not say so. It writes only where there is some.
-func (w *World) sweepDeaf(ctx context.Context) error {
-	var runs []int64
-	if err := w.read(ctx, func(c *conn) error {
-		runs = nil
-		return c.query(deafRuns, func(r row) (bool, error) {
-			runs = append(runs, r.int(0))
-			return true, nil
-		}, int64(mostDeaf))
-	}); err != nil || len(runs) == 0 {
-		return err
-	}
-	_, err := ask(ctx, w, func(g *group) (struct{}, error) {
-		for _, run := range runs { // over once is over for good
-			if err := g.tx.exec(deleteRunListens, run); err != nil {
-				return struct{}{}, err
-			}
-		}
-		return struct{}{}, nil
-	})
-	return err
 }
 
 // keeper deletes what is not wanted any more.
