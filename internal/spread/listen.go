@@ -97,8 +97,8 @@ func (s *Spreader) lookBack(ctx context.Context, due *world.Due, try int) (bool,
 	}
 }
 
-// back gives a wait what it looked for, the oldest first, where there is room: else the next time. The first one gets as
-// much as there is room for.
+// back gives a wait what it looked for, the oldest first, where there is room: else the next time. The first one gets
+// as much as there is room for.
 func (p *plan) back(b *back) {
 	mails := len(p.Mail)
 	for i := len(b.found) - 1; i >= 0; i-- {

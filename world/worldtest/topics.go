@@ -347,13 +347,11 @@ var published = []check{
 		}
 		p.writes(false, world.Spread{Revision: p.due(1).Revision, Done: []string{bad}}, "of what is aside")
 	})},
-	{"a queue that is gone gets nothing", "a subscription whose queue was dropped holds up none", withTopics(func(p *publishing) {
-		p.declare(world.MessageQueue{Name: "other"})
-		p.subscribe("a", "#", "other")
-		p.subscribe("b", "#", "q")
-		p.must(p.k.DropQueue(p.ctx, "other"), "drop")
+	{"a queue that is gone gets nothing", "what was decided for it holds up none", withTopics(func(p *publishing) {
 		p.publish("a:1")
-		p.spread()
+		due := p.due(1)
+		x := &due.Publications[0]
+		p.writes(true, world.Spread{Revision: due.Revision, Done: []string{x.ID}, Messages: []world.Message{x.Message("gone", ""), x.Message("q", "")}}, "for a queue that is gone")
 		p.holds("q", "a:1")
 	})},
 	{"mail for runs", "what a spread has for runs is in their inbox; a run that is over gets nothing, and holds up none", withTopics(func(p *publishing) {
