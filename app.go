@@ -234,6 +234,11 @@ func newApp(w world.World, cfg Config, besides error) (*App, error) {
 			d.register(r)
 		}
 	}
+	for _, p := range r.parts {
+		if p.Check != nil && w != nil {
+			r.faults = append(r.faults, p.Check(able))
+		}
+	}
 	app := &App{world: w, able: able, cfg: cfg, book: book, known: map[world.Class]*engine.Workflow{}, has: r.manifest(), sets: &sets{}, parts: r.parts}
 	for _, wf := range r.workflows {
 		app.known[world.Class{Workflow: wf.Name, Version: wf.Version}] = wf
@@ -269,13 +274,14 @@ func newApp(w world.World, cfg Config, besides error) (*App, error) {
 // reach it, and says so in the log, also before it has begun. An App that works on demand, see [App.Invoke], cannot run. It fails at once with what trying cannot mend: [ErrWorkerExists] where
 // another worker process has the database file, a world that is closed, or refuses the registration.
 func (a *App) Run(ctx context.Context) error {
-	if len(a.parts) == 0 {
-		return a.engine.Run(ctx)
-	}
 	ctx, stop := context.WithCancel(ctx)
+	defer stop()
 	var parts sync.WaitGroup
 	for _, p := range a.parts {
 		parts.Go(func() { p.Run(ctx, kit.AppOf(a)) })
+	}
+	if c := courierOf(a); c != nil {
+		parts.Go(func() { c.Run(ctx) })
 	}
 	err := a.engine.Run(ctx)
 	stop()
@@ -289,6 +295,9 @@ type part kit.Part
 func (p part) register(r *registrar) {
 	if p.Fault != nil {
 		r.faults = append(r.faults, p.Fault)
+	}
+	if p.Alone != "" && slices.ContainsFunc(r.parts, func(other kit.Part) bool { return other.Alone == p.Alone }) {
+		r.faults = append(r.faults, fmt.Errorf("%w: Config.Definitions has %s twice: leave out one", ErrInvalid, p.Alone))
 	}
 	r.parts = append(r.parts, kit.Part(p))
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/stepwell/stepwell/internal/codec"
 	"github.com/stepwell/stepwell/internal/kit"
+	"github.com/stepwell/stepwell/internal/replay"
 	"github.com/stepwell/stepwell/world"
 )
 
@@ -25,7 +26,7 @@ func Event[T any](name string) *EventDef[T] { return &EventDef[T]{name: name} }
 // Name is the event's name.
 func (e *EventDef[T]) Name() string { return e.name }
 
-// WaitOption narrows a wait for an event: [Match], [Timeout]; or says what it does with what does not fit: [PayloadErrors].
+// WaitOption narrows a wait for an event: [Match], [Timeout]; or widens it: [Listen]; or says what it does with what does not fit: [PayloadErrors].
 type WaitOption interface{ waitOption(*waitOptions) }
 
 type waitOptions struct {
@@ -33,6 +34,7 @@ type waitOptions struct {
 	timeout time.Duration
 	timed   bool
 	tell    bool // of payloads that do not fit
+	listen  *replay.Listening
 }
 
 // Match is the JSON that a payload must contain, by the rule of PostgreSQL's @> on every world: an object contains
@@ -43,6 +45,47 @@ type Match map[string]any
 func (m Match) waitOption(o *waitOptions) { o.match = m }
 
 func (t timeoutOption) waitOption(o *waitOptions) { o.timeout, o.timed = time.Duration(t), true }
+
+// listenOption fits waits for events.
+type listenOption struct {
+	since []sinceOption
+}
+
+type sinceOption time.Duration
+
+// Listen lets a wait for an event get what is published under its name as well, see package topic: the first that
+// matches, whoever published it, without a word of which run waits for it. The name of the event is the topic then, or a
+// pattern of topics: words with dots between, where * is any one word and # any number of words.
+//
+// What was published before the wait began it gets with [Since] alone.
+func Listen(since ...sinceOption) listenOption { return listenOption{since} }
+
+// Since lets a wait that listens get what was published up to d before it began, too, 24 hours at most: the oldest that
+// matches first. A payload that another wait has had is given to this one as well.
+func Since(d time.Duration) sinceOption { return sinceOption(d) }
+
+func (l listenOption) waitOption(o *waitOptions) {
+	o.listen = &replay.Listening{}
+	for _, s := range l.since {
+		o.listen.Since = time.Duration(s)
+	}
+}
+
+// checkListen refuses what no wait listens to.
+func (e *EventDef[T]) checkListen(o *waitOptions) error {
+	switch l := o.listen; {
+	case l == nil:
+		return nil
+	case l.Since < 0 || l.Since > world.MaxSince:
+		return fmt.Errorf("%w: since %s: want 0 to %s", ErrInvalid, l.Since, world.MaxSince)
+	case o.timed && o.timeout == 0:
+		return fmt.Errorf("%w: a wait that listens needs time: what is published comes a moment later", ErrInvalid)
+	}
+	if err := world.CheckPattern(e.name); err != nil {
+		return fmt.Errorf("listen: the event's name is the topic: %w", err)
+	}
+	return nil
+}
 
 // Wait pauses the workflow until the event comes, durably and holding nothing. ok is false where its [Timeout] passed
 // first: that is a value, not an error. A payload that was sent before is taken at once, the oldest that matches
@@ -77,6 +120,9 @@ func (e *EventDef[T]) Drop(ctx Context) (dropped int, err error) {
 func (e *EventDef[T]) match(o *waitOptions) (json.RawMessage, error) {
 	if o.timed && o.timeout < 0 {
 		return nil, fmt.Errorf("%w: timeout %s: must not be negative", ErrInvalid, o.timeout)
+	}
+	if err := e.checkListen(o); err != nil {
+		return nil, err
 	}
 	if len(o.match) == 0 {
 		return nil, nil

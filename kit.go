@@ -38,7 +38,8 @@ func init() {
 			Chunks: func(ctx context.Context, run, stream string, q world.ChunkQuery) (world.ChunkPage, error) {
 				return (&streamReader{app: a, run: run, name: stream, q: q}).page(ctx)
 			},
-			Messages: messagesOf(a), Notifier: a.able.Notifier, Logger: a.cfg.Logger, Drain: cmp.Or(a.cfg.Drain, engine.DefaultDrain),
+			Messages: messagesOf(a), Transactor: a.able.Transactor, Notifier: a.able.Notifier, Logger: a.cfg.Logger, Drain: cmp.Or(a.cfg.Drain, engine.DefaultDrain), Poll: a.cfg.Poll,
+			Courier: courierOf(a), Itself: a,
 		}
 	}
 	kit.NewPart = func(p kit.Part) any { return part(p) }
@@ -51,6 +52,10 @@ func init() {
 		hook.(interface {
 			bind(f *replay.Future, tell bool)
 		}).bind(f, tell)
+	}
+	kit.Ack = func(receipt string) any { return ackOption(receipt) }
+	kit.Record = func(ctx any, kind world.Kind, name string, input []byte, spec any) error {
+		return record(ctx.(Context), kind, name, input, spec)
 	}
 	kit.Answer = func(ctx any, stream string, chunk []byte) error { return answer(ctx.(Context), stream, chunk) }
 	kit.Checker = func(config any) (kit.Checking, error) {

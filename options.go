@@ -28,6 +28,7 @@ type startOptions struct {
 	Attributes map[string]any
 	In         world.Tx
 	also       []alsoSend
+	ack        string // the receipt of a message that is acknowledged with the start
 
 	retention time.Duration // the workflow's
 	timeout   time.Duration // the same
@@ -60,6 +61,11 @@ func Key(key string) keyOption { return keyOption(key) }
 func (k keyOption) startOption(o *startOptions) { o.Key = string(k) }
 
 func (k keyOption) childOption(o *childOptions) { o.Key = string(k) }
+
+// ackOption is for package queue.
+type ackOption string
+
+func (receipt ackOption) startOption(o *startOptions) { o.ack = string(receipt) }
 
 type delayOption time.Duration
 

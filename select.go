@@ -85,7 +85,7 @@ func (e *EventDef[T]) Start(ctx Context, opts ...WaitOption) *Future[Received[T]
 		return failedFuture[Received[T]](fmt.Errorf("wait for event %q: %w", e.name, err))
 	}
 	in := &incoming[T]{kind: "event", name: e.name}
-	f := ctx.x.CheckedEvent(e.name, match, o.timeout, o.timed, in.check(o.tell))
+	f := ctx.x.CheckedEvent(e.name, match, o.timeout, o.timed, in.check(o.tell), o.listen)
 	return &Future[Received[T]]{f: f, get: func(ctx Context) (r Received[T], err error) {
 		if f.Done() && f.Err() == nil && !f.Received() {
 			return r, nil

@@ -149,8 +149,14 @@ func CloseStream(ctx Context, name string) error { return askStream(ctx, name, &
 func askStream(ctx Context, name string, spec *engine.StreamSpec) error {
 	err := world.CheckName("stream name", name)
 	if err == nil {
-		err = ctx.x.WriteStream(name, spec)
+		err = record(ctx, world.KindStream, name, nil, spec)
 	}
+	return err
+}
+
+// record asks for the record of something that is done with the commit that holds it.
+func record(ctx Context, kind world.Kind, name string, input []byte, spec any) error {
+	err := ctx.x.Record(kind, name, input, spec)
 	if errors.Is(err, replay.ErrCancelled) {
 		return ErrCancelled
 	}

@@ -6,14 +6,16 @@ import (
 	"slices"
 
 	"github.com/stepwell/stepwell/internal/engine"
+	"github.com/stepwell/stepwell/internal/kit"
 	"github.com/stepwell/stepwell/world"
 )
 
-// inOption fits starts and sends.
+// inOption fits starts and sends, and what is done with messages.
 type inOption struct{ tx world.Tx }
 
 // In makes a start or a send part of a transaction of the caller's, in the database of the App's world: it happens when the transaction commits, and
-// never happened when it is rolled back. postgres.Tx and postgres.SQLTx make tx of what the application has.
+// never happened when it is rolled back. So it does with a message that is sent to a queue, and with its
+// acknowledgement. postgres.Tx and postgres.SQLTx make tx of what the application has.
 //
 //	run, err := Order.Start(ctx, app, in, stepwell.In(postgres.Tx(tx)))
 //
@@ -36,6 +38,10 @@ func sendsIn(opts []SendOption) bool {
 }
 
 func (o inOption) sendOption(s *sending) { s.in = o.tx }
+
+// SendsMessage and SettlesMessage make it an option of package queue.
+func (o inOption) SendsMessage(s *kit.Sending) { s.In = o.tx }
+func (o inOption) SettlesMessage(in *world.Tx) { *in = o.tx }
 
 // deliverIn sends within the caller's transaction.
 func (a *App) deliverIn(ctx context.Context, tx world.Tx, d *world.Delivery) error {

@@ -57,6 +57,7 @@ type Why struct {
 	Undo    bool                  `json:"undo,omitempty"`    // the step undoes another: the run did not complete, see [Compensate]
 	Event   string                `json:"event,omitempty"`   // name of the event
 	Match   json.RawMessage       `json:"match,omitempty"`   // what its payload must contain
+	Listens bool                  `json:"listens,omitempty"` // it may be published, too: see [Listen]
 	Token   string                `json:"token,omitempty"`   // of a hook
 	Peer    string                `json:"peer,omitempty"`    // the other run
 	PeerIs  string                `json:"peerIs,omitempty"`  // its status, or blocked, or paused; "": not looked up

@@ -395,7 +395,7 @@ func (f *whyFinder) waiting(q *world.QueueRow) {
 // notes reports whether what a run's row says of its waiting begins with an entry.
 func notes(waiting string, en *journal.Entry, retry bool) bool {
 	rest, ok := strings.CutPrefix(waiting, engine.Noted(en.Kind, en.Key(), en.Peer, retry))
-	rest = strings.TrimPrefix(rest, engine.SetAside)
+	rest = strings.TrimPrefix(strings.TrimPrefix(rest, engine.Listens), engine.SetAside)
 	return ok && (rest == "" || strings.HasPrefix(rest, " and "))
 }
 
@@ -452,7 +452,7 @@ func (f *whyFinder) entry(en *journal.Entry) {
 	case world.KindSleep:
 		f.why.Kind = WhySleep
 	case world.KindEvent:
-		f.why.Kind, f.why.Event, f.why.Match = WhyEvent, en.Name, en.Match
+		f.why.Kind, f.why.Event, f.why.Match, f.why.Listens = WhyEvent, en.Name, en.Match, en.Listens
 	case world.KindCondition:
 		f.why.Kind = WhyCondition
 	case world.KindChild:

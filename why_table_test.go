@@ -86,6 +86,11 @@ var verifyWait = world.Event{
 	Match: json.RawMessage(`{"userId":"42"}`), Until: whyNow.Add(115 * time.Hour),
 }
 
+var listeningWait = world.Event{
+	Type: world.WaitCreated, ID: "wait_7", Kind: world.KindEvent, Name: "order.paid", Time: ago(time.Minute),
+	Match: json.RawMessage(`{"order":7}`), Until: whyNow.Add(time.Hour), Listen: &world.Listen{Pattern: "order.paid"},
+}
+
 func TestWhy(t *testing.T) {
 	failed := &world.Error{Message: "mail: connection refused", Where: "mail.go:41"}
 	retrying := world.Event{Type: world.StepRetrying, Attempt: 2, Time: ago(time.Second), RetryAt: whyNow.Add(30 * time.Second), Error: failed}
@@ -108,6 +113,10 @@ func TestWhy(t *testing.T) {
 			`waiting for event "verify" where {"userId":"42"} until Fri 27 Nov 09:12 (in 4 d 19 h)`},
 		"event with a quote in its name": {waitingRun(world.Event{Type: world.WaitCreated, ID: "wait_1", Kind: world.KindEvent, Name: `say "hi" \o/`, Time: ago(time.Hour)}), WhyEvent,
 			`waiting for event "say \"hi\" \\o/"`},
+		"event that is published, as its row says": {waitingRun(listeningWait, verifyWait).queue(func(q *world.QueueRow) { q.Waiting = `event "order.paid" (also when it is published) and 1 more` }), WhyEvent,
+			`waiting for event "order.paid" where {"order":7} until 15:12:00 (in 1 h), also when it is published; open too: event "verify" until Fri 27 Nov 09:12 (in 4 d 19 h)`},
+		"event that is published, beside another": {waitingRun(verifyWait, listeningWait), WhyEvent,
+			`waiting for event "verify" where {"userId":"42"} until Fri 27 Nov 09:12 (in 4 d 19 h); open too: event "order.paid" until 15:12:00 (in 1 h) (also when it is published)`},
 		"event without deadline": {waitingRun(world.Event{Type: world.WaitCreated, ID: "wait_1", Kind: world.KindEvent, Name: "verify", Time: ago(time.Hour)}), WhyEvent,
 			`waiting for event "verify"`},
 		"sleep": {waitingRun(world.Event{Type: world.WaitCreated, ID: "wait_1", Kind: world.KindSleep, Name: "nap", Occurrence: 1, Until: whyNow.Add(time.Minute)}).queue(dueAt(time.Minute)), WhySleep,

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/stepwell/stepwell/internal/engine"
 	"github.com/stepwell/stepwell/internal/human"
 	"github.com/stepwell/stepwell/world"
 	"github.com/stepwell/stepwell/world/journal"
@@ -256,6 +257,9 @@ func (w Why) waitText() string {
 		if len(w.Match) > 0 {
 			s += " where " + human.Fold(string(w.Match), 120)
 		}
+		if w.Listens {
+			return s + w.until() + ", also when it is published"
+		}
 		return s + w.until()
 	case WhyCondition:
 		switch {
@@ -314,6 +318,9 @@ func openText(en *journal.Entry, now time.Time) string {
 	}
 	if !en.Until.IsZero() {
 		s += " until " + human.When(en.Until, now)
+	}
+	if en.Listens {
+		s += engine.Listens
 	}
 	return s
 }

@@ -50,7 +50,7 @@ func TestPostgresSQL(t *testing.T) {
 	n := 0
 	for _, b := range blocks(t) {
 		switch {
-		case b.lang != "pgsql":
+		case b.lang != "pgsql" || b.page == doorPage:
 			continue
 		case strings.HasPrefix(b.code, "GRANT"):
 			do(strings.ReplaceAll(b.code, "TO app;", "TO "+role+";"))

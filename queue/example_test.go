@@ -95,10 +95,74 @@ func ExampleQueue_Receive() {
 // A server waits for messages of a store that it has opened.
 func ExampleAwait() {
 	w := memory.New()
-	if err := w.Messages().DeclareQueue(context.Background(), world.MessageQueue{Name: "mails"}); err != nil {
+	if err := Mails.Declare(context.Background(), w.Messages()); err != nil {
 		panic(err)
 	}
 	got, err := queue.Await(context.Background(), w.Messages(), w, world.ReceiveQuery{Queue: "mails", Limit: 1}, 10*time.Millisecond)
 	fmt.Println(len(got.Messages), err)
 	// Output: 0 <nil>
+}
+
+// What a workflow sends is part of its own commit: it is sent once.
+func ExampleQueue_SendFrom() {
+	mails := queue.Define[Mail]("mails")
+	welcome := stepwell.Define("welcome", func(ctx stepwell.Context, to string) (string, error) {
+		return "welcomed", mails.SendFrom(ctx, Mail{To: to, Text: "hello"}, queue.Group(to))
+	})
+	app, err := stepwell.New(memory.New(), stepwell.Config{
+		Definitions: []stepwell.Definition{welcome}, Logger: slog.New(slog.DiscardHandler),
+	})
+	if err != nil {
+		panic(err)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	ended := make(chan error)
+	go func() { ended <- app.Run(ctx) }()
+	run, err := welcome.Start(ctx, app, "ann@example.com")
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println(run.Result(ctx))
+	got, err := mails.Receive(ctx, app)
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println(got[0].Payload.Text, "to", got[0].Payload.To)
+	stop()
+	fmt.Println(<-ended)
+	// Output:
+	// welcomed <nil>
+	// hello to ann@example.com
+	// <nil>
+}
+
+// Each message starts a run, and is acknowledged in the same commit.
+func ExampleStartsWorkflow() {
+	mails := queue.Define[Mail]("mails")
+	done := make(chan string)
+	answer := stepwell.Define("answer", func(ctx stepwell.Context, m Mail) (string, error) {
+		return "", stepwell.Do(ctx, "answer", func(context.Context) error { done <- "answered " + m.To; return nil })
+	})
+	app, err := stepwell.New(memory.New(), stepwell.Config{
+		Definitions: []stepwell.Definition{
+			answer,
+			queue.StartsWorkflow(mails, answer, func(m *queue.Message[Mail]) string { return "mail-" + m.Payload.To }),
+		},
+		Logger: slog.New(slog.DiscardHandler),
+	})
+	if err != nil {
+		panic(err)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	ended := make(chan error)
+	go func() { ended <- app.Run(ctx) }()
+	if _, err := mails.Send(ctx, app, Mail{To: "ann"}); err != nil {
+		panic(err)
+	}
+	fmt.Println(<-done)
+	stop()
+	fmt.Println(<-ended)
+	// Output:
+	// answered ann
+	// <nil>
 }

@@ -9,22 +9,23 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime/debug"
-	"slices"
-	"sync"
 	"time"
 
 	"github.com/stepwell/stepwell"
+	"github.com/stepwell/stepwell/internal/courier"
 	"github.com/stepwell/stepwell/internal/engine"
 	"github.com/stepwell/stepwell/internal/kit"
 	"github.com/stepwell/stepwell/world"
 )
 
-// HandleOption says something of a handler: [Parallel], [Retry].
+// HandleOption says something of a handler: [Parallel], [Retry], [Transactional].
 type HandleOption func(*handling)
 
 type handling struct {
 	parallel int
 	policy   engine.Policy
+	inTx     bool // see Transactional
+	starts   bool // runs, each together with the acknowledgement
 }
 
 // Parallel is how many messages a handler works on at once in each program, 10 where nobody says it.
@@ -50,26 +51,57 @@ func Retry(r stepwell.Retry) HandleOption {
 //   - A message whose receives ended twice with no word from their handler, as by a crash, is worked on alone
 //     by its program.
 //
-// A message that T cannot hold is a dead letter.
+// A message that T cannot hold is a dead letter. An App has one handler of a queue: [stepwell.New] refuses another,
+// and [StartsWorkflow] beside it, with [stepwell.ErrInvalid]: which of them had a message would be chance. Programs
+// may each have one.
 func (q *Queue[T]) Handle(fn func(ctx context.Context, m *Message[T]) error, opts ...HandleOption) stepwell.Definition {
+	switch {
+	case q == nil:
+		return faulty(kit.Missing("handle: the queue"))
+	case fn == nil:
+		return faulty(kit.Missing("queue " + q.def.Name + ": the handler"))
+	}
+	return q.handle(func(ctx context.Context, _ kit.App, m *Message[T]) error { return fn(ctx, m) }, opts)
+}
+
+func faulty(err error) stepwell.Definition {
+	return kit.NewPart(kit.Part{Fault: err}).(stepwell.Definition)
+}
+
+// errSettled is what a handler returns that has settled its message itself.
+var errSettled = errors.New("it is settled")
+
+func (q *Queue[T]) handle(fn func(ctx context.Context, room kit.App, m *Message[T]) error, opts []HandleOption) stepwell.Definition {
 	h := handling{parallel: 10}
 	fault := kit.Given(opts, func(o HandleOption) { o(&h) })
 	switch {
-	case q == nil:
-		fault = kit.Missing("handle: the queue")
-	case fn == nil:
-		fault = kit.Missing("queue " + q.def.Name + ": the handler")
 	case h.parallel < 1 || h.parallel > 10_000:
 		fault = fmt.Errorf("%w: queue %s: %d in parallel: want 1 to 10000", world.ErrInvalid, q.def.Name, h.parallel)
+	case h.inTx && h.starts:
+		fault = fmt.Errorf("%w: queue %s: a run that a message starts is one commit with its acknowledgement: leave out Transactional", world.ErrInvalid, q.def.Name)
 	}
 	h.policy.Attempts = -1
 	h.policy = h.policy.WithDefaults()
 	if fault = cmp.Or(fault, h.policy.Validate()); fault == nil {
 		fault = q.fault
 	}
-	return kit.NewPart(kit.Part{Fault: fault, Run: func(ctx context.Context, room kit.App) {
-		c := &consumer[T]{queue: q, fn: fn, handling: h, room: room, log: room.Logger.With("queue", q.def.Name), slots: make(chan struct{}, h.parallel), out: map[string]*working{}}
-		c.run(ctx)
+	return kit.NewPart(kit.Part{Fault: fault, Alone: "a handler of queue " + q.def.Name, Check: func(able world.Abilities) error {
+		if h.inTx && able.Transactor == nil {
+			return fmt.Errorf("queue %s: its handler is Transactional: %w", q.def.Name, errNoTransactions)
+		}
+		return nil
+	}, Run: func(ctx context.Context, room kit.App) {
+		c := &consumer[T]{queue: q, fn: fn, handling: h, room: room, log: room.Logger.With("queue", q.def.Name)}
+		(&courier.Consumer{
+			Queue: q.def.Name, Visibility: q.def.Or().Visibility, Keep: room.Messages, Notifier: room.Notifier, Log: c.log, Drain: room.Drain, Parallel: h.parallel, Idle: room.Poll,
+			Declare: func(ctx context.Context, again bool) error {
+				if again {
+					q.forget()
+				}
+				return q.declare(ctx, room.Messages)
+			},
+			Work: c.work,
+		}).Run(ctx)
 	}}).(stepwell.Definition)
 }
 
@@ -77,204 +109,40 @@ func (q *Queue[T]) Handle(fn func(ctx context.Context, m *Message[T]) error, opt
 type consumer[T any] struct {
 	handling
 	queue *Queue[T]
-	fn    func(ctx context.Context, m *Message[T]) error
+	fn    func(ctx context.Context, room kit.App, m *Message[T]) error
 	room  kit.App
 	log   *slog.Logger
-
-	slots chan struct{} // one for each message that is worked on
-	all   sync.WaitGroup
-
-	mu  sync.Mutex
-	out map[string]*working // by receipt
-}
-
-// working is a message that is worked on.
-type working struct {
-	cancel     context.CancelCauseFunc
-	visibility time.Duration // as it was received
-	renewed    time.Time
-}
-
-// pause is how long one rests that could not reach the store.
-const pause = time.Second
-
-func (c *consumer[T]) run(ctx context.Context) {
-	for c.queue.declare(ctx, c.room.Messages) != nil {
-		if !rest(ctx, pause) {
-			return
-		}
-	}
-	news := newNews(c.room.Notifier, c.queue.def.Name)
-	defer news.stop()
-	handlers, stop := context.WithCancelCause(context.WithoutCancel(ctx))
-	defer stop(nil)
-	keeping, done := context.WithCancel(handlers)
-	var keeper sync.WaitGroup
-	keeper.Go(func() { c.keep(keeping) })
-	for c.next(ctx, handlers, news) {
-	}
-	drained := time.AfterFunc(c.room.Drain, func() { stop(stepwell.ErrDraining) })
-	c.all.Wait()
-	drained.Stop()
-	done()
-	keeper.Wait()
-}
-
-// next receives as much as there is room for, and waits where there is nothing. It is false when the App stops.
-func (c *consumer[T]) next(ctx, handlers context.Context, news *news) bool {
-	select {
-	case c.slots <- struct{}{}:
-	case <-ctx.Done():
-		return false
-	}
-	room := 1
-	for ; room < min(c.parallel, world.MaxReceive); room++ {
-		select {
-		case c.slots <- struct{}{}:
-			continue
-		default:
-		}
-		break
-	}
-	got, err := c.room.Messages.ReceiveMessages(ctx, world.ReceiveQuery{Queue: c.queue.def.Name, Limit: room})
-	if got.Dead > 0 {
-		c.log.Warn("messages are dead letters: they were received too often", "messages", got.Dead, "hint", c.hint())
-	}
-	alone := slices.IndexFunc(got.Messages, func(m world.Message) bool { return m.Receives >= suspicious && m.Error == "" })
-	for i := range got.Messages {
-		switch m := &got.Messages[i]; {
-		case alone < 0:
-			c.start(handlers, m, got.Now)
-		case i != alone: // it is not to pay for what that one does
-			c.settle(handlers, m, unread(m, 0))
-			<-c.slots
-		}
-	}
-	for range room - len(got.Messages) {
-		<-c.slots
-	}
-	if alone >= 0 {
-		c.startAlone(ctx, handlers, &got.Messages[alone], got.Now)
-		return ctx.Err() == nil
-	}
-	switch {
-	case ctx.Err() != nil:
-		return false
-	case c.queue.dropped(err):
-		return c.queue.declare(ctx, c.room.Messages) == nil || rest(ctx, pause)
-	case err != nil:
-		c.log.Warn("nothing is received", "error", err, "hint", "It is tried again every second")
-		return rest(ctx, pause)
-	case got.More || len(got.Messages) == room:
-		return true
-	}
-	again := time.NewTimer(got.Wait(lookAgain))
-	defer again.Stop()
-	select {
-	case <-news.came:
-	case <-again.C:
-	case <-ctx.Done():
-		return false
-	}
-	return true
-}
-
-func rest(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
-}
-
-// hint is what shows dead letters.
-func (c *consumer[T]) hint() string {
-	return "stepwell queues peek " + c.queue.def.Name + " --state dead"
-}
-
-// start works on a message; its slot is taken. Its visibility is known from how it was received, at a time of
-// the store.
-func (c *consumer[T]) start(handlers context.Context, m *world.Message, at time.Time) {
-	ctx, done := c.own(handlers, m, at)
-	c.all.Go(func() {
-		defer func() { <-c.slots }()
-		s := c.work(ctx, m)
-		if done(); s.Kind != "" {
-			c.settle(handlers, m, s)
-		}
-	})
-}
-
-// own renews a message until done is called. The context is of its handler.
-func (c *consumer[T]) own(handlers context.Context, m *world.Message, at time.Time) (ctx context.Context, done func()) {
-	ctx, cancel := context.WithCancelCause(handlers)
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.out[m.Receipt] = &working{cancel, m.Until.Sub(at), time.Now()}
-	return ctx, func() {
-		c.mu.Lock()
-		delete(c.out, m.Receipt)
-		c.mu.Unlock()
-		cancel(nil)
-	}
-}
-
-// suspicious is the receive from which a message is worked on alone, where the one before had no end that was told.
-const suspicious = 3
-
-// startAlone works on a message that may be what kills processes: when all others have ended, and nothing is
-// received until it has.
-func (c *consumer[T]) startAlone(ctx, handlers context.Context, m *world.Message, at time.Time) {
-	own, done := c.own(handlers, m, at)
-	held := 1 // its own slot
-	defer func() {
-		for range held {
-			<-c.slots
-		}
-	}()
-	stopped := false
-	for ; held < c.parallel && !stopped; held++ {
-		select {
-		case c.slots <- struct{}{}:
-		case <-ctx.Done():
-			stopped = true
-			held--
-		}
-	}
-	s := unread(m, 0)
-	if !stopped && own.Err() == nil {
-		s = c.work(own, m)
-	}
-	if done(); s.Kind != "" {
-		c.settle(handlers, m, s)
-	}
 }
 
 // work calls the handler, and says how the receive ends.
 func (c *consumer[T]) work(ctx context.Context, m *world.Message) world.Settlement {
 	s := world.Settlement{Receipt: m.Receipt, Kind: world.Ack}
-	typed, err := read[T](c.room.Messages, m)
+	typed, err := read[T](c.room, m)
 	switch {
 	case errors.Is(err, world.ErrNoKey): // another program may have it
 		c.log.Warn("a message cannot be worked on here", "message", m.ID, "error", err, "hint", "Give this program the key, or let one work that has it")
-		return unread(m, noKey)
+		return courier.Unread(m, noKey)
 	case err != nil:
 		s.Kind, s.Error = world.Bury, err.Error()
 		return s
 	}
-	if err = c.call(ctx, typed); err == nil {
+	handle := c.call
+	if c.inTx {
+		handle = c.callInTx
+	}
+	if err = handle(ctx, typed); err == nil {
 		return s
 	}
 	s.Error = err.Error()
 	delay, again := c.policy.Verdict(err, m.Receives, time.Time{}, time.Time{})
 	switch {
-	case errors.Is(context.Cause(ctx), ErrReceipt):
+	case errors.Is(err, errSettled), errors.Is(context.Cause(ctx), ErrReceipt):
 		s.Kind = "" // it is somebody else's
 	case errors.Is(context.Cause(ctx), stepwell.ErrDraining):
-		return unread(m, 0)
+		return courier.Unread(m, 0)
+	case errors.Is(err, errNotBegun):
+		c.log.Warn("no transaction is begun for a message", "message", m.ID, "error", err, "hint", "It is ready again in a second")
+		return courier.Unread(m, time.Second)
 	case again:
 		s.Kind, s.After = world.Nack, min(delay, world.MaxDelay)
 	default:
@@ -295,61 +163,9 @@ func (c *consumer[T]) call(ctx context.Context, m *Message[T]) (err error) {
 				done <- errors.New("the handler called runtime.Goexit")
 			}
 		}()
-		err := c.fn(ctx, m)
+		err := c.fn(ctx, c.room, m)
 		returned = true
 		done <- err
 	}()
 	return <-done
-}
-
-// settle ends a receive; while the store is away it tries again, as long as the receive lasts.
-func (c *consumer[T]) settle(ctx context.Context, m *world.Message, s world.Settlement) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), c.queue.def.Or().Visibility)
-	defer cancel()
-	if s.Kind == world.Bury {
-		c.log.Warn("a message is a dead letter", "message", m.ID, "error", s.Error, "hint", c.hint())
-	}
-	for {
-		done, err := c.room.Messages.SettleMessages(ctx, []world.Settlement{s})
-		if err == nil {
-			if !done[0] {
-				c.log.Warn("a message was worked on for longer than it was this program's: it is worked on again", "message", m.ID)
-			}
-			return
-		}
-		c.log.Warn("the end of a message is not written", "message", m.ID, "error", err, "hint", "It is tried again every second")
-		if !rest(ctx, pause) {
-			return
-		}
-	}
-}
-
-// keep renews what is worked on, when a third of its time is over. What is somebody else's by now is told so.
-func (c *consumer[T]) keep(ctx context.Context) {
-	for rest(ctx, world.MinVisibility/4) {
-		now := time.Now()
-		c.mu.Lock()
-		var all []world.Settlement
-		for receipt, w := range c.out {
-			if now.Sub(w.renewed) >= w.visibility/3 {
-				w.renewed = now
-				all = append(all, world.Settlement{Receipt: receipt, Kind: world.Extend, After: max(w.visibility, world.MinVisibility)})
-			}
-		}
-		c.mu.Unlock()
-		for some := range slices.Chunk(all, world.MaxBatch) {
-			done, err := c.room.Messages.SettleMessages(ctx, some)
-			c.mu.Lock()
-			for i, s := range some {
-				switch w := c.out[s.Receipt]; {
-				case w == nil:
-				case err != nil:
-					w.renewed = time.Time{} // again at once
-				case !done[i]:
-					w.cancel(ErrReceipt)
-				}
-			}
-			c.mu.Unlock()
-		}
-	}
 }

@@ -66,6 +66,15 @@ func (q *Queue[T]) open(ctx context.Context, app *stepwell.App) (kit.App, error)
 	return room, q.declare(ctx, room.Messages)
 }
 
+// Declare makes the queue in a store, as its first use does: for who needs it before, as a subscription to a
+// topic does.
+func (q *Queue[T]) Declare(ctx context.Context, keep world.Messenger) error {
+	if q == nil {
+		return kit.Missing("the queue")
+	}
+	return q.declare(ctx, keep)
+}
+
 func (q *Queue[T]) declare(ctx context.Context, k world.Messenger) error {
 	switch {
 	case q.fault != nil:
@@ -93,14 +102,22 @@ func (q *Queue[T]) dropped(err error) bool {
 	if !errors.Is(err, world.ErrNotFound) {
 		return false
 	}
+	q.forget()
+	return true
+}
+
+// forget has the queue declared anew.
+func (q *Queue[T]) forget() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.declared = nil
-	return true
 }
 
 // errNoQueues is the error for a store without queues.
 var errNoQueues = fmt.Errorf("%w: this world keeps no queues", world.ErrInvalid)
+
+// errNoTransactions is the error for a store that shares no transactions.
+var errNoTransactions = fmt.Errorf("%w: a transaction needs a world that shares them, like PostgreSQL; this one does not", world.ErrInvalid)
 
 // What callers branch on, beside the errors of package stepwell.
 var (

@@ -14,9 +14,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"go.uber.org/goleak"
-
 	"github.com/stepwell/stepwell"
+	"github.com/stepwell/stepwell/internal/pgtest"
 	"github.com/stepwell/stepwell/keyring"
 	"github.com/stepwell/stepwell/queue"
 	"github.com/stepwell/stepwell/world"
@@ -24,7 +23,7 @@ import (
 	"github.com/stepwell/stepwell/world/sqlite"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { pgtest.Main(m, pgtest.Config{NoSync: true}) }
 
 type mail struct {
 	To string `json:"to"`

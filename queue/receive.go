@@ -12,6 +12,7 @@ import (
 
 	"github.com/stepwell/stepwell"
 	"github.com/stepwell/stepwell/internal/codec"
+	"github.com/stepwell/stepwell/internal/courier"
 	"github.com/stepwell/stepwell/internal/kit"
 	"github.com/stepwell/stepwell/world"
 )
@@ -30,6 +31,7 @@ type Message[T any] struct {
 	Receipt  string // the right to settle it, for another program
 
 	keep world.Messenger
+	in   world.Transactor // nil: there is none
 }
 
 // ReceiveOption says something of a receive: [Most], [Wait], [For], [Match].
@@ -83,13 +85,13 @@ func (q *Queue[T]) Receive(ctx context.Context, app *stepwell.App, opts ...Recei
 	var missing error
 	for i := range got.Messages {
 		m := &got.Messages[i]
-		typed, err := read[T](room.Messages, m)
+		typed, err := read[T](room, m)
 		switch {
 		case err == nil:
 			out = append(out, typed)
 		case errors.Is(err, world.ErrNoKey):
 			missing = err
-			ends = append(ends, unread(m, noKey))
+			ends = append(ends, courier.Unread(m, noKey))
 		default:
 			buried = append(buried, world.Settlement{Receipt: m.Receipt, Kind: world.Bury, Error: err.Error()})
 		}
@@ -99,7 +101,7 @@ func (q *Queue[T]) Receive(ctx context.Context, app *stepwell.App, opts ...Recei
 	} else { // with all others
 		for i := range got.Messages {
 			if m := &got.Messages[i]; m.Encrypted == "" {
-				ends = append(ends, unread(m, 0))
+				ends = append(ends, courier.Unread(m, 0))
 			}
 		}
 		out = nil
@@ -113,17 +115,13 @@ func (q *Queue[T]) Receive(ctx context.Context, app *stepwell.App, opts ...Recei
 	return out, nil
 }
 
-// unread gives back a message that nobody has looked at, as it was.
-func unread(m *world.Message, after time.Duration) world.Settlement {
-	return world.Settlement{Receipt: m.Receipt, Kind: world.Unread, After: after, Error: m.Error}
-}
-
 // noKey is how long a message rests that the program which received it has no key for.
 const noKey = 10 * time.Second
 
-func read[T any](keep world.Messenger, m *world.Message) (*Message[T], error) {
+func read[T any](room kit.App, m *world.Message) (*Message[T], error) {
 	out := &Message[T]{
-		ID: m.ID, Headers: m.Headers, Group: m.Group, Priority: m.Priority + 1, SentAt: m.SentAt, Receives: m.Receives, Error: m.Error, Receipt: m.Receipt, keep: keep,
+		ID: m.ID, Headers: m.Headers, Group: m.Group, Priority: m.Priority + 1, SentAt: m.SentAt, Receives: m.Receives, Error: m.Error, Receipt: m.Receipt,
+		keep: room.Messages, in: room.Transactor,
 	}
 	switch {
 	case m.Damage != "":
@@ -137,33 +135,57 @@ func read[T any](keep world.Messenger, m *world.Message) (*Message[T], error) {
 	return out, nil
 }
 
+// AckOption says something of an acknowledgement: [stepwell.In].
+type AckOption interface{ SettlesMessage(in *world.Tx) }
+
 // Ack ends the receive: the message is done, and gone. The error is [ErrReceipt] where somebody else has
 // received it since.
-func (m *Message[T]) Ack(ctx context.Context) error { return m.settle(ctx, world.Ack, 0, "") }
+//
+// With [stepwell.In] it is part of the caller's transaction: what the program wrote there and the acknowledgement are
+// one. After an error, [ErrReceipt] too, that transaction is of no further use: roll it back. Acknowledge last, and
+// commit at once: until then the message's group stands still. Nobody renews the message's visibility; whoever
+// receives it anew before the acknowledgement has it.
+func (m *Message[T]) Ack(ctx context.Context, opts ...AckOption) error {
+	var tx world.Tx
+	if err := kit.Given(opts, func(o AckOption) { o.SettlesMessage(&tx) }); err != nil {
+		return fmt.Errorf("ack message %s: %w", m.ID, err)
+	}
+	return m.settle(ctx, tx, world.Settlement{Kind: world.Ack})
+}
 
 // Nack gives the message back: it is ready again after a while, 0 for at once. reason is shown to operators,
 // and may be "".
 func (m *Message[T]) Nack(ctx context.Context, after time.Duration, reason string) error {
-	return m.settle(ctx, world.Nack, after, reason)
+	return m.settle(ctx, nil, world.Settlement{Kind: world.Nack, After: after, Error: reason})
 }
 
 // Extend says that the message is worked on: it is nobody else's for so long from now, from 1 s to 12 h.
 func (m *Message[T]) Extend(ctx context.Context, d time.Duration) error {
-	return m.settle(ctx, world.Extend, d, "")
+	return m.settle(ctx, nil, world.Settlement{Kind: world.Extend, After: d})
 }
 
 // Bury makes the message a dead letter. reason is shown to operators.
 func (m *Message[T]) Bury(ctx context.Context, reason string) error {
-	return m.settle(ctx, world.Bury, 0, reason)
+	return m.settle(ctx, nil, world.Settlement{Kind: world.Bury, Error: reason})
 }
 
-func (m *Message[T]) settle(ctx context.Context, kind world.SettleKind, after time.Duration, reason string) error {
-	done, err := m.keep.SettleMessages(ctx, []world.Settlement{{Receipt: m.Receipt, Kind: kind, After: after, Error: reason}})
+func (m *Message[T]) settle(ctx context.Context, tx world.Tx, s world.Settlement) (err error) {
+	s.Receipt = m.Receipt
+	all := []world.Settlement{s}
+	var done []bool
+	switch {
+	case tx == nil:
+		done, err = m.keep.SettleMessages(ctx, all)
+	case m.in == nil:
+		err = errNoTransactions
+	default:
+		done, err = m.in.SettleMessagesIn(ctx, tx, all)
+	}
 	if err == nil && !done[0] {
 		err = ErrReceipt
 	}
 	if err != nil {
-		return fmt.Errorf("%s message %s: %w", kind, m.ID, err)
+		return fmt.Errorf("%s message %s: %w", s.Kind, m.ID, err)
 	}
 	return nil
 }

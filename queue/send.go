@@ -13,30 +13,41 @@ import (
 	"github.com/stepwell/stepwell/world"
 )
 
-// SendOption says something of a message: [Group], [Delay], [Priority], [DedupeID], [Headers].
-type SendOption func(*world.Message)
+// SendOption says something of a message: [Group], [Delay], [Priority], [DedupeID], [Headers], [stepwell.In].
+type SendOption interface{ SendsMessage(s *kit.Sending) }
+
+type sendOption func(*kit.Sending)
+
+// SendsMessage makes it a [SendOption].
+func (o sendOption) SendsMessage(s *kit.Sending) { o(s) }
 
 // Group puts a message behind those of the same group that were sent before: they are received one at a time,
 // in their order. One that fails holds up its group
 // until it succeeds or is a dead letter. A group takes no [Delay], and a priority says nothing in it.
-func Group(name string) SendOption { return func(m *world.Message) { m.Group = name } }
+func Group(name string) SendOption { return sendOption(func(s *kit.Sending) { s.Group = name }) }
 
 // Delay has a message received so much later at the earliest; at most 365 days.
-func Delay(d time.Duration) SendOption { return func(m *world.Message) { m.Delay = d } }
+func Delay(d time.Duration) SendOption { return sendOption(func(s *kit.Sending) { s.Delay = d }) }
 
 // Priority is from 1 to 4, 2 where nobody says it; 4 is received first.
-func Priority(n int) SendOption { return func(m *world.Message) { m.Priority = n - 1 } }
+func Priority(n int) SendOption { return sendOption(func(s *kit.Sending) { s.Priority = n - 1 }) }
 
 // DedupeID makes a send repeatable: within a window, 0 for 5 minutes and 7 days at most, a message of the queue
 // with the same ID is the one that was sent before.
 func DedupeID(id string, window time.Duration) SendOption {
-	return func(m *world.Message) { m.Dedupe, m.Window = id, window }
+	return sendOption(func(s *kit.Sending) { s.Dedupe, s.Window = id, window })
 }
 
 // Headers go with the payload, 8 KiB at most: what is about the message and not in it.
-func Headers(h map[string]string) SendOption { return func(m *world.Message) { m.Headers = h } }
+func Headers(h map[string]string) SendOption {
+	return sendOption(func(s *kit.Sending) { s.Headers = h })
+}
 
 // Send puts a message into the queue. It returns the message's ID when it is durable, and waits for nobody.
+//
+// With [stepwell.In] it is part of the caller's transaction: it is there when that commits, and never was when it is
+// rolled back. One with a [DedupeID] waits for another transaction that has sent with the same, for 10 s at most; and
+// others wait for this one likewise. Of a group, the order of transactions that are open at once is not known.
 //
 // Errors: [stepwell.ErrInvalid], [stepwell.ErrTooLarge] over 1 MiB, and encoding errors.
 func (q *Queue[T]) Send(ctx context.Context, app *stepwell.App, payload T, opts ...SendOption) (id string, err error) {
@@ -70,12 +81,9 @@ func (q *Queue[T]) SendAll(ctx context.Context, app *stepwell.App, payloads []T,
 }
 
 func (q *Queue[T]) send(ctx context.Context, room kit.App, payloads []T, opts []SendOption) ([]world.Sent, error) {
-	like := world.Message{Queue: q.def.Name, Priority: 1}
-	if err := kit.Given(opts, func(o SendOption) { o(&like) }); err != nil {
+	like, err := q.like(opts)
+	if err != nil {
 		return nil, err
-	}
-	if like.Priority < 0 || like.Priority > 3 {
-		return nil, fmt.Errorf("%w: priority %d: want 1 to 4", world.ErrInvalid, like.Priority+1)
 	}
 	all := make([]world.Message, len(payloads))
 	for i := range payloads {
@@ -83,8 +91,26 @@ func (q *Queue[T]) send(ctx context.Context, room kit.App, payloads []T, opts []
 		if err != nil {
 			return nil, err
 		}
-		all[i] = like
+		all[i] = like.Message
 		all[i].Payload = b
 	}
-	return room.Messages.SendMessages(ctx, all)
+	switch {
+	case like.In == nil:
+		return room.Messages.SendMessages(ctx, all)
+	case room.Transactor == nil:
+		return nil, errNoTransactions
+	}
+	return room.Transactor.SendMessagesIn(ctx, like.In, all)
+}
+
+// like is a message with options.
+func (q *Queue[T]) like(opts []SendOption) (kit.Sending, error) {
+	m := kit.Sending{Message: world.Message{Queue: q.def.Name, Priority: 1}}
+	if err := kit.Given(opts, func(o SendOption) { o.SendsMessage(&m) }); err != nil {
+		return m, err
+	}
+	if m.Priority < 0 || m.Priority > 3 {
+		return m, fmt.Errorf("%w: priority %d: want 1 to 4", world.ErrInvalid, m.Priority+1)
+	}
+	return m, nil
 }

@@ -20,14 +20,15 @@ func TestWalk(t *testing.T) {
 	for _, kind := range sample.OneKey(t, kinds) {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
-			r := newRig(t, kind, Options{Metrics: upMetrics})
+			r := newRig(t, kind, Options{Metrics: upMetrics, PrivateEndpoints: true})
 			walkLife(r)
 			walkOperate(r)
 			walkFail(r)
 			walkLists(r)
 			walkBulk(r)
-			walkSystem(r)
 			walkQueues(r)
+			walkTopics(r)
+			walkSystem(r) // which drains the server
 			walkShort(r)
 			at := r.opens(hookSpec{Token: "walk", Requests: 2})
 			r.want(202, "POST", at, `{}`)

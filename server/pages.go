@@ -90,6 +90,11 @@ func (h uiHost) Audit(r *http.Request, who, what, run string, err error) {
 	h.s.audit.note(r, who, what, run, "", err)
 }
 
+// Postable: see [ui.Host].
+func (h uiHost) Postable(t *world.PostTarget) error {
+	return checkEndpoint(t, h.s.opts.PrivateEndpoints)
+}
+
 // Watch: see [ui.Host].
 func (h uiHost) Watch(ctx context.Context, run string, look func() (bool, error), keepalive func() error) error {
 	done, err := h.s.places.wait(h.s.places.seat("the pages", 2))

@@ -86,7 +86,12 @@ func (s PushSecret) sum(id, timestamp string, body []byte) []byte {
 
 // sign puts the headers of a message on it, under an ID of its own.
 func sign(h http.Header, secrets []PushSecret, body []byte, now time.Time) {
-	id, at := world.NewID("msg", now), strconv.FormatInt(now.Unix(), 10)
+	signAs(h, world.NewID("msg", now), secrets, body, now)
+}
+
+// signAs does so under an ID that is there already.
+func signAs(h http.Header, id string, secrets []PushSecret, body []byte, now time.Time) {
+	at := strconv.FormatInt(now.Unix(), 10)
 	h.Set(headerID, id)
 	h.Set(headerTimestamp, at)
 	all := make([]string, len(secrets))

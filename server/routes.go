@@ -77,6 +77,7 @@ func routes() []route {
 		streamRoutes(),
 		queueRoutes(),
 		messageRoutes(),
+		topicRoutes(),
 		hookRoutes(),
 		webhookRoutes(),
 		systemRoutes(),

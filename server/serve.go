@@ -119,6 +119,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener, v Serving) error {
 		loops.Go(func() { s.sweep(work, v.SweepInterval) })
 	}
 	loops.Go(func() { s.Push(work) })
+	loops.Go(func() { s.Spread(work) })
 	ended := make(chan error, 1)
 	conns := newHouse(l, v.MaxConnections, v.MaxPerAddress)
 	loops.Go(func() {

@@ -18,6 +18,7 @@ import (
 
 	"github.com/stepwell/stepwell"
 	"github.com/stepwell/stepwell/acting"
+	"github.com/stepwell/stepwell/internal/courier"
 	"github.com/stepwell/stepwell/internal/logs"
 	"github.com/stepwell/stepwell/world"
 	"github.com/stepwell/stepwell/world/remote/wire"
@@ -49,6 +50,9 @@ type Options struct {
 	MaxAnswers int64
 	// Push says which endpoints are pushed to, and how. Default: none.
 	Push PushOptions
+	// PrivateEndpoints lets subscriptions of topics that ask for it be posted to addresses of private networks and of
+	// this machine. Default: they are refused.
+	PrivateEndpoints bool
 	// Logger is told of failures, of requests that were refused for reasons of security, at most ten a minute of a kind, and, at the level info, of what operators
 	// do. It gets no key, token or payload. Default: [slog.Default], from warnings up.
 	Logger *slog.Logger
@@ -123,7 +127,8 @@ type Server struct {
 	log      *slog.Logger
 	mux      *http.ServeMux
 	watchers *watchers
-	queues   world.Messenger // nil: the database keeps none
+	queues   world.Messenger  // nil: the database keeps none
+	topics   *courier.Courier // nil: the same
 	room     *room
 	entry    entry   // who may come in
 	audit    auditor // what is told of it
@@ -171,6 +176,7 @@ func New(app *stepwell.App, o Options) (*Server, error) {
 	if k := world.AbilitiesOf(s.world).MessageKeeper; k != nil {
 		s.queues = k.Messages()
 	}
+	s.topics = newCourier(app, s.log, o.PrivateEndpoints)
 	if s.pusher, err = newPusher(below, o.Push, s.log); err != nil {
 		return nil, fmt.Errorf("server.New: %w", err)
 	}
@@ -381,6 +387,9 @@ func (a *auditor) note(r *http.Request, who, what, run, act string, err error) {
 	}
 	if queue := r.PathValue("queue"); queue != "" {
 		args = append(args, "queue", queue)
+	}
+	if subscription := r.PathValue("subscription"); subscription != "" {
+		args = append(args, "subscription", subscription)
 	}
 	if err != nil {
 		args = append(args, "refused", problemOf(err).Code)

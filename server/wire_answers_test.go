@@ -146,8 +146,12 @@ func (c *caller) calls() map[string]func(ctx context.Context, w *remote.World) e
 			return of(w.Messages().SettleMessages(ctx, []world.Settlement{{Receipt: world.Receipt(1, 1), Kind: world.Ack}}))
 		},
 		"queues": func(ctx context.Context, w *remote.World) error { return of(w.Messages().Queues(ctx)) },
-		"stats":  func(ctx context.Context, w *remote.World) error { return of(w.Stats(ctx)) },
-		"doctor": func(ctx context.Context, w *remote.World) error { return of(world.Findings(ctx, w)) },
+		"topics": func(ctx context.Context, w *remote.World) error {
+			return of(w.Topics().Publish(ctx, []world.Publication{{Topic: "answered", Payload: json.RawMessage("1")}}))
+		},
+		"subscriptions": func(ctx context.Context, w *remote.World) error { return of(w.Topics().Subscriptions(ctx)) },
+		"stats":         func(ctx context.Context, w *remote.World) error { return of(w.Stats(ctx)) },
+		"doctor":        func(ctx context.Context, w *remote.World) error { return of(world.Findings(ctx, w)) },
 	}
 }
 

@@ -35,7 +35,7 @@ func needs(r *request, scope Scope, what string) error {
 
 // plainStart reports whether a commit is the start of a run and nothing else.
 func plainStart(c *wire.Commit) bool {
-	if c.Worker != "" || len(c.Events) != 1 || len(c.Births)+len(c.Send)+len(c.Tasks)+len(c.Streams)+len(c.Mail)+len(c.Held)+len(c.Dropped)+len(c.Conditions) > 0 {
+	if c.Worker != "" || c.Ack != "" || len(c.Events) != 1 || len(c.Births)+len(c.Send)+len(c.Tasks)+len(c.Streams)+len(c.Messages)+len(c.Mail)+len(c.Held)+len(c.Dropped)+len(c.Conditions) > 0 {
 		return false
 	}
 	b := c.Events[0].Birth
@@ -94,7 +94,7 @@ func (d *doors) commit(r *request, in *wire.Commit) (wire.Committed, error) {
 	}
 	done, err := lasting(r.Context(), func(ctx context.Context) (world.Committed, error) {
 		done, err := d.below.Commit(ctx, c)
-		if errors.Is(err, world.ErrLeaseLost) || errors.Is(err, world.ErrRunExists) || err == nil && done.Existing == c.Run {
+		if errors.Is(err, world.ErrLeaseLost) || errors.Is(err, world.ErrRunExists) || errors.Is(err, world.ErrReceipt) || err == nil && done.Existing == c.Run {
 			// The number is taken: perhaps by this very commit, whose first try came late, or whose copy came to another server.
 			if known, lookErr := d.below.Outcome(ctx, c); lookErr == nil {
 				return known, nil

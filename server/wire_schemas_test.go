@@ -22,6 +22,7 @@ var (
 		wire.Streams{}, wire.ReadyQuery{}, wire.Ready{}, wire.Stats{}, wire.Findings{}, wire.KeyQuery{}, wire.KeyPrint{}, wire.Definitions{}, wire.DefinedQuery{}, wire.Defined{},
 		wire.SchemasQuery{}, wire.Schemas{}, wire.Limit{}, wire.Limited{}, wire.ProcessMetrics{}, wire.AllMetrics{}, nothing{},
 		wire.MessageAct{}, wire.MessageActed{}, wire.QueueQuery{}, wire.Queues{},
+		wire.TopicAct{}, wire.TopicActed{}, wire.TopicQuery{}, wire.Topics{},
 	}
 	wireNames = map[reflect.Type]string{
 		reflect.TypeFor[world.Class](): "Class", reflect.TypeFor[world.Block](): "Block", reflect.TypeFor[world.Error](): "Error",
@@ -72,7 +73,7 @@ func (s schemaMaker) fields(t reflect.Type, into object, required *[]string) {
 			embedded = append(embedded, f.Type)
 			continue
 		}
-		if into[name] != nil {
+		if into[name] != nil || name == "-" {
 			continue
 		}
 		into[name] = s.of(f.Type)

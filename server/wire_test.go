@@ -3,6 +3,7 @@ package server
 // The protocol of remote workers as others speak it: JSON by hand. docs/protocol.md shows the same.
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"testing"
@@ -121,6 +122,18 @@ func TestProtocol(t *testing.T) {
 			r.call("messages", `{"drop": "mails"}`)
 			r.refused(404, "NOT_FOUND", "POST", inWorld+"messages", `{"receive": {"queue": "mails", "limit": 1}}`)
 			r.refused(400, "INVALID", "POST", inWorld+"messages", `{}`)
+			due := r.call("subscriptions", `{"due": 1}`)
+			subscribed := fmt.Sprintf(`{"spread": {"revision": %v, "subscribe": {"name": "s", "pattern": "#", "endpoint": {"url": "https://example.com", "secrets": ["%s"]}}}}`, cmp.Or(due.get("revision"), any(0.0)), standard)
+			r.is(r.call("topics", subscribed), "spread", true)
+			a := r.call("subscriptions", `{"names": ["s"]}`)
+			if r.is(a, "subscriptions.0.endpoint.url", "https://example.com"); strings.Contains(string(a.body), "whsec") {
+				t.Errorf("a secret goes out: %s", a.body)
+			}
+			id = r.call("topics", `{"publish": [{"topic": "a.b", "payload": 7, "delay": 3600000000000}]}`).get("sent.0.id")
+			r.is(r.call("subscriptions", `{"publications": {"topic": "a.*"}}`), "publications.0.id", id.(string))
+			r.refused(400, "INVALID", "POST", inWorld+"topics", `{}`)
+			r.refused(400, "INVALID", "POST", inWorld+"topics", `{"spread": {"revision": 1, "subscribe": {"name": "inner", "pattern": "a", "endpoint": {"url": "http://127.0.0.1:9/in"}}}}`)
+			r.refused(400, "INVALID", "POST", inWorld+"topics", `{"spread": {"revision": 1, "mail": [null]}}`)
 			r.is(r.call("stats", `{}`), "workflows.0.completed", 1.0)
 			r.is(r.call("sweep", `{"limit": 10}`), "runs", 0.0)
 			if kind == "sqlite" {
@@ -132,7 +145,7 @@ func TestProtocol(t *testing.T) {
 			r.refused(409, "LEASE_LOST", "POST", inWorld+"beat", `{"worker": "wrkr_py1"}`)
 
 			r.server.Drain() // or the notices have no end
-			a := r.want(200, "GET", "/v1/world/notices", "")
+			a = r.want(200, "GET", "/v1/world/notices", "")
 			if want := "event: open\ndata: {\"beatMs\":15000}\n\n"; string(a.body) != want {
 				t.Errorf("notices begin with %q, want %q", a.body, want)
 			}

@@ -21,10 +21,12 @@ func serveWorld(t testing.TB, w world.World, o Options) string {
 	if err != nil {
 		t.Fatal(err)
 	}
+	o.PrivateEndpoints = true // as a world refuses none
 	s, err := New(app, o)
 	if err != nil {
 		t.Fatal(err)
 	}
+	s.topics = nil // it is the world's contract that is looked at: nobody else spreads
 	l, err := s.Listen(t.Context(), "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

@@ -136,7 +136,7 @@ type bridged struct {
 }
 
 // news are the notices of a change.
-var news = []world.NoticeKind{world.NoticeWork, world.NoticeMail, world.NoticeEnded, world.NoticeLog, world.NoticeStream}
+var news = []world.NoticeKind{world.NoticeWork, world.NoticeMail, world.NoticeEnded, world.NoticeLog, world.NoticeStream, world.NoticeMessage, world.NoticeTopic}
 
 func (w *bridged) Notify(fn func(world.Notice)) (stop func()) {
 	w.mu.Lock()
@@ -178,6 +178,12 @@ func (w *bridged) Abilities() world.Abilities {
 	}
 	if w.able.Definer != nil {
 		a.Definer = w
+	}
+	if w.able.MessageKeeper != nil {
+		a.MessageKeeper = w
+	}
+	if w.able.TopicKeeper != nil {
+		a.TopicKeeper = w
 	}
 	return a
 }

@@ -30,7 +30,8 @@ type Options struct {
 	// World is the database that the gauges are read from: runs in flight and blocked. Nil: there are no gauges.
 	World world.World
 	// Totals tells counters and histograms of all processes of World, as they give them to it every 10 s, and not of this process: for one that is
-	// scraped in the place of all, as the server is. Without a World that keeps them it changes nothing; see [world.MetricsKeeper].
+	// scraped in the place of all, as the server is; it tells of queues and topics too. Without a World that keeps them
+	// it changes nothing; see [world.MetricsKeeper].
 	Totals bool
 	// Registerer gets the metrics. Nil: a registry of their own, with those of the process, which [Telemetry.Handler] serves.
 	Registerer prometheus.Registerer
@@ -110,6 +111,9 @@ func (t *Telemetry) count(o *Options) (*observe.Observer, error) {
 			all[0], counter = ofAll(keeper, o), nil
 		}
 		all = append(all, newGauges(o, labels))
+		if g := newQueueGauges(o); o.Totals && g != nil {
+			all = append(all, g)
+		}
 	}
 	for i, c := range all {
 		if err := to.Register(c); err != nil {

@@ -18,6 +18,7 @@ type Abilities struct {
 	Definer       Definer
 	MetricsKeeper MetricsKeeper
 	MessageKeeper MessageKeeper
+	TopicKeeper   TopicKeeper
 	Decrypter     Decrypter
 }
 
@@ -55,6 +56,7 @@ func AbilitiesOf(w World) (a Abilities) {
 	a.Definer, _ = w.(Definer)
 	a.MetricsKeeper, _ = w.(MetricsKeeper)
 	a.MessageKeeper, _ = w.(MessageKeeper)
+	a.TopicKeeper, _ = w.(TopicKeeper)
 	a.Decrypter, _ = w.(Decrypter)
 	return a
 }

@@ -31,6 +31,7 @@ type everything struct {
 	world.Definer
 	world.MetricsKeeper
 	world.MessageKeeper
+	world.TopicKeeper
 	world.Decrypter
 }
 

@@ -62,6 +62,9 @@ func (s *State) apply(e *Event, now time.Time) (bool, error) {
 	case HookCreated, HookConflict, HookReceived, HookDisposed:
 		return s.applyHook(e)
 	case SignalReceived:
+		if e.ID != "" && s.waits[e.ID] == nil { // what it was for is over
+			return false, nil
+		}
 		return true, CheckName("signal", e.Name)
 	case AttrSet:
 		return s.setAttr(e)
@@ -252,7 +255,7 @@ func (s *State) createStep(e *Event) (bool, error) {
 		return false, err
 	}
 	switch e.Kind {
-	case KindPatch, KindStream, KindAside, KindAccepted: // complete at birth
+	case KindPatch, KindStream, KindMessage, KindAside, KindAccepted: // complete at birth
 		if e.Kind == KindAside && e.Outcome != OutcomeTold {
 			s.noteAside(e)
 		}
@@ -324,7 +327,7 @@ func (s *State) applyWait(e *Event, now time.Time) (bool, error) {
 		if e.Kind.prefix() != PrefixWait {
 			return false, fmt.Errorf("%w: wait kind %q", ErrInvalid, e.Kind)
 		}
-		put(&s.waits, e.ID, &Wait{ID: e.ID, Kind: e.Kind, Key: e.Key(s.Segment), Seq: s.Seq + 1, Created: e.Time, Until: e.Until, Match: e.Match})
+		put(&s.waits, e.ID, &Wait{ID: e.ID, Kind: e.Kind, Key: e.Key(s.Segment), Seq: s.Seq + 1, Created: e.Time, Until: e.Until, Match: e.Match, Listens: e.Listen != nil})
 		return true, nil
 	}
 	w := s.waits[e.ID]

@@ -85,6 +85,12 @@ func checkCommit(c *Commit) (bytes int, err error) {
 			return s, err
 		}
 	}
+	if len(c.Messages) > 0 {
+		n, err := checkSentMessages(c)
+		if s += n; err != nil {
+			return s, err
+		}
+	}
 	for _, keys := range [][]TaskKey{c.Held, c.Dropped} {
 		for _, k := range keys {
 			if k.Run != c.Run {
@@ -114,6 +120,9 @@ func tooLarge(c *Commit, bytes int) error {
 func checkEvents(c *Commit) (s int, err error) {
 	if c.Run == "" {
 		return s, fmt.Errorf("%w: commit without a run", ErrInvalid)
+	}
+	if c.Ack != "" && !c.Birth() {
+		return s, fmt.Errorf("%w: run %s: a commit that is no birth acknowledges no message", ErrInvalid, c.Run)
 	}
 	if c.First < 1 {
 		return s, fmt.Errorf("%w: run %s: first event %d", ErrInvalid, c.Run, c.First)
@@ -166,6 +175,13 @@ func checkBirth(c *Commit, i int) error {
 		return fmt.Errorf("%w: run %s: retention %s, timeout %s: less than nothing", ErrInvalid, c.Run, b.Retention, b.Timeout)
 	case c.Worker == "" && c.Release != nil:
 		return fmt.Errorf("%w: run %s: released by nobody", ErrInvalid, c.Run)
+	case c.Worker != "" && c.Ack != "":
+		return fmt.Errorf("%w: run %s: a worker's birth acknowledges no message", ErrInvalid, c.Run)
+	}
+	if c.Ack != "" {
+		if _, _, err := ReadReceipt(c.Ack); err != nil {
+			return fmt.Errorf("run %s: %w", c.Run, err)
+		}
 	}
 	if err := CheckVersion(b.Version); err != nil {
 		return fmt.Errorf("run %s: %w", c.Run, err)
@@ -197,7 +213,7 @@ func checkBirth(c *Commit, i int) error {
 }
 
 func checkChild(c *Commit) error {
-	if c == nil || !c.Birth() || c.Worker != "" || len(c.Births)+len(c.Send)+len(c.Conditions)+len(c.Held)+len(c.Streams) > 0 {
+	if c == nil || !c.Birth() || c.Worker != "" || len(c.Births)+len(c.Send)+len(c.Conditions)+len(c.Held)+len(c.Streams)+len(c.Messages)+len(c.Ack) > 0 {
 		return fmt.Errorf("%w: not a plain birth", ErrInvalid)
 	}
 	return nil

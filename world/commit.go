@@ -23,8 +23,11 @@ const LogFormat = 1
 //     [ErrInvalid], an unknown run [ErrLeaseLost]; a birth by a worker that is not alive is [ErrLeaseLost] too;
 //   - with Release and no events, that the queue still shows Worker and Claim, else [ErrLeaseLost];
 //   - each of Held is still held by Worker, else [ErrLeaseLost];
+//   - the queue of each of Messages was declared, else [ErrNotFound];
 //   - each Condition: where it does not hold, the world writes what the condition says instead. What no condition names is refused:
 //     a hook whose token is held with [ErrConflict], a child whose ID (or idempotency key) is taken with [ErrRunExists].
+//
+// A birth with Ack acknowledges a message, also where Existing is told: where the receipt does not hold it is [ErrReceipt], and nothing is written.
 //
 // A birth by a client may hold events behind run_created, as a fork's does: the run is in the queue as they leave it, due at once, or over. They
 // may be more than MaxCommit: the world cuts them with [Parts], and writes a row for each part, with the commit's ID, all or nothing.
@@ -49,7 +52,9 @@ type Commit struct {
 	Send       []Delivery    // mail to other runs; one to a run or token that is unknown or over is dropped, no inbox is full for it
 	Conditions []Condition   // what only the world can decide
 	Streams    []StreamWrite // what it adds to the run's streams; what comes behind a mark that closed one is dropped
+	Messages   []Message     // put into queues with it, in order; without dedupe IDs
 	Release    *Release      // the worker gives the run up
+	Ack        string        // of a birth by a client: the receipt of a message that is deleted with it
 	Unread     int           // payloads in the log that the code has not taken yet: a world may count them toward the limit of the inbox
 }
 

@@ -58,6 +58,7 @@ const (
 	KindAside    Kind = "aside"   // the record of a payload that was set aside, as it does not fit the code that was to take it; complete at birth
 	KindAccepted Kind = "taken"   // the record that the code took a hook's payload, where nothing else in the log says so; complete at birth
 	KindStream   Kind = "stream"  // what the workflow's code wrote to the stream of that name, in the same commit; complete at birth
+	KindMessage  Kind = "message" // a message for the queue of that name, in the same commit; complete at birth
 
 	KindSleep     Kind = "sleep"     // a wait for a time
 	KindEvent     Kind = "event"     // a wait for a signal that matches, perhaps until a time
@@ -111,26 +112,29 @@ type Event struct {
 	Path       string    `json:"path,omitempty"`       // *_created, attr_set: the coroutine
 	Occurrence int       `json:"occurrence,omitempty"` // *_created, attr_set: which use of the name in its coroutine
 
-	Attempt   int             `json:"attempt,omitempty"` // step_started, step_retrying, step_woken, step_completed, step_failed; from 1
-	Queued    bool            `json:"queued,omitempty"`  // step_created: a task was queued with it
-	Payload   json.RawMessage `json:"payload,omitempty"` // input, output, result, payload, metadata or attribute value
-	Error     *Error          `json:"error,omitempty"`   // run_failed, run_cancelled, step_retrying, step_failed; step_created of kind aside: what did not fit
-	RetryAt   time.Time       `json:"retryAt,omitzero"`  // step_retrying: not before this time
-	Until     time.Time       `json:"until,omitzero"`    // wait_created: due at this time; step_created: it fails where no worker has begun it by then; zero: never
-	Match     json.RawMessage `json:"match,omitempty"`   // wait_created of kind event: the JSON that a payload must contain
-	Outcome   Outcome         `json:"outcome,omitempty"` // wait_completed; step_created of kind aside: whether the code was told
-	From      int64           `json:"from,omitempty"`    // wait_completed, received: the number of the signal_received that was taken; step_created of kind aside or taken: of the event with the payload
-	Token     string          `json:"token,omitempty"`   // hook_created, hook_conflict
-	Chosen    bool            `json:"chosen,omitempty"`  // hook_created: the author chose the token
-	Peer      string          `json:"peer,omitempty"`    // the other run: a child, an awaited run, one that is sent to, the holder of a token; hook_created: the run that a fork has the hook from; step_created of kind aside or taken, wait_created of kind receive: the hook
-	By        string          `json:"by,omitempty"`      // run_paused, run_resumed, cancel_requested, run_cancelled, step_woken: who
-	Reason    string          `json:"reason,omitempty"`  // the same: why; run_continued and what ends a run: see NotCreated
-	Version   int             `json:"version,omitempty"` // run_started: the version, where the birth left it open
-	Birth     *Birth          `json:"birth,omitempty"`   // run_created
-	Next      *Continuation   `json:"next,omitempty"`    // run_continued
-	Encrypted string          `json:"sealed,omitempty"`  // ID of the key that payload, match and error are encrypted with; run_created: that of the whole run; "": plain
-	Build     string          `json:"build,omitempty"`   // of the program that wrote it; kept once a commit
-	Commit    int64           `json:"commit,omitempty"`  // set on reading: Seq of the first event of the same commit
+	Attempt int             `json:"attempt,omitempty"` // step_started, step_retrying, step_woken, step_completed, step_failed; from 1
+	Queued  bool            `json:"queued,omitempty"`  // step_created: a task was queued with it
+	Payload json.RawMessage `json:"payload,omitempty"` // input, output, result, payload, metadata or attribute value
+	Error   *Error          `json:"error,omitempty"`   // run_failed, run_cancelled, step_retrying, step_failed; step_created of kind aside: what did not fit
+	RetryAt time.Time       `json:"retryAt,omitzero"`  // step_retrying: not before this time
+	Until   time.Time       `json:"until,omitzero"`    // wait_created: due at this time; step_created: it fails where no worker has begun it by then; zero: never
+	Match   json.RawMessage `json:"match,omitempty"`   // wait_created of kind event: the JSON that a payload must contain
+	Outcome Outcome         `json:"outcome,omitempty"` // wait_completed; step_created of kind aside: whether the code was told
+	From    int64           `json:"from,omitempty"`    // wait_completed, received: the number of the signal_received that was taken; step_created of kind aside or taken: of the event with the payload
+	Token   string          `json:"token,omitempty"`   // hook_created, hook_conflict
+	Chosen  bool            `json:"chosen,omitempty"`  // hook_created: the author chose the token
+	Peer    string          `json:"peer,omitempty"`    // the other run: a child, an awaited run, one that is sent to, the holder of a token; hook_created: the run that a fork has the hook from; step_created of kind aside or taken, wait_created of kind receive: the hook
+	By      string          `json:"by,omitempty"`      // run_paused, run_resumed, cancel_requested, run_cancelled, step_woken: who
+	Reason  string          `json:"reason,omitempty"`  // the same: why; run_continued and what ends a run: see NotCreated
+	Version int             `json:"version,omitempty"` // run_started: the version, where the birth left it open
+	Birth   *Birth          `json:"birth,omitempty"`   // run_created
+	Next    *Continuation   `json:"next,omitempty"`    // run_continued
+	Listen  *Listen         `json:"listen,omitempty"`  // wait_created of kind event: it gets what is published, too
+	// Listened is of wait_completed, run_continued and what ends a run: a wait ends with it that listened.
+	Listened  bool   `json:"listened,omitempty"`
+	Encrypted string `json:"sealed,omitempty"` // ID of the key that payload, match and error are encrypted with; run_created: that of the whole run; "": plain
+	Build     string `json:"build,omitempty"`  // of the program that wrote it; kept once a commit
+	Commit    int64  `json:"commit,omitempty"` // set on reading: Seq of the first event of the same commit
 }
 
 // Continuation is what a new segment starts from, beside its input, which is the event's payload. Whatever is not listed

@@ -108,16 +108,20 @@ type Sent struct {
 }
 
 // MessageID is the ID of the message with a number in its store.
-func MessageID(sent time.Time, number int64) string {
-	var id ulid.ULID
-	_ = id.SetTime(millis(sent))
-	binary.BigEndian.PutUint64(id[8:], uint64(number))
-	return withPrefix(PrefixMessage, id)
-}
+func MessageID(sent time.Time, number int64) string { return numberedID(PrefixMessage, sent, number) }
 
 // MessageNumber is the number in a message's ID; ok is false where it is none.
-func MessageNumber(id string) (number int64, ok bool) {
-	rest, found := strings.CutPrefix(id, PrefixMessage+"_")
+func MessageNumber(id string) (number int64, ok bool) { return numberIn(PrefixMessage, id) }
+
+func numberedID(prefix string, at time.Time, number int64) string {
+	var id ulid.ULID
+	_ = id.SetTime(millis(at))
+	binary.BigEndian.PutUint64(id[8:], uint64(number))
+	return withPrefix(prefix, id)
+}
+
+func numberIn(prefix, id string) (number int64, ok bool) {
+	rest, found := strings.CutPrefix(id, prefix+"_")
 	u, err := ulid.ParseStrict(rest)
 	if !found || err != nil {
 		return 0, false
@@ -207,6 +211,27 @@ func CheckMessages(all []Message) error {
 		}
 	}
 	return nil
+}
+
+// checkSentMessages refuses messages that no commit can bring, and tells how many bytes they have.
+func checkSentMessages(c *Commit) (bytes int, err error) {
+	if c.Worker == "" {
+		return 0, fmt.Errorf("%w: run %s: a commit by nobody sends messages", ErrInvalid, c.Run)
+	}
+	for i := range c.Messages {
+		m := &c.Messages[i]
+		if err = checkMessage(m); err == nil && m.Dedupe != "" {
+			err = fmt.Errorf("%w: a message of a commit is sent once, and has no dedupe ID", ErrInvalid)
+		}
+		if err != nil {
+			return bytes, fmt.Errorf("run %s: message %d, for queue %.140q: %w", c.Run, i, m.Queue, err)
+		}
+		bytes += encryptedBytes(len(m.Payload), m.Encrypted) + len(m.Queue) + len(m.Group)
+		for k, v := range m.Headers {
+			bytes += len(k) + len(v)
+		}
+	}
+	return bytes, nil
 }
 
 func checkMessage(m *Message) error {

@@ -31,7 +31,8 @@ type Messenger interface {
 	// PauseQueue has nothing received from a queue; nil: again. The error is [ErrNotFound] where there is none.
 	PauseQueue(ctx context.Context, queue string, pause *QueuePause) error
 
-	// DropQueue deletes a queue. Where it has messages it is [ErrConflict]: they are purged before.
+	// DropQueue deletes a queue. Where it has messages it is [ErrConflict]: they are purged before; so it is where a
+	// subscription fills it.
 	DropQueue(ctx context.Context, queue string) error
 
 	// Queues tells of queues by name, in order; none named: of all.
@@ -173,9 +174,14 @@ func CheckSettlements(all []Settlement) error {
 		if s.After < least || s.After > most {
 			return fmt.Errorf("%w: receipt %s: %s after %s: want %s to %s", ErrInvalid, s.Receipt, s.Kind, s.After, least, most)
 		}
-		s.Error = strings.ToValidUTF8(strings.ReplaceAll(s.Error[:min(len(s.Error), maxSettleError)], "\x00", ""), "")
+		s.Error = keptError(s.Error)
 	}
 	return nil
+}
+
+// keptError is what is kept of an error.
+func keptError(e string) string {
+	return strings.ToValidUTF8(strings.ReplaceAll(e[:min(len(e), maxSettleError)], "\x00", ""), "")
 }
 
 // CheckPeek refuses, with [ErrInvalid], what nobody can look at, and fills in the limit. It returns the number
@@ -205,9 +211,24 @@ func CheckPeek(q *PeekQuery) (behind int64, err error) {
 	return behind, nil
 }
 
+// NoReceipt is the error for a birth whose receipt does not hold.
+func NoReceipt(c *Commit) error {
+	return fmt.Errorf("run %s: %w: somebody else has received the message since, or it is gone; nothing was written", c.Run, ErrReceipt)
+}
+
 // NoQueue is the error for a queue that was not declared.
 func NoQueue(name string) error {
 	return fmt.Errorf("queue %.140q: %w: declare it first", name, ErrNotFound)
+}
+
+// QueueFilled is the error for a queue that cannot be dropped, as a subscription fills it; nil: none does.
+func QueueFilled(name string, all []Subscription) error {
+	for i := range all {
+		if s := &all[i]; s.Damage == "" && s.OwnQueue() == name {
+			return fmt.Errorf("queue %s: %w: the subscription %s fills it; end that first", name, ErrConflict, s.Name)
+		}
+	}
+	return nil
 }
 
 // QueueNotEmpty is the error for a queue that cannot be dropped.

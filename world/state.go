@@ -69,6 +69,7 @@ type Wait struct {
 	Created time.Time
 	Until   time.Time       // zero: no deadline
 	Match   json.RawMessage // of an event wait; empty: any payload
+	Listens bool            // it gets what is published, too
 	Aside   bool            // a payload that came was set aside, and it goes on
 }
 
@@ -128,6 +129,22 @@ func (s *State) Wait(id string) *Wait { return s.waits[id] }
 
 // Hook returns an active hook of the run, or nil.
 func (s *State) Hook(id string) *Hook { return s.hooks[id] }
+
+// EndsListening reports whether an event, before it is applied, ends a wait that listens: see [Event.Listened].
+func (s *State) EndsListening(e *Event) bool {
+	switch {
+	case e.Type == WaitCompleted:
+		w := s.waits[e.ID]
+		return w != nil && w.Listens
+	case e.Type == RunContinued || e.Type.Terminal():
+		for _, w := range s.waits {
+			if w.Listens {
+				return true
+			}
+		}
+	}
+	return false
+}
 
 // Over reports whether the step, wait or hook has ended (and existed).
 func (s *State) Over(id string) bool {

@@ -28,6 +28,21 @@ type Transactor interface {
 	// its run when tx is committed.
 	DeliverIn(ctx context.Context, tx Tx, d *Delivery) (Delivered, error)
 
+	// PublishIn is [Publisher.Publish] within tx, where the world keeps topics. What has a delivery ID waits for another
+	// transaction that publishes with the same. After an error other than [ErrInvalid] and [ErrTooLarge] tx is of no
+	// further use.
+	PublishIn(ctx context.Context, tx Tx, all []Publication) ([]Sent, error)
+
+	// SendMessagesIn is [Messenger.SendMessages] within tx, where the world keeps queues. What has a dedupe ID waits for
+	// another transaction that sends with the same. After an error other than [ErrInvalid], [ErrNotFound] and
+	// [ErrTooLarge] tx is of no further use.
+	SendMessagesIn(ctx context.Context, tx Tx, all []Message) ([]Sent, error)
+
+	// SettleMessagesIn is [Messenger.SettleMessages] within tx. Until tx ends nobody else receives the messages whose
+	// receipts held, nor others of their groups, and who receives does not wait for it. Nothing may come after it in a
+	// transaction that the world began. After an error tx is of no further use.
+	SettleMessagesIn(ctx context.Context, tx Tx, all []Settlement) ([]bool, error)
+
 	// KeyIn is the ID of the key that a run is encrypted with, "" for one that is plain, as tx sees it: also of a run
 	// that was created in tx. The error is [ErrNotFound] where tx sees no such run; tx goes on then.
 	KeyIn(ctx context.Context, tx Tx, run string) (string, error)

@@ -121,6 +121,8 @@ const (
 	// NoticeMessage: something can be received from a queue of messages, or its next message is due earlier than
 	// before. Run is the queue's name.
 	NoticeMessage NoticeKind = "message"
+	// NoticeTopic: something that was published is to be spread, or is due earlier than what was next before.
+	NoticeTopic NoticeKind = "topic"
 )
 
 // Worker is one process that works on runs.

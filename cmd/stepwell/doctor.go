@@ -18,7 +18,8 @@ func doctorCommand(c *cli) *cobra.Command {
 		Short: "Examine a database: runs that stand still, and what makes it slow",
 		Long: `Examine a database: runs that are due and that nobody takes, workers that are lost, mail that nobody reads, streams with gaps, clocks that
 differ, missing indexes, dead rows, transactions that stay open, settings that lose data; rows that are not what was written, payloads that did
-not fit and were set aside. Nothing is changed, unless you say --mend. What is not well comes with what to do. Each check is shown as it is made.
+not fit and were set aside; dead letters, queues and subscriptions that are paused or lost, what was published and goes nowhere. Nothing is changed,
+unless you say --mend. What is not well comes with what to do. Each check is shown as it is made.
 
 Exit codes:
   0    nothing is bad; there may be warnings
@@ -80,6 +81,7 @@ func examine(ctx context.Context, c *cli, db *database, q reading) error {
 	if still(); err != nil {
 		return err
 	}
+	examineQueues(ctx, c, able, show)
 	if !q.mend {
 		verifyWorld(ctx, c, db.world, q, show)
 	}

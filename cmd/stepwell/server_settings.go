@@ -111,6 +111,11 @@ var serverSettings = []setting{
 	{flag: "push-margin", def: "30s", about: "how long beyond its slice an endpoint may take to answer", set: spanInto(func(c *serverConfig, d time.Duration) { c.options.Push.Margin = d })},
 	{flag: "push-refresh", def: "1m", about: "time between looks at what an endpoint has", set: spanInto(func(c *serverConfig, d time.Duration) { c.options.Push.Refresh = d })},
 	{flag: "push-failures", def: "5", about: "failures in a row after which an endpoint is left alone until it is well", set: wholeInto(1, 1000, func(c *serverConfig, n int64) { c.options.Push.Failures = int(n) })},
+	{flag: "private-endpoints", def: "false", about: "post to private addresses and this machine for the subscriptions of topics that ask for it", isSwitch: true,
+		set: func(c *serverConfig, v string) (err error) {
+			c.options.PrivateEndpoints, err = parseSwitch(v)
+			return err
+		}},
 	{flag: "log-level", def: "info", about: "debug, info, warn or error", set: setLevel},
 	{flag: "log-format", def: "text", about: "text or json, on stderr", set: func(c *serverConfig, v string) error {
 		if c.json = v == "json"; !c.json && v != "text" {

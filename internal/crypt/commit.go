@@ -76,6 +76,11 @@ func (w *World) encryptCommit(ctx context.Context, tx world.Tx, c *world.Commit)
 			}
 		}
 	}
+	if len(c.Messages) > 0 {
+		if out.Messages, err = encryptMessages(ctx, w, c.Messages); err != nil {
+			return nil, err
+		}
+	}
 	out.Send, err = w.encryptSent(ctx, tx, c.Send)
 	return &out, err
 }

@@ -51,7 +51,7 @@ func errorPlace(e *world.Event) string {
 
 // secret reports whether the event has anything that is encrypted. Attributes are not: runs are found by them.
 func secret(e *world.Event) bool {
-	return e.Type != world.AttrSet && (e.Payload != nil || e.Match != nil || e.Error != nil)
+	return e.Type != world.AttrSet && (e.Payload != nil || e.Match != nil || e.Error != nil || e.Listen != nil)
 }
 
 // encryptEvent encrypts, in place, what an event of a run holds.
@@ -68,6 +68,9 @@ func (r *Keyring) encryptEvent(e *world.Event, run, key string) error {
 		if e.Payload, err = r.encrypt(key, run, of, payloadPlace(e), e.Payload); err != nil {
 			return err
 		}
+	}
+	if e.Listen != nil {
+		e.Listen = world.NewListen(e.Listen.Pattern, e.Listen.Since, e.Match, key, r.sums(key))
 	}
 	if e.Match != nil {
 		if e.Match, err = r.encrypt(key, run, of, "match "+e.ID, e.Match); err != nil {
@@ -129,6 +132,9 @@ func (o *opening) openParts(e *world.Event) (err error) {
 		if e.Match, err = o.open(e.Match, "match "+e.ID, ""); err != nil {
 			return err
 		}
+	}
+	if e.Listen != nil { // where it is written again it is by another key, or none
+		e.Listen = world.NewListen(e.Listen.Pattern, e.Listen.Since, e.Match, "", nil)
 	}
 	if e.Error == nil {
 		return nil

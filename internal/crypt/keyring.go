@@ -10,6 +10,7 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/base64"
+	"encoding/binary"
 	"fmt"
 	"io"
 	"log/slog"
@@ -232,6 +233,20 @@ func (r *Keyring) fingerprint(key, run string, of []byte) ([]byte, error) {
 	mac := hmac.New(sha256.New, derived)
 	mac.Write(of)
 	return mac.Sum(nil)[:16], nil
+}
+
+// sums makes the hashes by which waits that listen are found, with a key; nil: it is not here.
+func (r *Keyring) sums(key string) func(values []byte) int64 {
+	if !r.Has(key) {
+		return nil
+	}
+	return func(values []byte) int64 {
+		sum, err := r.fingerprint(key, "listen", values)
+		if err != nil {
+			return 0
+		}
+		return int64(binary.BigEndian.Uint64(sum))
+	}
 }
 
 func (r *Keyring) keepLocked(k runKey, aead cipher.AEAD) {

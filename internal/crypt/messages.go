@@ -36,20 +36,29 @@ func (k messages) SendMessages(ctx context.Context, all []world.Message) ([]worl
 	if err := world.CheckMessages(all); err != nil {
 		return nil, err
 	}
-	key := k.w.ring.Primary()
-	if err := k.w.vet(ctx, key, true); err != nil {
+	all, err := encryptMessages(ctx, k.w, all)
+	if err != nil {
+		return nil, err
+	}
+	return k.Messenger.SendMessages(ctx, all)
+}
+
+// encryptMessages encrypts messages for their queues. The slice that it is given stays as it is.
+func encryptMessages(ctx context.Context, w *World, all []world.Message) ([]world.Message, error) {
+	key := w.ring.Primary()
+	if err := w.vet(ctx, key, true); err != nil {
 		return nil, err
 	}
 	all = slices.Clone(all)
 	for i := range all {
 		m := &all[i]
-		payload, err := k.w.ring.encrypt(key, queueRun(m.Queue), "", messagePlace, m.Payload)
+		payload, err := w.ring.encrypt(key, queueRun(m.Queue), "", messagePlace, m.Payload)
 		if err != nil {
 			return nil, fmt.Errorf("queue %s: %w", m.Queue, err)
 		}
 		m.Payload, m.Encrypted = payload, key
 	}
-	return k.Messenger.SendMessages(ctx, all)
+	return all, nil
 }
 
 // ReceiveMessages decrypts what is received; see [world.Messenger]. What cannot be decrypted here is told with
@@ -78,6 +87,14 @@ const settledPlace = "message error"
 
 // SettleMessages encrypts what is said of errors; see [world.Messenger].
 func (k messages) SettleMessages(ctx context.Context, all []world.Settlement) ([]bool, error) {
+	all, err := k.w.encryptSettlements(all)
+	if err != nil {
+		return nil, err
+	}
+	return k.Messenger.SettleMessages(ctx, all)
+}
+
+func (w *World) encryptSettlements(all []world.Settlement) ([]world.Settlement, error) {
 	if err := world.CheckSettlements(all); err != nil {
 		return nil, err
 	}
@@ -87,13 +104,13 @@ func (k messages) SettleMessages(ctx context.Context, all []world.Settlement) ([
 		if s.Error == "" {
 			continue
 		}
-		said, err := k.w.ring.encrypt(k.w.ring.Primary(), queueRun(""), "", settledPlace, []byte(s.Error[:min(len(s.Error), mostError)]))
+		said, err := w.ring.encrypt(w.ring.Primary(), queueRun(""), "", settledPlace, []byte(s.Error[:min(len(s.Error), mostError)]))
 		if err != nil {
 			return nil, err
 		}
 		s.Error = string(said)
 	}
-	return k.Messenger.SettleMessages(ctx, all)
+	return all, nil
 }
 
 func (k messages) openError(said string) string {
@@ -117,18 +134,23 @@ func (k messages) open(all []world.Message) {
 		if m.Encrypted == "" || m.Damage != "" || !k.w.ring.Has(m.Encrypted) { // who has not the key is told its ID
 			continue
 		}
-		e, err := parse(m.Payload)
-		if err == nil && e.key != m.Encrypted {
-			err = errOther
-		}
-		var plain []byte
-		if err == nil {
-			plain, err = k.w.ring.open(&e, queueRun(m.Queue), messagePlace)
-		}
+		plain, err := k.w.ring.openPlain(m.Payload, m.Encrypted, queueRun(m.Queue), messagePlace)
 		if err != nil {
 			m.Damage = fmt.Sprintf("message %s: %v", m.ID, err)
 			continue
 		}
 		m.Payload, m.Encrypted = plain, ""
 	}
+}
+
+// openPlain decrypts what is no run's, and says itself what key it is encrypted with.
+func (r *Keyring) openPlain(payload []byte, key, run, place string) ([]byte, error) {
+	e, err := parse(payload)
+	if err == nil && e.key != key {
+		err = errOther
+	}
+	if err != nil {
+		return nil, err
+	}
+	return r.open(&e, run, place)
 }

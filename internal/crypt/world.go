@@ -53,10 +53,13 @@ func (w *World) Abilities() world.Abilities {
 		a.TaskReader = w
 	}
 	if a.Transactor != nil {
-		a.Transactor = w
+		a.Transactor = transactor{a.Transactor, w}
 	}
 	if a.MessageKeeper != nil {
 		a.MessageKeeper = messageKeeper{a.MessageKeeper, w}
+	}
+	if a.TopicKeeper != nil {
+		a.TopicKeeper = topicKeeper{a.TopicKeeper, w}
 	}
 	return a
 }
@@ -70,33 +73,6 @@ func Ring(w world.World) *Keyring {
 		return c.ring
 	}
 	return nil
-}
-
-// Begin begins a transaction, in a world below that shares them: see Abilities.
-func (w *World) Begin(ctx context.Context) (world.Tx, error) { return w.able.Transactor.Begin(ctx) }
-
-// CommitIn is Commit within a transaction.
-func (w *World) CommitIn(ctx context.Context, tx world.Tx, c *world.Commit) (world.Committed, error) {
-	encrypted, err := w.encryptCommit(ctx, tx, c)
-	if err != nil {
-		return world.Committed{}, err
-	}
-	done, err := w.able.Transactor.CommitIn(ctx, tx, encrypted)
-	return w.openCommitted(c.Run, done, err)
-}
-
-// DeliverIn is Deliver within a transaction.
-func (w *World) DeliverIn(ctx context.Context, tx world.Tx, d *world.Delivery) (world.Delivered, error) {
-	encrypted, err := w.encryptDelivery(ctx, tx, d)
-	if err != nil {
-		return world.Delivered{}, err
-	}
-	return w.able.Transactor.DeliverIn(ctx, tx, encrypted)
-}
-
-// KeyIn tells how a run is encrypted, as a transaction sees it.
-func (w *World) KeyIn(ctx context.Context, tx world.Tx, run string) (string, error) {
-	return w.able.Transactor.KeyIn(ctx, tx, run)
 }
 
 // learn notes the key of a run.
@@ -131,7 +107,7 @@ func (w *World) keyOf(ctx context.Context, tx world.Tx, run string, owner bool) 
 		return k.key, nil
 	}
 	if tx != nil {
-		return w.KeyIn(ctx, tx, run)
+		return w.able.Transactor.KeyIn(ctx, tx, run)
 	}
 	row, err := w.World.Run(ctx, run)
 	if err != nil {

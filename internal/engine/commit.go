@@ -27,7 +27,8 @@ func (s *session) commit(ctx context.Context) bool {
 		if last {
 			s.turn.abroad().stage(c)
 		}
-		done, err := s.pen.write(ctx, c)
+		s.turn.posts().fill(c)
+		done, err := s.pen.write(ctx, c, s.turn.posts())
 		if errors.Is(err, errWritten) {
 			s.bodies.reportUnbegun(c, s.course.now())
 			s.pen.reach(c.First + int64(len(c.Events)) - 1)
@@ -119,7 +120,7 @@ func (s *session) giveUp(ctx context.Context, err error) {
 func (s *session) restart(ctx context.Context) {
 	c := s.pen.commit(s.pen.durable()+1, nil, s.eval.unread())
 	c.Release = &world.Release{WakeAt: s.course.now()}
-	if _, err := s.pen.write(ctx, c); err != nil {
+	if _, err := s.pen.write(ctx, c, nil); err != nil {
 		s.e.says.lost(s.course.name(), err)
 	}
 	s.lose()
@@ -132,7 +133,7 @@ func (s *session) restart(ctx context.Context) {
 func final(err error) bool {
 	for _, e := range []error{
 		world.ErrLeaseLost, world.ErrTerminal, world.ErrConflict, world.ErrNotFound, world.ErrRunExists, world.ErrInvalid,
-		world.ErrTooLarge, world.ErrClosed, world.ErrCorrupt, world.ErrNoKey, world.ErrWrongKey, world.ErrReplaced,
+		world.ErrTooLarge, world.ErrClosed, world.ErrCorrupt, world.ErrNoKey, world.ErrWrongKey, world.ErrReplaced, world.ErrReceipt,
 	} {
 		if errors.Is(err, e) {
 			return true

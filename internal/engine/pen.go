@@ -75,8 +75,8 @@ func (p *pen) fresh() *world.Commit {
 }
 
 // write commits until the outcome is known. An error is final: somebody else owns the run, the birth is refused, or
-// the worker ends.
-func (p *pen) write(ctx context.Context, c *world.Commit) (world.Committed, error) {
+// the worker ends. Queues of its messages that are not there are made: posts has them.
+func (p *pen) write(ctx context.Context, c *world.Commit, posts *post) (world.Committed, error) {
 	for try := 0; ; try++ {
 		done, err := p.e.cfg.World.Commit(ctx, c)
 		for errors.Is(err, world.ErrUnknownOutcome) && ctx.Err() == nil {
@@ -89,6 +89,11 @@ func (p *pen) write(ctx context.Context, c *world.Commit) (world.Committed, erro
 				return done, fmt.Errorf("run %s: %w", p.own.run, errWritten)
 			}
 			return done, nil
+		}
+		if errors.Is(err, world.ErrNotFound) && len(c.Messages) > 0 && try < createTries {
+			if err = posts.declare(ctx, p.e.able.MessageKeeper, c); err == nil {
+				continue
+			}
 		}
 		if final(err) || ctx.Err() != nil || c.Birth() {
 			return done, err

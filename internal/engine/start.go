@@ -23,6 +23,8 @@ type Birth struct {
 
 	Signals []world.Event // signal_received that are in the log from the birth on
 
+	Ack string // the receipt of a message that is acknowledged with the birth; "": none
+
 	Tx world.Tx // the caller's transaction: the run is created when it commits; nil: none
 }
 
@@ -64,7 +66,7 @@ func (e *Engine) Start(ctx context.Context, b Birth) (Started, error) {
 		}
 		b.Birth.NotBefore = world.After(now, b.Delay)
 	}
-	if b.Birth.NotBefore.IsZero() && b.Tx == nil {
+	if b.Birth.NotBefore.IsZero() && b.Tx == nil && b.Ack == "" {
 		if started, ok, err := e.startEager(ctx, b); ok {
 			return started, err
 		}
@@ -78,7 +80,7 @@ const createTries = 10
 // createPlain puts a run into the queue.
 func (e *Engine) createPlain(ctx context.Context, b Birth) (Started, error) {
 	c := &world.Commit{
-		ID: commitID(), Run: b.ID, First: 1, Build: e.cfg.Build,
+		ID: commitID(), Run: b.ID, First: 1, Build: e.cfg.Build, Ack: b.Ack,
 		Events: []world.Event{{Seq: 1, Type: world.RunCreated, Time: e.clock.now(), Birth: &b.Birth, Payload: b.Input}},
 	}
 	for i, e := range b.Signals {

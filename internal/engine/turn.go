@@ -26,6 +26,7 @@ func (c *course) append(e world.Event) error {
 // put numbers and stamps an event and folds it. It leaves Seq 0 where the event says nothing new.
 func (c *course) put(e *world.Event) error {
 	e.Time = c.at()
+	e.Listened = c.st.EndsListening(e)
 	about := c.notes.subjectOf(c.st, e)
 	changed, err := c.st.Apply(e, time.Time{})
 	if err != nil || !changed {
@@ -107,6 +108,8 @@ func (w *steps) record(op *replay.Op) {
 	switch child, _ := op.Spec.(*ChildSpec); {
 	case op.Type == world.StepCreated && e.Kind == world.KindStream:
 		w.turn.writeStream(e.Name, op.Spec.(*StreamSpec))
+	case op.Type == world.StepCreated && e.Kind == world.KindMessage:
+		w.send(op, op.Spec.(*MessageSpec))
 	case op.Type == world.StepCreated && child != nil:
 		w.turn.abroad().addBirth(op)
 	case op.Type == world.StepCreated && (e.Kind == world.KindAwait || e.Kind == world.KindSend):

@@ -17,6 +17,9 @@ const mostNoted = 64
 // SetAside is said of what waits on, as a payload that came does not fit it.
 const SetAside = " (a payload was set aside)"
 
+// Listens is said of a wait for an event that gets what is published, too.
+const Listens = " (also when it is published)"
+
 // noted is something that a run waits for.
 type noted struct {
 	text  string
@@ -47,6 +50,9 @@ func waitingFor(state *world.State, m *replay.Machine) string {
 		}
 		n := notedAs(m, w.Kind, w.Key, w.ID, "", false)
 		n.until = w.Until
+		if w.Listens {
+			n.text += Listens
+		}
 		if w.Aside {
 			n.text += SetAside
 		}

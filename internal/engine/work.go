@@ -21,6 +21,7 @@ type turn struct {
 	held    []world.TaskKey
 	dropped []world.TaskKey
 	out     abroad
+	post    post
 	// continued: a run_continued is among events, and those before it are of the segment that is over.
 	continued   bool
 	release     *world.Release
@@ -100,8 +101,11 @@ func (t *turn) ends(step string) bool {
 
 // full reports whether the turn is to be committed before more is taken in; large, whether it is too large for one
 // commit.
-func (t *turn) full() bool  { return t.bytes >= turnBytes }
-func (t *turn) large() bool { return t.bytes > world.MaxCommit*3/4 }
+func (t *turn) full() bool  { return t.bytes+t.post.size() >= turnBytes }
+func (t *turn) large() bool { return t.bytes+t.post.size() > world.MaxCommit*3/4 }
+
+// posts are the messages that go with the turn.
+func (t *turn) posts() *post { return &t.post }
 
 // fill puts what goes with the events into their commit.
 func (t *turn) fill(c *world.Commit) {
@@ -117,7 +121,7 @@ func (t *turn) splitLarge(first int64, newCommit func(int64, []world.Event) *wor
 	var parts []*world.Commit
 	for from, i, size := 0, 0, t.streamBytes; i <= len(t.events); i++ {
 		if i < len(t.events) {
-			size += weight(&t.events[i])
+			size += weight(&t.events[i]) + t.post.weightOf(&t.events[i])
 			if size <= world.MaxCommit*3/4 || i == from {
 				continue
 			}
@@ -146,7 +150,7 @@ func weight(e *world.Event) int {
 	if e.Next != nil && e.Next.Base != nil {
 		n += len(e.Next.Base.Deliveries)/3*4 + 20*(len(e.Next.Unread)+len(e.Next.Base.Hooks)+len(e.Next.Base.Starts))
 	}
-	if e.Type == world.StepCreated && (e.Queued || e.Kind == world.KindChild || e.Kind == world.KindSend) {
+	if e.Type == world.StepCreated && (e.Queued || e.Kind == world.KindChild || e.Kind == world.KindSend || e.Kind == world.KindMessage) {
 		n += len(e.Payload) + 400
 	}
 	return n

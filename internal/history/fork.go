@@ -146,7 +146,7 @@ func (f *cutter) survey() {
 		case e.Type == world.StepCompleted && of != nil && !of.ended:
 			of.ended = true
 		case e.Type == world.WaitCompleted && of != nil && e.Outcome != world.OutcomeReceived: // the code takes what it receives
-		case e.Type == world.HookReceived && f.state.Hook(e.ID) != nil, e.Type == world.SignalReceived:
+		case e.Type == world.HookReceived && f.state.Hook(e.ID) != nil, e.Type == world.SignalReceived && (e.ID == "" || of != nil):
 		default:
 			continue
 		}
@@ -156,7 +156,7 @@ func (f *cutter) survey() {
 
 // record reports whether a step_created is no step, but the record of something that is complete with it.
 func record(e *world.Event) bool {
-	return e.Kind == world.KindPatch || e.Kind == world.KindStream || e.Kind.Decision()
+	return e.Kind == world.KindPatch || e.Kind == world.KindStream || e.Kind == world.KindMessage || e.Kind.Decision()
 }
 
 func (f *cutter) end(step string) {

@@ -10,6 +10,7 @@ import (
 	"reflect"
 	"time"
 
+	"github.com/stepwell/stepwell/internal/courier"
 	"github.com/stepwell/stepwell/internal/history"
 	"github.com/stepwell/stepwell/internal/replay"
 	"github.com/stepwell/stepwell/world"
@@ -22,15 +23,27 @@ type App struct {
 	Deliver func(ctx context.Context, d *world.Delivery) error
 	Chunks  func(ctx context.Context, run, stream string, q world.ChunkQuery) (world.ChunkPage, error)
 
-	Messages world.Messenger // nil: the world keeps no queues
-	Notifier world.Notifier  // nil: the world tells of nothing
-	Logger   *slog.Logger
-	Drain    time.Duration
+	Messages   world.Messenger  // nil: the world keeps no queues
+	Transactor world.Transactor // nil: the world shares no transactions
+	Notifier   world.Notifier   // nil: the world tells of nothing
+	Courier    *courier.Courier // what it does for topics; nil: the world has none
+	Logger     *slog.Logger
+	Drain      time.Duration
+	Poll       time.Duration // between looks for what nobody told of; 0: nobody says
+	Itself     any           // the *stepwell.App
+}
+
+// Sending is a message that is sent, as its options make it.
+type Sending struct {
+	world.Message
+	In world.Tx // nil: it is sent by itself
 }
 
 // Part is what an App does while it runs, beside runs and steps.
 type Part struct {
 	Fault error                              // of its definition
+	Alone string                             // an App has one such part: "a handler of queue x"; "": any number
+	Check func(able world.Abilities) error   // refuses a world that cannot do what it needs; nil: all can
 	Run   func(ctx context.Context, app App) // until ctx ends
 }
 
@@ -54,6 +67,10 @@ var (
 	Wait func(ctx any, f *replay.Future) error
 	// Bind makes of an empty *stepwell.Hook that of a future; tell says that it tells of payloads that do not fit.
 	Bind func(hook any, f *replay.Future, tell bool)
+	// Ack is a stepwell.StartOption: the message with the receipt is acknowledged with the start, in one commit.
+	Ack func(receipt string) any
+	// Record asks for the record of something that is done with the commit that holds it: see replay.Ctx.Record.
+	Record func(ctx any, kind world.Kind, name string, input []byte, spec any) error
 	// Answer writes the one chunk of a stream; the second time it is stepwell.ErrAnswered.
 	Answer func(ctx any, stream string, chunk []byte) error
 )

@@ -24,6 +24,7 @@ var shownIn = map[string]string{
 	"HeartbeatNow":            "ExampleHeartbeat",
 	"HeartbeatTimeout":        "ExampleHeartbeat",
 	"Progress":                "ExampleHeartbeat",
+	"Since":                   "ExampleListen",
 	"App.ReadStream":          "ExampleApp_Streams",
 	"App.Resume":              "ExampleApp_Pause",
 	"App.SendHook":            "ExampleNewHook",
@@ -93,11 +94,32 @@ var shownIn = map[string]string{
 	"queue.Message.Nack":      "ExampleQueue_Receive",
 	"queue.Message.Extend":    "ExampleQueue_Receive",
 	"queue.Message.Bury":      "ExampleQueue_Receive",
+	"queue.Queue.Declare":     "ExampleAwait",
+	"topic.Of":                "ExampleTopic_Publish",
+	"topic.ToQueue":           "ExampleTopic_Publish",
+	"topic.ToWorkflow":        "ExampleTopic_Publish",
+	"topic.Where":             "ExampleTopic_Publish",
+	"topic.Ordered":           "ExampleTopic_Publish",
+	"topic.Revision":          "ExampleTopic_Publish",
+	"topic.KeyFrom":           "ExampleTopic_Publish",
+	"topic.AttributeFrom":     "ExampleTopic_Publish",
+	"topic.Subscriptions":     "ExampleTopic_Publish",
+	"topic.DeliveryID":        "ExampleTopic_Publish",
+	"topic.Source":            "ExampleTopic_Publish",
+	"topic.Headers":           "ExampleTopic_Publish",
+	"topic.Delay":             "ExampleSubscribe",
+	"topic.Unsubscribe":       "ExampleSubscribe",
+	"topic.GiveUpAfter":       "ExampleSubscribe",
+	"topic.Topic.Name":        "ExampleSubscribe",
+	"topic.Subscription.Name": "ExampleSubscribe",
+	"topic.AllowPrivate":      "ExampleToEndpoint",
+	"topic.Secret":            "ExampleToEndpoint",
+	"topic.At":                "ExampleToEndpoint",
 }
 
 // notRun are examples without output: they need what a test of the root package does not have.
 var notRun = map[string]string{
-	"ExampleIn":            "a PostgreSQL database: TestInTheCallersTransaction",
+	"ExampleIn":            "a PostgreSQL database: TestInTheCallersTransaction, TestPublishInTheCallersTransaction",
 	"ExampleTransactional": "a PostgreSQL database: TestTransactionalStep",
 }
 

@@ -26,24 +26,26 @@ type layer struct {
 }
 
 var layers = []layer{
-	{"", []string{"world", "world/journal", "internal/engine", "internal/replay", "internal/codec", "internal/crypt", "internal/history", "internal/human", "internal/kit", "internal/logs", "internal/metrics", "internal/schema", "acting", "keyring", "observe", "push"}},
+	{"", []string{"world", "world/journal", "internal/engine", "internal/replay", "internal/codec", "internal/courier", "internal/crypt", "internal/history", "internal/human", "internal/kit", "internal/logs", "internal/metrics", "internal/schema", "internal/spread", "acting", "keyring", "observe", "push"}},
 	{"keyring", []string{"world", "internal/crypt"}},
 	{"acting", nil},
 	{"observe", []string{"world"}},
 	{"push", nil},
 	{"webhook", []string{"", "world", "internal/codec", "internal/engine", "internal/replay", "internal/kit"}},
 	{"durable", []string{"", "world", "internal/codec", "internal/schema"}},
-	{"queue", []string{"", "keyring", "world", "internal/codec", "internal/engine", "internal/kit"}},
+	{"queue", []string{"", "keyring", "world", "internal/codec", "internal/courier", "internal/engine", "internal/kit"}},
+	{"topic", []string{"", "keyring", "queue", "world", "internal/codec", "internal/courier", "internal/kit", "internal/spread"}},
 	{"check", []string{"", "world", "internal/engine", "internal/replay", "internal/kit"}},
 	{"world", nil},
 	{"world/journal", []string{"world"}},
 	{"world/layout", []string{"world"}},
-	{"world/worldtest/...", []string{"world", "world/journal"}},
+	{"world/worldtest/...", []string{"world", "world/journal", "internal/spread"}},
 	{"world/remote/...", []string{"world", "world/remote/..."}}, // and the messages that it shares with the server
 	{"world/rules", []string{"world"}},
 	{"world/...", []string{"world", "world/layout", "world/rules"}}, // a world and its driver: worlds never import each other
 	{"internal/replay/...", []string{"world"}},
 	{"internal/codec/...", []string{"world", "internal/human"}},
+	{"internal/courier/...", []string{"world", "internal/engine", "internal/spread"}},
 	{"internal/crypt/...", []string{"world"}},
 	{"internal/answers/...", []string{"", "world"}},
 	{"internal/behaviour/...", []string{"", "internal/answers", "internal/crypt", "internal/kit"}}, // tests of what authors see
@@ -56,13 +58,14 @@ var layers = []layer{
 	{"internal/forktest/...", []string{"", "world", "world/memory", "internal/kit"}},
 	{"internal/history/...", []string{"world"}},
 	{"internal/human/...", nil},
-	{"internal/kit/...", []string{"world", "internal/history", "internal/replay"}},
+	{"internal/kit/...", []string{"world", "internal/courier", "internal/history", "internal/replay"}},
 	{"internal/lint/...", nil},
 	{"internal/operate/...", []string{"", "world", "internal/human"}},
 	{"internal/logs/...", []string{"internal/human"}},
 	{"internal/pgtest/...", nil}, // servers for tests of any layer
 	{"internal/sample/...", nil},
 	{"internal/schema/...", []string{"world"}},
+	{"internal/spread/...", []string{"world"}},
 	{"internal/soak/...", []string{"", "server", "world", "world/postgres", "world/remote", "internal/pgtest"}},
 	{"internal/terminal/...", nil},
 	{"internal/timeline/...", []string{"world", "world/journal", "internal/human"}},
@@ -74,14 +77,14 @@ var layers = []layer{
 	{"stepwelltest/sqlitetest", []string{"stepwelltest", "world", "world/sqlite"}},
 	{"stepwelltest/postgrestest", []string{"stepwelltest", "world", "world/postgres"}},
 	{"stepwelltest/...", []string{"", "world", "world/journal", "world/memory", "world/worldtest", "internal/engine", "internal/replay", "internal/codec", "internal/faults", "internal/kit", "internal/timeline"}},
-	{"server/...", []string{"", "world", "world/journal", "world/remote/...", "server/...", "internal/human", "internal/logs", "internal/metrics", "internal/operate", "internal/schema", "internal/timeline"}},
-	{"cmd/...", []string{"", "world/...", "server/...", "telemetry", "cmd/...", "internal/human", "internal/logs", "internal/operate", "internal/schema", "internal/terminal", "internal/timeline"}},
+	{"server/...", []string{"", "world", "world/journal", "world/remote/...", "server/...", "internal/courier", "internal/human", "internal/kit", "internal/logs", "internal/metrics", "internal/operate", "internal/schema", "internal/spread", "internal/timeline"}},
+	{"cmd/...", []string{"", "world/...", "server/...", "telemetry", "cmd/...", "internal/courier", "internal/human", "internal/logs", "internal/operate", "internal/schema", "internal/spread", "internal/terminal", "internal/timeline"}},
 	{"docs", []string{"", "world", "world/sqlite", "world/postgres", "telemetry"}}, // tests of its code
 	{"examples/...", []string{"", "world/...", "server", "stepwelltest/...", "examples/..."}},
 }
 
 // rooms are packages beside the root, with what not every author needs. Who may import the root may import them.
-var rooms = []string{"acting", "keyring", "observe", "push", "check", "webhook", "durable", "queue"}
+var rooms = []string{"acting", "keyring", "observe", "push", "check", "webhook", "durable", "queue", "topic"}
 
 func outside(dir string) bool { return dir == "" || slices.Contains(rooms, dir) }
 
@@ -113,7 +116,7 @@ func importRule(s *source) (faults []string) {
 		switch {
 		case dir == s.dir, fitsAny(layers[i].allows, dir), outside(dir) && !outside(s.dir) && fitsAny(layers[i].allows, ""), s.allowed(imp.Pos()):
 		case s.test && (fitsAny(inTests, dir) || fits("stepwelltest/...", dir) && !fits("world/...", s.dir)):
-		case s.test && dir == "" && outside(s.dir): // examples
+		case s.test && dir == "" && outside(s.dir), s.test && dir == "topic" && s.dir == "": // examples
 		case outside(dir) && s.test && strings.HasSuffix(s.file.Name.Name, "_test") && fits("world/...", s.dir): // what authors see of a world
 		default:
 			faults = append(faults, fmt.Sprintf("%s: imports %s, which is not below it", s.at(imp.Pos()), p))

@@ -250,14 +250,15 @@ func (x *Ctx) SetAttribute(name string, value json.RawMessage) error {
 	return nil
 }
 
-// WriteStream asks for what the code writes to a stream to be recorded; spec is what the engine needs to write it.
-func (x *Ctx) WriteStream(name string, spec any) error {
-	c, err := x.begin("stream name", world.KindStream, name)
+// Record asks for the record of something that is done with the commit that holds it: what the code writes to a stream,
+// or a message. spec is what the engine needs to do it.
+func (x *Ctx) Record(kind world.Kind, name string, input []byte, spec any) error {
+	c, err := x.begin(string(kind)+" name", kind, name)
 	if err != nil {
 		return err
 	}
-	k := x.m.key(c, world.KindStream, name)
-	x.m.ask(&Op{Type: world.StepCreated, ID: x.m.id(k), Key: k, Spec: spec, scope: x.scope, future: x.m.future(nil)})
+	k := x.m.key(c, kind, name)
+	x.m.ask(&Op{Type: world.StepCreated, ID: x.m.id(k), Key: k, Input: input, Spec: spec, scope: x.scope, future: x.m.future(nil)})
 	return nil
 }
 

@@ -337,7 +337,9 @@ func call(m *Machine) {
 func (m *Machine) late(e *world.Event) {
 	switch e.Type {
 	case world.SignalReceived:
-		m.keep(e)
+		if e.ID == "" {
+			m.keep(e)
+		}
 	case world.HookReceived:
 		m.payload(e)
 	case world.StepCompleted, world.StepFailed, world.WaitCompleted:

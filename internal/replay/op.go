@@ -21,6 +21,7 @@ type Op struct {
 	Until  time.Time       // wait: due at this time; used when After is zero
 	Timed  bool            // wait: it has a time at all
 	Match  json.RawMessage // event wait
+	Listen *Listening      // event wait: it gets what is published, too; nil: it does not
 	From   int64           // wait_completed: the signal that was taken; of a payload that is taken or set aside: the event that brought it
 	Reason *world.Error    // of a payload that is set aside: why it does not fit
 	Told   bool            // of a payload that is set aside: the code gets an error
@@ -67,6 +68,9 @@ func (o *Op) Event(at time.Time) world.Event {
 		return e
 	case world.WaitCreated:
 		e.Match, e.Until = o.Match, o.until(at)
+		if o.Listen != nil {
+			e.Listen = world.NewListen(o.Key.Name, o.Listen.Since, o.Match, "", nil)
+		}
 	}
 	e.Name, e.Path, e.Occurrence, e.Payload = o.Key.Name, o.Key.Path, o.Key.Occurrence, o.Input
 	e.Peer, e.Token = o.Peer, o.Token
@@ -141,7 +145,7 @@ func describe(t world.EventType, k world.Key) string {
 var words = map[world.Kind]string{
 	world.KindClosure: "step", world.KindTask: "registered step", world.KindChild: "child run", world.KindAwait: "wait for run", world.KindSend: "event sent",
 	world.KindPatch: "patch", world.KindSleep: "sleep", world.KindEvent: "wait for event", world.KindCondition: "wait for condition", world.KindReceive: "wait for a payload at hook",
-	world.KindHook: "hook", world.KindAttr: "attribute", world.KindStream: "chunk of stream",
+	world.KindHook: "hook", world.KindAttr: "attribute", world.KindStream: "chunk of stream", world.KindMessage: "message for queue",
 	world.KindAside: "record of a payload that does not fit", world.KindAccepted: "record of a payload that was taken",
 }
 

@@ -84,7 +84,7 @@ var operations = map[string]func(x *Ctx) error{
 	"event":          func(x *Ctx) error { return x.Event("d", nil, 0, false).Err() },
 	"await":          func(x *Ctx) error { _, err := x.Await("d", func() bool { return false }, 0); return err },
 	"attribute":      func(x *Ctx) error { return x.SetAttribute("d", []byte("1")) },
-	"stream":         func(x *Ctx) error { return x.WriteStream("d", nil) },
+	"stream":         func(x *Ctx) error { return x.Record(world.KindStream, "d", nil, nil) },
 	"hook":           func(x *Ctx) error { return x.Hook("d", "", nil).Err() },
 	"dispose":        func(x *Ctx) error { return x.Dispose(x.m.hooks["open"].op.future) },
 	"receive":        func(x *Ctx) error { return x.Receive(x.m.hooks["open"].op.future).Err() },

@@ -99,6 +99,8 @@ func (m *Machine) mismatch(op *Op, e *world.Event) error {
 		return m.differs(op, e, "ID", []byte(op.Peer), []byte(e.Peer))
 	case op.Key.Kind == world.KindSend && !m.same([]byte(op.Peer), []byte(e.Peer)):
 		return m.differs(op, e, "run", []byte(op.Peer), []byte(e.Peer))
+	case (op.Listen != nil) != (e.Listen != nil):
+		return m.differs(op, e, "listening", listens(op.Listen != nil), listens(e.Listen != nil))
 	case !m.same(op.Match, e.Match):
 		return m.differs(op, e, "match", op.Match, e.Match)
 	case op.Token != e.Token && e.Peer == "":
@@ -127,6 +129,13 @@ func (m *Machine) differs(op *Op, e *world.Event, part string, now, recorded []b
 	d := m.diverged(e, fmt.Sprintf("%s with %s %s", op.Describe(), part, clip(recorded)), op)
 	d.Code = fmt.Sprintf("%s with %s %s", op.Describe(), part, clip(now))
 	return d
+}
+
+func listens(on bool) []byte {
+	if on {
+		return []byte("to what is published")
+	}
+	return []byte("to no topic")
 }
 
 func deadline(t time.Time) []byte {

@@ -35,17 +35,20 @@ func (m *Machine) letterbox(name string) *letterbox {
 	return b
 }
 
+// Listening says of a wait for an event that it gets what is published, too, and what of that was published before.
+type Listening struct{ Since time.Duration }
+
 // Event asks for a wait for a signal with a name whose payload contains match (empty: any). With a timeout above zero it also ends when that has
 // passed: see [Future.Received]. A signal that came before is taken at once, the oldest first.
 func (x *Ctx) Event(name string, match json.RawMessage, timeout time.Duration, timed bool) *Future {
-	return x.CheckedEvent(name, match, timeout, timed, nil)
+	return x.CheckedEvent(name, match, timeout, timed, nil, nil)
 }
 
-// CheckedEvent is [Ctx.Event] for what the check lets through; nil: all.
-func (x *Ctx) CheckedEvent(name string, match json.RawMessage, timeout time.Duration, timed bool, check *Check) *Future {
+// CheckedEvent is [Ctx.Event] for what the check lets through; nil: all. With listen it gets what is published too.
+func (x *Ctx) CheckedEvent(name string, match json.RawMessage, timeout time.Duration, timed bool, check *Check, listen *Listening) *Future {
 	m := x.m
 	f := x.wait(world.KindEvent, name, func(op *Op) {
-		op.Match, op.Timed, op.check = match, timed, check
+		op.Match, op.Timed, op.check, op.Listen = match, timed, check, listen
 		if op.After = timeout; timed && timeout <= 0 {
 			op.Until = m.now
 		}
@@ -81,6 +84,10 @@ func accepts(op *Op, payload []byte) bool {
 
 // signal gives a payload to the first wait that matches, or keeps it.
 func (m *Machine) signal(e *world.Event) {
+	if e.ID != "" {
+		addressed(m, e)
+		return
+	}
 	b := m.letterbox(e.Name)
 	for i := b.waiting.from; i < len(b.waiting.items); i++ {
 		if op := b.waiting.items[i]; !op.gone() && accepts(op, e.Payload) {
@@ -92,6 +99,19 @@ func (m *Machine) signal(e *world.Event) {
 		}
 	}
 	m.keep(e)
+}
+
+// addressed gives what was published to the wait that it is for, if that still waits for it. Nobody else gets it.
+func addressed(m *Machine, e *world.Event) {
+	op := m.open[e.ID]
+	if op == nil || op.gone() || op.Key.Kind != world.KindEvent || op.Type != world.WaitCreated || !accepts(op, e.Payload) {
+		return
+	}
+	if m.give(op, e.Seq, e.Payload); op.gone() {
+		b := m.letterbox(op.Key.Name)
+		b.waiting.dropped()
+		m.tidy(op.Key.Name, b)
+	}
 }
 
 // keep puts a signal where the next wait finds it.

@@ -85,6 +85,12 @@ func Details(e *world.Event, width int, at func(time.Time) string) (list []Detai
 	if len(e.Match) > 0 && e.Encrypted == "" {
 		say("where %s", human.Fold(string(e.Match), width))
 	}
+	if e.Listen != nil {
+		say(listens)
+	}
+	if e.Type == world.SignalReceived && e.ID != "" {
+		say("published, for the wait %s", e.ID)
+	}
 	if !e.Until.IsZero() {
 		say("until %s", at(e.Until))
 	}

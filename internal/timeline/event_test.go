@@ -25,6 +25,9 @@ func TestDetails(t *testing.T) {
 		{world.Event{Type: world.WaitCompleted, Outcome: world.OutcomeReceived, From: 16}, []Detail{{"received", ""}, {"took event 16", ""}}},
 		{world.Event{Type: world.WaitCreated, Kind: world.KindEvent, Match: json.RawMessage(`{"a":1}`), Until: at},
 			[]Detail{{"event", ""}, {`where {"a":1}`, ""}, {"until 09:00:00", ""}}},
+		{world.Event{Type: world.WaitCreated, Kind: world.KindEvent, Match: json.RawMessage(`{"a":1}`), Listen: &world.Listen{}, Until: at},
+			[]Detail{{"event", ""}, {`where {"a":1}`, ""}, {"also when it is published", ""}, {"until 09:00:00", ""}}},
+		{world.Event{Type: world.SignalReceived, ID: "wait_1"}, []Detail{{"published, for the wait wait_1", ""}}},
 		{world.Event{Type: world.WaitCreated, Match: json.RawMessage(`"secret"`), Encrypted: "k1"}, []Detail{{"encrypted with the key k1", ""}}},
 		{world.Event{Type: world.StepCreated, Kind: world.KindChild, Peer: "b\x1b", Reason: "x\ny"}, []Detail{{"child", ""}, {`run b\u001b`, "b\x1b"}, {`x y`, ""}}},
 	} {
@@ -56,10 +59,12 @@ func TestNames(t *testing.T) {
 func TestWaited(t *testing.T) {
 	now := time.Date(2026, 11, 27, 9, 0, 0, 0, time.UTC)
 	for want, en := range map[string]journal.Entry{
-		"":                        {Status: journal.EntryWaiting},
-		"until 09:01:00 (in 1 m)": {Status: journal.EntryWaiting, Until: now.Add(time.Minute)},
-		"woken":                   {Status: journal.EntryCompleted, Outcome: world.OutcomeWoken},
-		"timed out":               {Status: journal.EntryCompleted, Kind: world.KindEvent, Outcome: world.OutcomeDue},
+		"":                          {Status: journal.EntryWaiting},
+		"until 09:01:00 (in 1 m)":   {Status: journal.EntryWaiting, Until: now.Add(time.Minute)},
+		"also when it is published": {Status: journal.EntryWaiting, Listens: true},
+		"until 09:01:00 (in 1 m), also when it is published": {Status: journal.EntryWaiting, Until: now.Add(time.Minute), Listens: true},
+		"woken":     {Status: journal.EntryCompleted, Outcome: world.OutcomeWoken},
+		"timed out": {Status: journal.EntryCompleted, Kind: world.KindEvent, Outcome: world.OutcomeDue},
 	} {
 		if got := Waited(&en, now); got != want {
 			t.Errorf("%+v: got %q, want %q", en, got, want)

@@ -43,7 +43,7 @@ func Began(en *journal.Entry) time.Time {
 // Took is how long an entry took, or has taken so far; "" of what takes no time.
 func Took(en *journal.Entry, now time.Time) string {
 	switch {
-	case en.Kind == world.KindPatch:
+	case en.Kind == world.KindPatch, en.Kind == world.KindMessage:
 		return ""
 	case en.CompletedAt.IsZero() || en.Status == journal.EntryPending:
 		return human.Span(now.Sub(Began(en)))
@@ -122,8 +122,12 @@ func BeginsBy(en *journal.Entry, now time.Time) string {
 // Waited says until when an entry waits, or how its wait ended where nothing came; "" where there is nothing to say.
 func Waited(en *journal.Entry, now time.Time) string {
 	switch {
+	case en.Status == journal.EntryWaiting && !en.Until.IsZero() && en.Listens:
+		return "until " + human.When(en.Until, now) + ", " + listens
 	case en.Status == journal.EntryWaiting && !en.Until.IsZero():
 		return "until " + human.When(en.Until, now)
+	case en.Status == journal.EntryWaiting && en.Listens:
+		return listens
 	case en.Outcome == world.OutcomeWoken:
 		return "woken"
 	case en.Outcome == world.OutcomeDue && en.Kind != world.KindSleep:
@@ -131,6 +135,9 @@ func Waited(en *journal.Entry, now time.Time) string {
 	}
 	return ""
 }
+
+// listens is said of a wait for an event that gets what is published, too.
+const listens = "also when it is published"
 
 // GivenUp says what ended before a dropped entry did; segment is the run's.
 func GivenUp(en *journal.Entry, segment int) string {

@@ -72,6 +72,9 @@ func (a *axis) bars(en *journal.Entry, st status, v *visit) (list []bar) {
 	if en.Kind == world.KindPatch {
 		return []bar{a.bar(en.CreatedAt, en.CreatedAt, "bar-quiet", "decided")}
 	}
+	if en.Kind == world.KindMessage {
+		return []bar{a.bar(en.CreatedAt, en.CreatedAt, "bar-quiet", "sent")}
+	}
 	if en.StartedAt.IsZero() || en.Class != "run" {
 		return []bar{a.bar(en.CreatedAt, end, "bar-"+string(st.Tone)+" bar-wait", st.Word+" for "+human.Span(end.Sub(en.CreatedAt)))}
 	}

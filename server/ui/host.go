@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/stepwell/stepwell"
+	"github.com/stepwell/stepwell/world"
 )
 
 // Level says what a visitor may do. Each has what the one before has.
@@ -52,6 +53,8 @@ type Host interface {
 	Refused(r *http.Request, err error) Refusal
 	// Audit notes what somebody did to a run, or to many where run is "", or was refused.
 	Audit(r *http.Request, who, what, run string, err error)
+	// Postable refuses an endpoint that the server would not post to.
+	Postable(t *world.PostTarget) error
 	// Watch calls look at once and whenever the run may have changed, until look is done or fails, the server ends,
 	// or ctx does; and keepalive, now and then, so that the connection lives. It is refused where too many watch.
 	Watch(ctx context.Context, run string, look func() (done bool, err error), keepalive func() error) error

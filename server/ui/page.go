@@ -110,13 +110,14 @@ var navs = []navItem{
 	{Name: "Workflows", Path: Base + "workflows", Key: "w"},
 	{Name: "Hooks", Path: Base + "hooks", Key: "h"},
 	{Name: "Queues", Path: Base + "queues", Key: "q"},
+	{Name: "Topics", Path: Base + "topics", Key: "t"},
 	{Name: "Workers", Path: Base + "workers", Key: "e"},
 }
 
 // navOf says to which page of the head a view belongs.
 var navOf = map[string]string{
 	"overview": "Overview", "runs": "Runs", "failures": "Failures", "bulk": "Runs", "run": "Runs", "family": "Runs", "events": "Runs", "event": "Runs", "stream": "Runs", "act": "Runs",
-	"workflows": "Workflows", "versions": "Workflows", "hooks": "Hooks", "queues": "Queues", "queue": "Queues", "workers": "Workers", "worker": "Workers",
+	"workflows": "Workflows", "versions": "Workflows", "hooks": "Hooks", "queues": "Queues", "queue": "Queues", "topics": "Topics", "workers": "Workers", "worker": "Workers",
 }
 
 // draw answers with a page.
@@ -155,6 +156,8 @@ var dids = map[string]string{
 	"restart": "This run began anew, from the input of the other.", "fork": "This run was forked.", "start": "The run was started.",
 	"there": "This run was there already.", "hook": "The payload was sent.",
 	"queue-pause": "The queue is paused: nothing is received from it.", "queue-resume": "Messages are received again.", "queue-redrive": "Its dead letters are messages again.",
+	"publish": "It is published.", "subscribe": "The subscription stands.", "unsubscribe": "The subscription is ended.",
+	"topic-pause": "The subscription is paused: nothing is done with what it gets.", "topic-resume": "What it gets is worked on again.", "topic-redeliver": "Its dead letters are delivered again.",
 }
 
 func (v *visit) did() string { return dids[v.URL.Query().Get("did")] }

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -45,6 +46,7 @@ type Journal struct {
 	gap      bool              // a number was missing in this segment
 	commit   int64             // the last that was counted
 	open     map[string]*Entry // what may still change, by ID
+	mail     map[int64]letter  // published for a wait that is open, which alone may take it, by number
 }
 
 // Act is what somebody did to a run.
@@ -89,6 +91,7 @@ type Entry struct {
 	RetryAt     time.Time       `json:"retryAt,omitzero"`   // a step's next start, not before
 	Until       time.Time       `json:"until,omitzero"`     // a wait's deadline
 	Match       json.RawMessage `json:"match,omitempty"`    // of an event wait
+	Listens     bool            `json:"listens,omitempty"`  // an event wait that gets what is published, too
 	Outcome     world.Outcome   `json:"outcome,omitempty"`  // of a wait that ended
 	Received    int             `json:"received,omitempty"` // payloads that a hook got
 	Output      json.RawMessage `json:"output,omitempty"`   // a step's result, or the payload that ended a wait
@@ -135,6 +138,12 @@ type Unread struct {
 	Payload json.RawMessage `json:"payload,omitempty"`
 }
 
+// letter is a payload that was published for a wait.
+type letter struct {
+	wait    string // its ID
+	payload json.RawMessage
+}
+
 // Aside is a payload that was set aside: it does not fit the code that was to take it, and nobody gets it.
 type Aside struct {
 	Seq     int64           `json:"seq"`            // number of the event that brought it
@@ -162,7 +171,7 @@ const mostNotCreated = 10
 // New begins the journal of a run. Without payloads it keeps no inputs, outputs and payloads, and so only a few hundred bytes a
 // step.
 func New(run string, payloads bool) *Journal {
-	return &Journal{Run: run, payloads: payloads, open: make(map[string]*Entry), Entries: []*Entry{}}
+	return &Journal{Run: run, payloads: payloads, open: make(map[string]*Entry), mail: make(map[int64]letter), Entries: []*Entry{}}
 }
 
 // Add takes the next events of the run's log. Events that it has had already are ignored, so that a page may be fed twice;
@@ -196,7 +205,7 @@ func (j *Journal) Add(events ...world.Event) {
 				j.change(en, e)
 			}
 		case world.SignalReceived:
-			j.Unread = append(j.Unread, Unread{Seq: j.Seq, Name: e.Name, At: happened(e), Payload: j.keep(e.Payload)})
+			j.receive(e)
 		case world.AttrSet: // the run's row shows attributes
 		default:
 			j.addRun(e)
@@ -302,6 +311,29 @@ func (j *Journal) continueRun(e *world.Event) {
 		}
 	}
 	j.Unread = slices.DeleteFunc(j.Unread, func(u Unread) bool { return !slices.Contains(next.Unread, u.Seq) })
+	clear(j.mail)
+}
+
+// receive takes a signal. One that was published for a wait is for nobody where that is over.
+func (j *Journal) receive(e *world.Event) {
+	switch {
+	case e.ID == "":
+		j.Unread = append(j.Unread, Unread{Seq: j.Seq, Name: e.Name, At: happened(e), Payload: j.keep(e.Payload)})
+	case j.open[e.ID] != nil:
+		j.mail[j.Seq] = letter{e.ID, j.keep(e.Payload)}
+	}
+}
+
+// draw returns the payload of a signal, which is no longer unread.
+func (j *Journal) draw(seq int64) json.RawMessage {
+	if at, ok := slices.BinarySearchFunc(j.Unread, seq, func(u Unread, seq int64) int { return cmp.Compare(u.Seq, seq) }); ok {
+		payload := j.Unread[at].Payload
+		j.Unread = slices.Delete(j.Unread, at, at+1)
+		return payload
+	}
+	payload := j.mail[seq].payload
+	delete(j.mail, seq)
+	return payload
 }
 
 // enter begins anew with a segment, where some of what was before was trimmed: of the rest, only its open hooks are told.
@@ -330,7 +362,7 @@ func (j *Journal) create(e *world.Event) {
 	k := e.Key(j.Segment)
 	en := &Entry{
 		ID: e.ID, Name: e.Name, Kind: k.Kind, Class: "run", Occurrence: e.Occurrence, Path: e.Path, Segment: j.Segment, Seq: j.Seq,
-		Status: EntryPending, CreatedAt: e.Time, Until: e.Until, Match: bytes.Clone(e.Match), Peer: e.Peer, Token: e.Token,
+		Status: EntryPending, CreatedAt: e.Time, Until: e.Until, Match: bytes.Clone(e.Match), Listens: e.Listen != nil, Peer: e.Peer, Token: e.Token,
 	}
 	done := false
 	switch {
@@ -349,7 +381,7 @@ func (j *Journal) create(e *world.Event) {
 			}
 			en.Peer = ""
 		}
-	case e.Kind == world.KindPatch:
+	case e.Kind == world.KindPatch, e.Kind == world.KindMessage:
 		en.Status, en.CompletedAt, done = EntryCompleted, e.Time, true
 	}
 	j.Entries = append(j.Entries, en)
@@ -401,7 +433,10 @@ func (j *Journal) change(en *Entry, e *world.Event) {
 		}
 		en.Status, en.Outcome = EntryCompleted, e.Outcome
 		en.Output = j.keep(e.Payload)
-		j.absorb(en, e.From)
+		if payload := j.draw(e.From); en.Output == nil {
+			en.Output = payload
+		}
+		maps.DeleteFunc(j.mail, func(_ int64, l letter) bool { return l.wait == en.ID })
 	case world.HookReceived:
 		over = false
 		en.Received++
@@ -414,18 +449,6 @@ func (j *Journal) change(en *Entry, e *world.Event) {
 		en.CompletedAt, en.RetryAt = happened(e), time.Time{}
 		delete(j.open, en.ID)
 	}
-}
-
-// absorb gives an unread signal to the wait that it ended.
-func (j *Journal) absorb(en *Entry, seq int64) {
-	at, ok := slices.BinarySearchFunc(j.Unread, seq, func(u Unread, seq int64) int { return cmp.Compare(u.Seq, seq) })
-	if !ok {
-		return
-	}
-	if en.Output == nil {
-		en.Output = j.Unread[at].Payload
-	}
-	j.Unread = slices.Delete(j.Unread, at, at+1)
 }
 
 // passed notes that nobody waits any more for what a payload that was set aside could have been.
@@ -443,11 +466,7 @@ func (j *Journal) setAside(e *world.Event) {
 	if e.Error != nil {
 		a.Reason = e.Error.Message
 	}
-	at, ok := slices.BinarySearchFunc(j.Unread, e.From, func(u Unread, seq int64) int { return cmp.Compare(u.Seq, seq) })
-	if ok {
-		a.Payload = j.Unread[at].Payload
-		j.Unread = slices.Delete(j.Unread, at, at+1)
-	}
+	a.Payload = j.draw(e.From)
 	if len(j.Aside) == maxAside {
 		j.Aside = slices.Delete(j.Aside, 0, 1)
 	}

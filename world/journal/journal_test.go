@@ -101,6 +101,9 @@ func TestJournalEntries(t *testing.T) {
 		"event": {log(ev(world.WaitCreated, "w", func(e *world.Event) { e.Kind, e.Match = world.KindEvent, json.RawMessage("{}") }), ev(world.SignalReceived, ""), ev(world.WaitCompleted, "w", func(e *world.Event) { e.Outcome, e.From = world.OutcomeReceived, 4 })), with(w0, func(e *Entry) {
 			e.Class, e.Kind, e.Match, e.Status, e.CompletedAt, e.Outcome, e.Output = "wait", world.KindEvent, json.RawMessage("{}"), EntryCompleted, sec(4), world.OutcomeReceived, json.RawMessage("3")
 		})},
+		"published": {log(ev(world.WaitCreated, "w", func(e *world.Event) { e.Kind, e.Listen = world.KindEvent, &world.Listen{} }), ev(world.SignalReceived, "w"), ev(world.WaitCompleted, "w", func(e *world.Event) { e.Outcome, e.From = world.OutcomeReceived, 4 })), with(w0, func(e *Entry) {
+			e.Class, e.Kind, e.Listens, e.Status, e.CompletedAt, e.Outcome, e.Output = "wait", world.KindEvent, true, EntryCompleted, sec(4), world.OutcomeReceived, json.RawMessage("3")
+		})},
 		"next segment": {log(ev(world.WaitCreated, "w"), world.RunContinued), with(w0, func(e *Entry) { e.Status, e.CompletedAt = EntryDropped, sec(3) })},
 		"hook":         {log(ev(world.HookCreated, "h"), ev(world.HookReceived, "h"), ev(world.HookReceived, "h")), with(h0, func(e *Entry) { e.Status, e.Received = EntryActive, 2 })},
 		"hook goes on": {log(ev(world.HookCreated, "h"), ev(world.RunContinued, "", func(e *world.Event) { e.Next.Hooks = []string{"h"} }), ev(world.HookReceived, "h")), with(h0, func(e *Entry) { e.Status, e.Received = EntryActive, 1 })},
@@ -144,6 +147,27 @@ func TestJournalRun(t *testing.T) {
 	}
 	if d := cmp.Diff(want, j, cmpopts.IgnoreUnexported(Journal{}), cmpopts.EquateEmpty()); d != "" {
 		t.Errorf("-want +got:\n%s", d)
+	}
+}
+
+// TestPublishedIsNeverUnread: what was published for a wait is for that wait alone, also when it does not take it.
+func TestPublishedIsNeverUnread(t *testing.T) {
+	wait := ev(world.WaitCreated, "w", func(e *world.Event) { e.Kind, e.Listen = world.KindEvent, &world.Listen{} })
+	for name, events := range map[string][]world.Event{
+		"while it waits":   story(log(running, wait, ev(world.SignalReceived, "w"))),
+		"when it is over":  story(log(running, wait, ev(world.SignalReceived, "w"), ev(world.WaitCompleted, "w"), ev(world.SignalReceived, "w"))),
+		"the next segment": story(log(running, wait, ev(world.SignalReceived, "w"), world.RunContinued)),
+		"set aside": story(log(running, wait, ev(world.SignalReceived, "w"), ev(world.StepCreated, "a", func(e *world.Event) {
+			e.Kind, e.From = world.KindAside, 4
+		}))),
+	} {
+		j := told(true, events)
+		if len(j.Unread) > 0 {
+			t.Errorf("%s: %+v is unread, want nothing", name, j.Unread)
+		}
+		if set := name == "set aside"; set != (len(j.Aside) == 1 && string(j.Aside[0].Payload) == "3") {
+			t.Errorf("%s: set aside: %+v", name, j.Aside)
+		}
 	}
 }
 
@@ -218,7 +242,7 @@ func TestJournalAgrees(t *testing.T) {
 		paged := New("r", true)
 		paged.Add(events[:cut]...)
 		paged.Add(events...)
-		if d := cmp.Diff(j, paged, cmp.AllowUnexported(Journal{}, Entry{}), cmpopts.EquateEmpty()); d != "" {
+		if d := cmp.Diff(j, paged, cmp.AllowUnexported(Journal{}, Entry{}, letter{}), cmpopts.EquateEmpty()); d != "" {
 			t.Fatalf("in pages:\n%s", d)
 		}
 	})

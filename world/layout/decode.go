@@ -146,6 +146,8 @@ func (r *rowReader) event(e *world.Event) error {
 			return r.int(&e.Attempt)
 		case "q":
 			return r.flag(&e.Queued)
+		case "ld":
+			return r.flag(&e.Listened)
 		case "o":
 			return r.number(&offset)
 		case "l":
@@ -182,6 +184,8 @@ func (r *rowReader) event(e *world.Event) error {
 			return r.json(&e.Birth)
 		case "nx":
 			return r.json(&e.Next)
+		case "ls":
+			return r.json(&e.Listen)
 		case "at":
 			return r.attributes(&attrs)
 		}

@@ -28,8 +28,16 @@ func (w *World) commitLocked(c *world.Commit, n *notices) (world.Committed, erro
 	var r *run
 	var err error
 	if c.Birth() {
-		if existing, err := w.mayBeCreated(c); existing != nil || err != nil {
-			return existingRun(existing), err
+		existing, err := w.mayBeCreated(c)
+		if c.Ack != "" && err == nil && !w.messages.holds(c.Ack) {
+			err = world.NoReceipt(c)
+		}
+		if err != nil {
+			return world.Committed{}, err
+		}
+		if existing != nil {
+			w.messages.ack(c.Ack, n)
+			return existingRun(existing), nil
 		}
 	} else if r, err = w.fence(c); err != nil {
 		return world.Committed{}, err
@@ -37,6 +45,11 @@ func (w *World) commitLocked(c *world.Commit, n *notices) (world.Committed, erro
 	for _, k := range c.Held {
 		if r == nil || r.tasks[k.Step] == nil || !r.tasks[k.Step].heldBy(c.Worker, k.Attempt) {
 			return world.Committed{}, fmt.Errorf("run %s: task %s, attempt %d: %w", c.Run, k.Step, k.Attempt, world.ErrLeaseLost)
+		}
+	}
+	for i := range c.Messages {
+		if _, err := w.messages.find(c.Messages[i].Queue); err != nil {
+			return world.Committed{}, err
 		}
 	}
 	p, err := w.decide(c)
@@ -95,6 +108,7 @@ func (w *World) write(c *world.Commit, r *run, p plan, n *notices) world.Committ
 	w.counters.Groups++
 	isBirth := r == nil
 	if isBirth {
+		w.messages.ack(c.Ack, n)
 		r = w.create(c)
 	}
 	for i, child := range p.Births {
@@ -123,6 +137,15 @@ func (w *World) write(c *world.Commit, r *run, p plan, n *notices) world.Committ
 	w.writeTasks(c, r, n)
 	for i := range c.Send {
 		w.send(&c.Send[i], n)
+	}
+	for i := range c.Messages {
+		m := &c.Messages[i]
+		w.messages.put(w.messages.queues[m.Queue], m, w.now())
+		n.add(world.NoticeMessage, m.Queue)
+	}
+	if w.topics.listens.news {
+		w.topics.listens.news = false
+		n.add(world.NoticeTopic, "")
 	}
 	done := world.Committed{}
 	if p.Changed {

@@ -58,6 +58,7 @@ func (w *World) append(r *run, enc row) {
 	for i := range events {
 		w.follow(r, &events[i], first+int64(i))
 	}
+	w.topics.listens.follow(r, events)
 }
 
 // store copies a row to where it stays.

@@ -80,6 +80,11 @@ func (k *messages) DeclareQueue(ctx context.Context, q world.MessageQueue) error
 		return err
 	}
 	defer k.leave()
+	k.declare(q)
+	return nil
+}
+
+func (k *messages) declare(q world.MessageQueue) {
 	if k.queues == nil {
 		k.queues, k.all = make(map[string]*messageQueue), make(map[int64]*message)
 	}
@@ -87,7 +92,6 @@ func (k *messages) DeclareQueue(ctx context.Context, q world.MessageQueue) error
 		k.queues[q.Name] = &messageQueue{groups: make(map[string][]*message), heads: make(map[string]*message), all: make(map[int64]*message), dedupes: make(map[string]dedupe)}
 	}
 	k.queues[q.Name].MessageQueue = q.Or()
-	return nil
 }
 
 // PauseQueue pauses a queue, or ends that; see [world.Messenger].
@@ -119,6 +123,9 @@ func (k *messages) DropQueue(ctx context.Context, queue string) error {
 		return err
 	case len(q.all) > 0:
 		return world.QueueNotEmpty(queue)
+	}
+	if err := world.QueueFilled(queue, k.w.topics.standing); err != nil {
+		return err
 	}
 	delete(k.queues, queue)
 	return nil
@@ -311,6 +318,26 @@ func (k *messages) ReceiveMessages(ctx context.Context, rq world.ReceiveQuery) (
 	return out, nil
 }
 
+// held is the message that a receipt holds, or nil.
+func (k *messages) held(receipt string) *message {
+	number, fence, _ := world.ReadReceipt(receipt)
+	if m := k.all[number]; m != nil && m.held && m.fence == fence {
+		return m
+	}
+	return nil
+}
+
+func (k *messages) holds(receipt string) bool { return k.held(receipt) != nil }
+
+// ack deletes the message of a birth; "" is none.
+func (k *messages) ack(receipt string, n *notices) {
+	if receipt != "" {
+		m := k.held(receipt)
+		k.remove(m, k.w.now())
+		n.add(world.NoticeMessage, m.Queue)
+	}
+}
+
 // SettleMessages ends receives; see [world.Messenger].
 func (k *messages) SettleMessages(ctx context.Context, all []world.Settlement) ([]bool, error) {
 	if err := world.CheckSettlements(all); err != nil {
@@ -324,9 +351,8 @@ func (k *messages) SettleMessages(ctx context.Context, all []world.Settlement) (
 	done := make([]bool, len(all))
 	for i := range all {
 		s := &all[i]
-		number, fence, _ := world.ReadReceipt(s.Receipt)
-		m := k.all[number]
-		if m == nil || !m.held || m.fence != fence {
+		m := k.held(s.Receipt)
+		if m == nil {
 			continue
 		}
 		done[i] = true

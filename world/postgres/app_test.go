@@ -18,6 +18,7 @@ import (
 
 	"github.com/stepwell/stepwell"
 	"github.com/stepwell/stepwell/internal/pgtest"
+	"github.com/stepwell/stepwell/topic"
 	"github.com/stepwell/stepwell/world"
 	"github.com/stepwell/stepwell/world/memory"
 	"github.com/stepwell/stepwell/world/postgres"
@@ -387,5 +388,34 @@ func TestInTheCallersTransaction(t *testing.T) {
 				t.Errorf("balance = %d, want %d: the rolled back half is gone", got, before+1)
 			}
 		})
+	}
+}
+
+// TestPublishInTheCallersTransaction: what is published there goes out if that commits.
+func TestPublishInTheCallersTransaction(t *testing.T) {
+	t.Parallel()
+	b := openBank(t)
+	news := topic.Of[int]("news")
+	for i, end := range []func(tx pgx.Tx) error{
+		func(tx pgx.Tx) error { return tx.Rollback(t.Context()) },
+		func(tx pgx.Tx) error { return tx.Commit(t.Context()) },
+	} {
+		tx, err := b.pool.Begin(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := news.Publish(t.Context(), b.app, i, topic.In(postgres.Tx(tx))); err != nil {
+			t.Fatal(err)
+		}
+		if err := end(tx); err != nil {
+			t.Fatal(err)
+		}
+	}
+	page, err := world.AbilitiesOf(b.app.World()).TopicKeeper.Topics().Publications(t.Context(), world.PublicationQuery{})
+	if err != nil || len(page.Publications) != 1 || string(page.Publications[0].Payload) != "1" {
+		t.Errorf("published: %+v, %v; want what was committed", page.Publications, err)
+	}
+	if _, err := news.Publish(t.Context(), b.app, 2, topic.In(nil)); !errors.Is(err, stepwell.ErrInvalid) {
+		t.Errorf("in no transaction: got %v, want ErrInvalid", err)
 	}
 }

@@ -58,7 +58,7 @@ func (w *World) commitAlone(ctx context.Context, c *world.Commit, wk *worker) (d
 	case errors.Is(err, world.ErrUnknownOutcome):
 		w.unknown.note(c)
 		return done, err
-	case (errors.Is(err, world.ErrLeaseLost) || errors.Is(err, world.ErrRunExists)) && w.unknown.has(c): // the server was still at it when it was asked
+	case (errors.Is(err, world.ErrLeaseLost) || errors.Is(err, world.ErrRunExists) || errors.Is(err, world.ErrReceipt)) && w.unknown.has(c): // the server was still at it when it was asked
 		if done, outcome := w.Outcome(ctx, c); outcome == nil || errors.Is(err, world.ErrLeaseLost) {
 			return done, outcome
 		}
@@ -87,6 +87,7 @@ func (w *World) freeLane(ctx context.Context) (int16, error) {
 func (d *draft) settled(ctx context.Context) (world.Committed, error) {
 	w := d.w
 	if d.done.Existing != "" {
+		w.telling.tell(d.news...)
 		return d.done, nil
 	}
 	w.counters.groups.Add(1)
@@ -149,7 +150,13 @@ func (d *draft) alone(ctx context.Context, tx txn, lane int16) error {
 			if holder, err = d.byIdem(ctx, tx, c); err == nil {
 				d.done, err = world.CreatedBefore(c, holder)
 			}
+			if err == nil {
+				err = d.ack(ctx, tx)
+			}
 			return err
+		}
+		if err == nil {
+			err = d.ack(ctx, tx)
 		}
 		if err != nil || existing != "" {
 			d.done.Existing = existing
@@ -194,6 +201,21 @@ func (d *draft) alone(ctx context.Context, tx txn, lane int16) error {
 	return d.run(ctx, tx, lane)
 }
 
+// ack deletes the message that a birth acknowledges, if there is one. Its group is locked behind the run's keys.
+func (d *draft) ack(ctx context.Context, tx txn) error {
+	if d.c.Ack == "" {
+		return nil
+	}
+	held, queues, err := d.w.messaging.settleIn(ctx, tx, []world.Settlement{{Receipt: d.c.Ack, Kind: world.Ack}})
+	if err == nil && !held[0] {
+		err = world.NoReceipt(d.c)
+	}
+	for _, q := range queues {
+		d.news = append(d.news, world.Notice{Kind: world.NoticeMessage, Run: q})
+	}
+	return err
+}
+
 // stillHeld refuses a commit one of whose tasks is not held; that is checked before all conditions, and once more when they are deleted.
 func (d *draft) stillHeld(ctx context.Context, tx txn) error {
 	for _, k := range d.c.Held {
@@ -221,12 +243,14 @@ func (d *draft) run(ctx context.Context, tx txn, lane int16) error {
 		b.items = append(b.items, item{s: lockLane, args: []any{d.wk.key, lane}, each: func(scanner) error { alive = true; return nil }})
 	}
 	err := tx.run(ctx, b)
-	d.news = b.news
+	d.news = append(d.news, b.news...)
 	switch {
 	case err == nil && !alive:
 		return lost(d.c)
 	case sqlState(err) == codeDivision: // a task that is not held, as the queue was looked at
 		return lost(d.c)
+	case sqlState(err) == codeNull && len(d.c.Messages) > 0:
+		return noQueueOf(d.c)
 	case sqlState(err) == codeUnique && constraint(err) == "log_run":
 		return lost(d.c)
 	case sqlState(err) == codeUnique:

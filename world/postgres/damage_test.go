@@ -93,6 +93,12 @@ func (d *damagedSchema) Spoil(t testing.TB, table, column, how, run string) bool
 		where = fmt.Sprintf("name = (SELECT workflow FROM %s.runs WHERE id = '%s')", defaultSchema, run)
 	case table == "messages", table == "dedupes", table == "message_groups":
 		where = fmt.Sprintf("queue = (SELECT q.key FROM %s.queues q JOIN %[1]s.runs r ON r.workflow = q.name WHERE r.id = '%[2]s')", defaultSchema, run)
+	case table == "publications":
+		where = fmt.Sprintf("topic = (SELECT workflow FROM %s.runs WHERE id = '%s')", defaultSchema, run)
+	case table == "due":
+		where = fmt.Sprintf("publication IN (SELECT p.key FROM %s.publications p JOIN %[1]s.runs r ON r.workflow = p.topic WHERE r.id = '%[2]s')", defaultSchema, run)
+	case table == "subscriptions":
+		where = fmt.Sprintf("name = (SELECT workflow FROM %s.runs WHERE id = '%s')", defaultSchema, run)
 	case has("run"):
 		where = "run = " + key
 	case table == "awaits":

@@ -34,6 +34,9 @@ func (d *draft) end(r *run, e *world.Event, birth bool) error {
 			return h.run == r.key
 		})
 	}
+	if d.wk == nil && !birth { // by force: nobody has looked whether any of its waits listens
+		s.told.silent = append(s.told.silent, r.key)
+	}
 	s.ended = append(s.ended, row)
 	d.total(r.workflow, row.status, 1)
 	r.live = false

@@ -13,6 +13,7 @@ import (
 // What PostgreSQL calls the failures that matter here; see its appendix "Error Codes".
 const (
 	codeUnique       = "23505"
+	codeNull         = "23502" // a queue that messages are for is not there: see send_with.sql
 	codeNoTx         = "25P01" // no transaction is under way
 	codeCanceled     = "57014"
 	codeDivision     = "22012" // how a statement of ours says that a row is not as it must be: see doc of ensure in sql/

@@ -42,6 +42,7 @@ func (d *draft) follow(r *run, events []world.Event, hooks bool) error {
 		}
 	}
 	d.hooks(r, &h, hooks)
+	d.listens(r, events)
 	d.segment(r, r.last-int64(len(events)-1), events)
 	return d.followAttributes(r, events[0].Type == world.RunCreated, attrs, whole)
 }

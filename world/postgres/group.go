@@ -40,6 +40,7 @@ var (
 	insertTotals   = load("insert_totals")
 	renewWorkers   = load("renew_workers")
 	lockLanes      = load("lock_lanes")
+	sendWith       = load("send_with")
 )
 
 // sheet is what is to be written: rows for each statement.
@@ -73,6 +74,7 @@ type sheet struct {
 	sent      []sentRow
 	chunks    []chunkRow
 	totals    []totalRow
+	told      toldRows
 }
 
 type queueRow struct {
@@ -228,6 +230,7 @@ func (s *sheet) add(o *sheet) {
 	s.sent = append(s.sent, o.sent...)
 	s.chunks = append(s.chunks, o.chunks...)
 	s.totals = append(s.totals, o.totals...)
+	s.told.add(&o.told)
 }
 
 // clear empties the sheet, and keeps its room.
@@ -236,8 +239,9 @@ func (s *sheet) clear() {
 		births: s.births[:0], queued: s.queued[:0], locked: s.locked[:0], updated: s.updated[:0], released: s.released[:0], left: s.left[:0],
 		log: s.log[:0], mail: s.mail[:0], held: s.held[:0], noTasks: s.noTasks[:0], dropped: s.dropped[:0], tasks: s.tasks[:0],
 		disposed: s.disposed[:0], kept: s.kept[:0], noHooks: s.noHooks[:0], hooks: s.hooks[:0], overHooks: s.overHooks[:0], awaits: s.awaits[:0], parents: s.parents[:0], known: s.known[:0],
-		noAwaits: s.noAwaits[:0], ended: s.ended[:0], attrs: s.attrs[:0], foundBy: s.foundBy[:0], lostBy: s.lostBy[:0], segments: s.segments[:0], sent: s.sent[:0], chunks: s.chunks[:0], totals: s.totals[:0],
+		noAwaits: s.noAwaits[:0], ended: s.ended[:0], attrs: s.attrs[:0], foundBy: s.foundBy[:0], lostBy: s.lostBy[:0], segments: s.segments[:0], sent: s.sent[:0], chunks: s.chunks[:0], totals: s.totals[:0], told: s.told,
 	}
+	s.told.clear()
 }
 
 // column is one column of rows, as a statement takes it.
@@ -327,6 +331,7 @@ func (b *script) write(s *sheet) {
 	b.writeSent(s.sent) // before results: who goes on by one has what was sent before it
 	b.writeEnds(s)
 	b.writeChunks(s.chunks, nil)
+	b.writeTold(&s.told)
 	b.put(len(s.totals), insertTotals, func() []any {
 		return []any{
 			column(s.totals, func(r *totalRow) string { return r.workflow }), column(s.totals, func(r *totalRow) string { return r.status }),

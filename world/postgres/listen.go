@@ -37,6 +37,7 @@ type message struct {
 	Log   []string `json:"l,omitempty"`
 	Chunk []string `json:"c,omitempty"`
 	Queue []string `json:"q,omitempty"` // names of queues of messages
+	Topic []string `json:"t,omitempty"` // one that is "": something was published
 }
 
 // list is the part of a message for a kind of news.
@@ -56,6 +57,8 @@ func (m *message) list(kind world.NoticeKind) *[]string {
 		return &m.Chunk
 	case world.NoticeMessage:
 		return &m.Queue
+	case world.NoticeTopic:
+		return &m.Topic
 	}
 	return nil
 }
@@ -64,7 +67,7 @@ func (m *message) list(kind world.NoticeKind) *[]string {
 const noticePost world.NoticeKind = "post"
 
 // kinds are all kinds of news, the most urgent first.
-var kinds = []world.NoticeKind{noticePost, world.NoticeWork, world.NoticeMail, world.NoticeMessage, world.NoticeEnded, world.NoticeLog, world.NoticeStream}
+var kinds = []world.NoticeKind{noticePost, world.NoticeWork, world.NoticeMail, world.NoticeMessage, world.NoticeTopic, world.NoticeEnded, world.NoticeLog, world.NoticeStream}
 
 // news is what is to be sent.
 type news struct {

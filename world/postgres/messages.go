@@ -5,6 +5,7 @@ package postgres
 // message_groups is the right to receive of it, to end that, and to say which comes next. See messages_groups.go.
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -126,6 +127,10 @@ func (k *messaging) DropQueue(ctx context.Context, queue string) error {
 		if _, err := in.exec(ctx, lockMessages); err != nil {
 			return err
 		}
+		all, err := subscriptionsIn(ctx, in)
+		if err = cmp.Or(err, world.QueueFilled(queue, all)); err != nil {
+			return err
+		}
 		if _, err := in.exec(ctx, dropQueue, queue); err != nil {
 			return err
 		}
@@ -140,13 +145,15 @@ func (k *messaging) DropQueue(ctx context.Context, queue string) error {
 }
 
 // tell tells that something of queues is news.
-func (k *messaging) tell(queues ...string) {
+func (k *messaging) tell(queues ...string) { k.telling.tell(newsOf(queues)...) }
+
+func newsOf(queues []string) []world.Notice {
 	slices.Sort(queues)
 	notices := make([]world.Notice, 0, len(queues))
 	for _, q := range slices.Compact(queues) {
 		notices = append(notices, world.Notice{Kind: world.NoticeMessage, Run: q})
 	}
-	k.telling.tell(notices...)
+	return notices
 }
 
 // listedQueue is the row of a queue.
@@ -205,7 +212,7 @@ func (k *messaging) Queues(ctx context.Context, names ...string) (out []world.Qu
 }
 
 // keyOf is the key of a queue.
-func (k *messaging) keyOf(ctx context.Context, in pgxTxn, queue string) (key int32, err error) {
+func (k *messaging) keyOf(ctx context.Context, in txn, queue string) (key int32, err error) {
 	found := false
 	if err := in.each(ctx, queueKeys, func(row scanner) error {
 		var name string

@@ -34,7 +34,7 @@ type groups struct {
 }
 
 // lockGroups locks the groups of messages, in order.
-func (k *messaging) lockGroups(ctx context.Context, in pgxTxn, keys []int64) (g groups, err error) {
+func (k *messaging) lockGroups(ctx context.Context, in txn, keys []int64) (g groups, err error) {
 	if err := in.each(ctx, groupsOf, func(row scanner) error {
 		var queue int32
 		var name string
@@ -49,7 +49,7 @@ func (k *messaging) lockGroups(ctx context.Context, in pgxTxn, keys []int64) (g 
 }
 
 // goOn has the next message of each group follow whose head has gone.
-func (g *groups) goOn(ctx context.Context, in pgxTxn) error {
+func (g *groups) goOn(ctx context.Context, in txn) error {
 	if len(g.names) == 0 {
 		return nil
 	}

@@ -6,7 +6,10 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"slices"
+	"strings"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -23,12 +26,20 @@ var (
 	returnMessages = load("return_messages")
 )
 
-// sends are messages that are sent at once, and wait for their transaction. Whoever made it waits for done.
+// sends are messages that are sent at once, or what is published at once, and wait for their transaction. Whoever made
+// it waits for done.
 type sends struct {
-	all  []world.Message
-	sent []world.Sent
-	err  error
-	done chan struct{} // capacity 1
+	all       []world.Message
+	published []world.Publication // where these are what it is about
+	sent      []world.Sent
+	err       error
+	done      chan struct{} // capacity 1
+}
+
+// once reports whether any of it has an ID by which it is known, so that it may have to wait for somebody.
+func (s *sends) once() bool {
+	return slices.ContainsFunc(s.all, func(m world.Message) bool { return m.Dedupe != "" }) ||
+		slices.ContainsFunc(s.published, func(p world.Publication) bool { return p.Dedupe != "" })
 }
 
 // SendMessages puts messages into queues; see [world.Messenger].
@@ -36,15 +47,23 @@ func (k *messaging) SendMessages(ctx context.Context, all []world.Message) ([]wo
 	if err := world.CheckMessages(all); err != nil {
 		return nil, err
 	}
-	s := &sends{all: all, done: make(chan struct{}, 1)}
-	// What has a dedupe ID may have to wait for somebody.
-	if slices.ContainsFunc(all, func(m world.Message) bool { return m.Dedupe != "" }) {
+	return k.send(ctx, &sends{all: all, done: make(chan struct{}, 1)})
+}
+
+func (k *messaging) send(ctx context.Context, s *sends) ([]world.Sent, error) {
+	if s.once() {
 		s.err = errAlone
 	} else if err := k.sends.put(ctx, s, s.done); err != nil {
 		return nil, err
 	}
 	if errors.Is(s.err, errAlone) {
-		s.err = k.db.change(ctx, func(ctx context.Context, tx pgx.Tx) error { return k.sendIn(ctx, k.db.in(tx), s) })
+		s.err = k.db.change(ctx, func(ctx context.Context, tx pgx.Tx) (err error) {
+			if len(s.published) > 0 {
+				s.sent, err = publishIn(ctx, k.db.in(tx), s.published)
+				return err
+			}
+			return k.sendIn(ctx, k.db.in(tx), s)
+		})
 		if s.err == nil {
 			k.tellSent(s)
 		}
@@ -57,16 +76,19 @@ func (k *messaging) sending(ctx context.Context) {
 	var batch []*sends
 	for first := range k.sends.out() {
 		for more := true; more; {
-			batch, first, more = k.sends.gather(batch[:0], first, func(s *sends) int { return bytesOf(s.all) }, nil)
+			batch, first, more = k.sends.gather(batch[:0], first, (*sends).bytes, nil)
 			k.sendGroup(ctx, batch)
 			clear(batch)
 		}
 	}
 }
 
-func bytesOf(all []world.Message) (n int) {
-	for i := range all {
-		n += len(all[i].Payload)
+func (s *sends) bytes() (n int) {
+	for i := range s.all {
+		n += len(s.all[i].Payload)
+	}
+	for i := range s.published {
+		n += len(s.published[i].Payload)
 	}
 	return n
 }
@@ -76,27 +98,37 @@ func (k *messaging) sendGroup(ctx context.Context, batch []*sends) {
 	ctx, cancel := context.WithTimeout(ctx, groupPatience)
 	defer cancel()
 	var all []world.Message
+	var published []world.Publication
 	for _, s := range batch {
-		all = append(all, s.all...)
+		all, published = append(all, s.all...), append(published, s.published...)
 	}
-	var sent []world.Sent
+	var sent, out []world.Sent
 	err := k.db.batch(ctx, func(q *pgx.Batch) {
-		sent = nil
-		q.Queue(k.db.sql(sendMessages), sendArgs(all)...).Query(func(rows pgx.Rows) error {
-			var err error
-			sent, err = scanSent(rows)
-			return err
-		})
+		sent, out = nil, nil
+		if len(all) > 0 {
+			q.Queue(k.db.sql(sendMessages), sendArgs(all)...).Query(func(rows pgx.Rows) (err error) { sent, err = scanSent(rows, scanKey); return err })
+		}
+		if len(published) > 0 {
+			q.Queue(k.db.sql(publish), publishArgs(published)...).Query(func(rows pgx.Rows) (err error) { out, err = scanSent(rows, scanPublished); return err })
+		}
 	})
 	switch {
-	case err != nil && (refused(err) || unsent(err) || ours(err)), err == nil && len(sent) != len(all):
+	case err != nil && (refused(err) || unsent(err) || ours(err)):
 		err = errAlone
 	case err != nil:
 		err = errors.Join(world.ErrUnknownOutcome, err)
 	}
 	for _, s := range batch {
-		if s.err = err; err == nil {
+		switch s.err = err; {
+		case err != nil:
+		case len(s.published) > 0:
+			s.sent, out = out[:len(s.published)], out[len(s.published):]
+		case len(sent) == 0: // none of the messages: a queue is not there
+			s.err = errAlone
+		default:
 			s.sent, sent = sent[:len(s.all)], sent[len(s.all):]
+		}
+		if s.err == nil {
 			k.tellSent(s)
 		}
 		s.done <- struct{}{}
@@ -104,13 +136,20 @@ func (k *messaging) sendGroup(ctx context.Context, batch []*sends) {
 }
 
 func (k *messaging) tellSent(s *sends) {
-	var queues []string
+	k.tell(s.queues()...)
+	if slices.ContainsFunc(s.sent[:len(s.published)], func(x world.Sent) bool { return !x.Duplicate }) {
+		k.telling.tell(newsOfTopics)
+	}
+}
+
+// queues are those that something new was sent to.
+func (s *sends) queues() (all []string) {
 	for i := range s.all {
 		if !s.sent[i].Duplicate {
-			queues = append(queues, s.all[i].Queue)
+			all = append(all, s.all[i].Queue)
 		}
 	}
-	k.tell(queues...)
+	return all
 }
 
 func sendArgs(all []world.Message) []any {
@@ -130,9 +169,9 @@ func sendArgs(all []world.Message) []any {
 }
 
 // scanSent reads what became of messages: keys grow in the order in which they were sent.
-func scanSent(rows pgx.Rows) (sent []world.Sent, err error) {
+func scanSent(rows pgx.Rows, scan func(row scanner) (world.Sent, error)) (sent []world.Sent, err error) {
 	for rows.Next() {
-		m, err := scanKey(rows)
+		m, err := scan(rows)
 		if err != nil {
 			return nil, err
 		}
@@ -143,15 +182,15 @@ func scanSent(rows pgx.Rows) (sent []world.Sent, err error) {
 
 func scanKey(row scanner) (s world.Sent, err error) {
 	var key int64
-	var at infinite
+	var at time.Time
 	if err = row.Scan(&key, &at); err == nil {
-		s.ID = world.MessageID(at.time, key)
+		s.ID = world.MessageID(at, key)
 	}
 	return s, err
 }
 
 // sendIn sends within a transaction.
-func (k *messaging) sendIn(ctx context.Context, in pgxTxn, s *sends) error {
+func (k *messaging) sendIn(ctx context.Context, in txn, s *sends) error {
 	s.sent = make([]world.Sent, len(s.all))
 	var fresh []world.Message
 	var places []int
@@ -217,6 +256,16 @@ func (k *messaging) sendIn(ctx context.Context, in pgxTxn, s *sends) error {
 		}
 	}
 	return nil
+}
+
+// noQueueOf is the error for a commit with messages for a queue that is not there.
+func noQueueOf(c *world.Commit) error {
+	names := make([]string, len(c.Messages))
+	for i := range c.Messages {
+		names[i] = c.Messages[i].Queue
+	}
+	slices.Sort(names)
+	return fmt.Errorf("run %s: %w", c.Run, world.NoQueue(strings.Join(slices.Compact(names), ", or ")))
 }
 
 // settling are ends of receives that wait for their transaction. Whoever made it waits for done.
@@ -290,7 +339,7 @@ func (k *messaging) settleGroup(ctx context.Context, batch []*settling) {
 
 // settleIn settles within a transaction, and tells of which queues something can be received now or earlier
 // than before.
-func (k *messaging) settleIn(ctx context.Context, in pgxTxn, all []world.Settlement) (settled []bool, queues []string, err error) {
+func (k *messaging) settleIn(ctx context.Context, in txn, all []world.Settlement) (settled []bool, queues []string, err error) {
 	settled = make([]bool, len(all))
 	keys := make([]int64, len(all))
 	var acked, returned []int

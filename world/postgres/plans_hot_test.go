@@ -101,6 +101,13 @@ func hots(n int) []hot {
 		// The death of a worker.
 		{returnRuns, "250 runs", 12_000, []any{1, true}},
 		{returnTasks, "250 tasks", 6_000, []any{1}},
+		// Topics, with many publications that are kept.
+		{duePublications, "nothing is due", 10, []any{1002, 1 << 21}},
+		{nextPublication, "nothing is to come", 10, nil},
+		{publish, "50 publications", 700, []any{same("a.1", k), none, zero, head, body, one}},
+		{publishOnce, "", 30, []any{"a.1", nil, "d", 0, "{}", []byte("1"), 0}},
+		{areDue, "50 publications that are not", 60, []any{keysOf(1, k)}},
+		{listPublications, "the newest 50", 300, []any{1 << 60, k}},
 		// Looks at one run, and lists.
 		{lookRun, "1 run", 40, []any{"wrun_5"}},
 		{readLog, "1 run", 40, []any{"wrun_5", 0, 1000}},

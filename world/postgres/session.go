@@ -202,7 +202,7 @@ func (h *holding) hold(ctx context.Context) {
 		}
 		if first { // what was sent before, nobody here has heard
 			first = false
-			h.of.telling.here([]world.Notice{{Kind: world.NoticeWork}, {Kind: world.NoticeMail}, {Kind: world.NoticeEnded}, {Kind: world.NoticeLog}, {Kind: world.NoticeMessage}})
+			h.of.telling.here([]world.Notice{{Kind: world.NoticeWork}, {Kind: world.NoticeMail}, {Kind: world.NoticeEnded}, {Kind: world.NoticeLog}, {Kind: world.NoticeMessage}, newsOfTopics})
 		}
 		tell := h.tellWork() // before others are looked at: somebody waits for it
 		wait, err := h.watch(ctx)

@@ -19,6 +19,7 @@ const (
 	sweepBatch = 100
 	lateMail   = 10_000
 	lateKnown  = 1_000 // runs of which it looks at what is known of deliveries
+	lateDeaf   = 1_000 // waits that listen that it looks at
 )
 
 var (
@@ -27,6 +28,7 @@ var (
 	sweepMail       = load("sweep_mail")
 	sweepLateKnown  = load("sweep_known")
 	sweepLateMail   = load("sweep_late_mail")
+	sweepDeaf       = load("sweep_deaf")
 	sweepLog        = load("sweep_log")
 	sweepChunks     = load("sweep_chunks")
 	sweepActs       = load("sweep_acts")
@@ -45,15 +47,20 @@ var (
 //
 //   - It owns no row: what it does, another process may do at the same time, or go on with.
 //   - looked is the delivery that was looked at last for being late, and heard the run whose known deliveries were; whoever begins anew looks at more than it must.
+//     So is listened the last run whose waits that listen were looked at.
 type keeper struct {
 	*database
-	reader  *reader
-	burials *burials
-	looked  atomic.Int64
-	heard   atomic.Int64
+	reader   *reader
+	burials  *burials
+	topics   *topics
+	looked   atomic.Int64
+	heard    atomic.Int64
+	listened atomic.Int64
 }
 
-func (k *keeper) init(r *reader, b *burials) { k.database, k.reader, k.burials = r.database, r, b }
+func (k *keeper) init(r *reader, b *burials, t *topics) {
+	k.database, k.reader, k.burials, k.topics = r.database, r, b, t
+}
 
 // Sweep deletes runs whose retention ended, those that ended first before others; see [world.Admin].
 func (k *keeper) Sweep(ctx context.Context, limit int) (swept int, err error) {
@@ -80,6 +87,9 @@ func (k *keeper) Sweep(ctx context.Context, limit int) (swept int, err error) {
 		return swept, err
 	}
 	if err := k.batch(ctx, func(q *pgx.Batch) { q.Queue(k.sql(forgetDedupes)) }); err != nil {
+		return swept, err
+	}
+	if err := k.topics.sweep(ctx); err != nil {
 		return swept, err
 	}
 	if err := k.sumTotals(ctx); err != nil {
@@ -154,14 +164,15 @@ func (k *keeper) sweep(ctx context.Context, tx pgx.Tx, limit int) (int, error) {
 	return len(keys), tx.SendBatch(ctx, &b).Close()
 }
 
-// sweepLate deletes mail for runs that are over, and what is known of deliveries to runs that are gone: their sender looked the run up before and committed after.
+// sweepLate deletes mail for runs that are over, and what is known of deliveries to runs that are gone: their sender looked the run up before and committed after;
+// and what listens of runs that are over.
 // Each call looks at the next of all, and begins anew where it has seen all.
 func (k *keeper) sweepLate(ctx context.Context) error {
 	for _, late := range []struct {
 		s    *statement
 		at   *atomic.Int64
 		most int
-	}{{sweepLateMail, &k.looked, lateMail}, {sweepLateKnown, &k.heard, lateKnown}} {
+	}{{sweepLateMail, &k.looked, lateMail}, {sweepLateKnown, &k.heard, lateKnown}, {sweepDeaf, &k.listened, lateDeaf}} {
 		var last *int64
 		k.counters.statements.Add(1)
 		if err := k.pool.QueryRow(ctx, k.sql(late.s), late.at.Load(), late.most).Scan(&last); err != nil {

@@ -44,6 +44,8 @@ type transaction struct {
 	draft  *draft
 	lane   int16
 	fenced bool // lane is to be given back
+
+	news []world.Notice // of messages, to be told when it is committed
 }
 
 // errNotOurs says that a transaction is ended by who began it.
@@ -153,6 +155,7 @@ func (t *transaction) Commit(ctx context.Context) error {
 		w.counters.groups.Add(1)
 		w.telling.tell(append(w.durable(d), d.news...)...)
 	}
+	w.telling.tell(t.news...)
 	return nil
 }
 
@@ -220,12 +223,8 @@ func (w *World) CommitIn(ctx context.Context, tx world.Tx, c *world.Commit) (wor
 	if err != nil {
 		return world.Committed{}, err
 	}
-	same := false
-	if err := conn.each(ctx, limitOwner, func(row scanner) error { return row.Scan(new(string), &same) }, patienceText(w.patience)); err != nil {
+	if err := limitLast(ctx, w.patience, conn); err != nil {
 		return world.Committed{}, w.failed(err)
-	}
-	if !same {
-		return world.Committed{}, errEndedByBody
 	}
 	if err := w.ownerIn(ctx, t, conn, d); err != nil {
 		return world.Committed{}, w.failed(err)
@@ -394,6 +393,16 @@ func limited(ctx context.Context, patience time.Duration, t *transaction, conn t
 		return err
 	}
 	_, err := conn.exec(ctx, setLockTimeout, before)
+	return err
+}
+
+// limitLast is limited for what is the last of a transaction that a World began.
+func limitLast(ctx context.Context, patience time.Duration, conn txn) error {
+	same := false
+	err := conn.each(ctx, limitOwner, func(row scanner) error { return row.Scan(new(string), &same) }, patienceText(patience))
+	if err == nil && !same {
+		err = errEndedByBody
+	}
 	return err
 }
 

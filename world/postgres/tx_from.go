@@ -9,7 +9,8 @@ import (
 	"github.com/stepwell/stepwell/world"
 )
 
-// TxFrom is the transaction in which the body of a transactional step runs: what is written in it commits with the step's result, exactly once.
+// TxFrom is the transaction in which the body of a transactional step runs: what is written in it commits with the step's result, exactly once. A handler of messages
+// that is queue.Transactional has one likewise, which commits with the acknowledgement.
 // The body neither commits it nor rolls it back (both are refused): to undo what it wrote it returns an error. Begin on it is a savepoint. TxFrom panics in a context that is not of such a body, as a
 // write outside of the transaction would be done again with the next attempt.
 //
@@ -20,7 +21,7 @@ import (
 func TxFrom(ctx context.Context) pgx.Tx {
 	t, ok := world.TxFrom(ctx).(*transaction)
 	if !ok {
-		panic("postgres.TxFrom: not the context of a transactional step's body: give the step the option stepwell.Transactional()")
+		panic("postgres.TxFrom: not the context of a transactional step's body: give the step the option stepwell.Transactional(), or the handler queue.Transactional()")
 	}
 	return bodyTx{t.pgx}
 }

@@ -28,6 +28,7 @@ type World struct {
 	appends appends
 
 	messaging messaging
+	topics    topics
 
 	writing writing // commits: see writer.go
 	queue   queueing
@@ -114,8 +115,9 @@ func prepare(url string, o Options) (*World, error) {
 	w.burials.init(&w.database, w.telling.tell)
 	w.sender.init(&w.database, &w.writing, &w.queue, &w.telling)
 	w.messaging.init(&w.database, &w.telling)
+	w.topics.messaging = &w.messaging
 	w.sessions = sessionKeeper{&w.database, &w.crew, &w.queue, &w.telling, &w.burials, &w.active}
-	w.keeper.init(&w.reader, &w.burials)
+	w.keeper.init(&w.reader, &w.burials, &w.topics)
 	w.turning = func() {
 		w.writing.steps.reset()
 		w.queue.session.nudge()

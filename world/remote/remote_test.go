@@ -328,7 +328,7 @@ func TestNotices(t *testing.T) {
 	})
 	defer stop()
 	want := []world.Notice{
-		{Kind: world.NoticeWork}, {Kind: world.NoticeMail}, {Kind: world.NoticeEnded}, {Kind: world.NoticeLog}, {Kind: world.NoticeStream}, {Kind: world.NoticeMessage},
+		{Kind: world.NoticeWork}, {Kind: world.NoticeMail}, {Kind: world.NoticeEnded}, {Kind: world.NoticeLog}, {Kind: world.NoticeStream}, {Kind: world.NoticeMessage}, {Kind: world.NoticeTopic},
 		{Kind: world.NoticeWork, Run: "r1"}, {Kind: world.NoticeWork}, {Kind: world.NoticeWork},
 	}
 	for i, n := range want {
@@ -336,7 +336,7 @@ func TestNotices(t *testing.T) {
 			t.Fatalf("notice %d: got %+v, want %+v", i, got, n)
 		}
 		wantPoll := time.Minute
-		if i == 7 { // it has ended
+		if i == 8 { // it has ended
 			wantPoll = deafPoll
 		}
 		if got := <-polls; got != wantPoll {

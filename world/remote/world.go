@@ -91,6 +91,7 @@ var (
 	_ world.Definer       = (*World)(nil)
 	_ world.MetricsKeeper = (*World)(nil)
 	_ world.MessageKeeper = (*World)(nil)
+	_ world.TopicKeeper   = (*World)(nil)
 )
 
 // worker is one that joined through this World.

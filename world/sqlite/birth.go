@@ -17,21 +17,27 @@ func (g *group) birth(c *world.Commit) (done world.Committed, err error) {
 			return done, err
 		}
 	}
-	if b.Key != "" || len(c.Conditions) > 0 { // else nothing depends on it, and the insert itself finds out
+	if b.Key != "" || c.Ack != "" || len(c.Conditions) > 0 { // else nothing depends on it, and the insert itself finds out
 		if err := g.runs.free(c.Run); errors.Is(err, world.ErrRunExists) {
-			return world.CreatedBefore(c, existing)
+			if done, err = world.CreatedBefore(c, existing); err == nil {
+				err = ack(&g.tx, c)
+			}
+			return done, err
 		} else if err != nil {
 			return done, err
 		}
 	}
 	if existing != "" {
-		return world.Committed{Existing: existing}, nil
+		return world.Committed{Existing: existing}, ack(&g.tx, c)
 	}
 	owner, p, err := g.mayBeCreated(c)
 	if err != nil {
 		if exists := g.runs.free(c.Run); exists != nil {
 			err = exists // that comes before any other reason
 		}
+		return done, err
+	}
+	if err := ack(&g.tx, c); err != nil {
 		return done, err
 	}
 	r, err := g.createWith(c, owner, &p)
@@ -46,6 +52,18 @@ func (g *group) birth(c *world.Commit) (done world.Committed, err error) {
 		done.Mail, err = g.queue.release(c, r, r.queued())
 	}
 	return done, err
+}
+
+// ack deletes the message that a birth acknowledges, if there is one. It is the last check, and the first change.
+func ack(tx *txn, c *world.Commit) error {
+	if c.Ack == "" {
+		return nil
+	}
+	held, err := settle(tx, &world.Settlement{Receipt: c.Ack, Kind: world.Ack})
+	if err == nil && !held {
+		err = world.NoReceipt(c)
+	}
+	return err
 }
 
 // mayBeCreated checks all but the ID and the idempotency key, and tells who owns the run and what is to be written.

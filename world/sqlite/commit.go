@@ -99,6 +99,9 @@ func (g *group) write(c *world.Commit, r *run, p *rules.Plan) (done world.Commit
 
 // follow keeps rows beside the log in step with its events.
 func (g *group) follow(r *run, events []world.Event, q *queued) (err error) {
+	if err := followListens(&g.tx, r, events); err != nil {
+		return err
+	}
 	for i := range events {
 		e := &events[i]
 		if paused, says := e.Pauses(); says {
@@ -182,6 +185,10 @@ func (g *group) around(c *world.Commit, r *run, p *rules.Plan) error {
 		if err := g.sendTo(&c.Send[i]); err != nil {
 			return err
 		}
+	}
+	if len(c.Messages) > 0 { // their queues are there: see decide
+		_, err := sendMessages(&g.tx, c.Messages)
+		return err
 	}
 	return nil
 }

@@ -9,6 +9,13 @@ import (
 
 // decide settles what a commit will write.
 func (g *group) decide(c *world.Commit) (p rules.Plan, err error) {
+	for i := range c.Messages {
+		if name := c.Messages[i].Queue; i == 0 || name != c.Messages[i-1].Queue {
+			if _, err := queueNamed(g.tx.conn(), name); err != nil {
+				return p, err
+			}
+		}
+	}
 	q, asks := rules.Ask(c)
 	if !asks {
 		return rules.Unasked(c), nil

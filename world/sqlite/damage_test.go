@@ -96,6 +96,12 @@ func (d *damagedFile) Spoil(t testing.TB, table, column, how, run string) (done 
 			where = "queue = (SELECT q.key FROM queues q JOIN runs r ON r.workflow = q.name WHERE r.id = '" + run + "')"
 		case table == "message_bodies":
 			where = "key IN (SELECT m.key FROM messages m JOIN queues q ON q.key = m.queue JOIN runs r ON r.workflow = q.name WHERE r.id = '" + run + "')"
+		case table == "publications":
+			where = "topic = (SELECT workflow FROM runs WHERE id = '" + run + "')"
+		case table == "due":
+			where = "publication IN (SELECT p.key FROM publications p JOIN runs r ON r.workflow = p.topic WHERE r.id = '" + run + "')"
+		case table == "subscriptions":
+			where = "name = (SELECT workflow FROM runs WHERE id = '" + run + "')"
 		case has("run"):
 			where = "run = (SELECT key FROM runs WHERE id = '" + run + "')"
 		case table == "awaits":

@@ -65,6 +65,9 @@ func (g *group) force(r *run, e *world.Event) error {
 		g.workers.lose(owner, r.id)
 		g.tx.notice(world.NoticeMail, r.id)
 	}
+	if err := g.tx.exec(deleteRunListens, r.key); err != nil { // nobody has looked whether there are any
+		return err
+	}
 	if err := g.end(r, e, r.running); err != nil {
 		return err
 	}

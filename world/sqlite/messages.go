@@ -108,6 +108,10 @@ func (k messages) DropQueue(ctx context.Context, queue string) error {
 		if err != nil {
 			return err
 		}
+		all, err := subscriptions(g.tx.conn())
+		if err = cmp.Or(err, world.QueueFilled(queue, all)); err != nil {
+			return err
+		}
 		for dead := range int64(2) {
 			if found, err := g.tx.one(listMessages, func(row) error { return nil }, q.key, dead, int64(0), int64(1)); err != nil || found {
 				return cmp.Or(err, world.QueueNotEmpty(queue))

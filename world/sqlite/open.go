@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/stepwell/stepwell/world"
+	"github.com/stepwell/stepwell/world/rules"
 )
 
 // Options set a world up. The zero value is what an application wants.
@@ -72,7 +73,8 @@ type World struct {
 	readers  chan *conn // free connections; capacity Options.Readers, all of them are in it when nobody reads
 	writer   *writer    // of the writer goroutine alone
 
-	crew crew
+	crew     crew
+	standing rules.Standing // subscriptions
 
 	lock *workerLock // of the worker process; nil before the first Join; of the writer goroutine
 	bell *listener   // nil while no worker is here; of the writer goroutine

@@ -34,6 +34,12 @@ func (w *World) Sweep(ctx context.Context, limit int) (swept int, err error) {
 	if err := (messages{w}).sweepDedupes(ctx); err != nil {
 		return swept, err
 	}
+	if err := (topics{w: w}).sweep(ctx); err != nil {
+		return swept, err
+	}
+	if err := (topics{w: w}).sweepDeaf(ctx); err != nil {
+		return swept, err
+	}
 	if err := w.sweepSegments(ctx); err != nil {
 		return swept, err
 	}
@@ -68,7 +74,7 @@ func (kp *keeper) sweep(limit int) (int, error) {
 	}
 	for _, r := range runs {
 		for _, s := range []*statement{
-			deleteRun, deleteLog, deleteChunks, deleteRunMail, deleteRunHooks, deleteRunTasks, deleteAwaits, deleteWaiter, deleteActs, deleteEndedHooks, forgetRun,
+			deleteRun, deleteLog, deleteChunks, deleteRunMail, deleteRunHooks, deleteRunTasks, deleteAwaits, deleteWaiter, deleteActs, deleteEndedHooks, deleteRunListens, forgetRun,
 		} {
 			if err := kp.tx.exec(s, r.key); err != nil {
 				return 0, err

@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/stepwell/stepwell/internal/spread"
 	"github.com/stepwell/stepwell/world"
 )
 
@@ -110,6 +111,68 @@ func BenchmarkDeliver(b *testing.B, open func(testing.TB) world.World) {
 				})
 			}
 			b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "deliveries/s")
+		})
+	}
+}
+
+// BenchmarkPublish measures how much a world publishes: of one publisher, and of 32 at a time.
+func BenchmarkPublish(b *testing.B, open func(testing.TB) world.World) {
+	for _, publishers := range []int{1, 32} {
+		b.Run(fmt.Sprint("publishers=", publishers), func(b *testing.B) {
+			topics := world.AbilitiesOf(open(b)).TopicKeeper.Topics()
+			b.SetParallelism(max(publishers/2, 1))
+			b.ResetTimer()
+			publish := func() {
+				if _, err := topics.Publish(b.Context(), []world.Publication{{Topic: "order.paid", Payload: []byte(`{"order":4711,"amount":12.5}`)}}); err != nil {
+					b.Error(err)
+				}
+			}
+			if publishers == 1 {
+				for range b.N {
+					publish()
+				}
+			} else {
+				b.RunParallel(func(pb *testing.PB) {
+					for pb.Next() {
+						publish()
+					}
+				})
+			}
+			b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "publications/s")
+		})
+	}
+}
+
+// BenchmarkSpread measures how long it takes to spread 10,000 publications to one subscription, and 1,000 to 100.
+func BenchmarkSpread(b *testing.B, open func(testing.TB) world.World) {
+	for subscriptions, thousands := range map[int]int{1: 10, 100: 1} {
+		b.Run(fmt.Sprint("subscriptions=", subscriptions), func(b *testing.B) {
+			able := world.AbilitiesOf(open(b))
+			s := spread.Of(able)
+			for i := range subscriptions {
+				sub := world.Subscription{Name: fmt.Sprint("s", i), Pattern: "order.*", Match: []byte(`{"paid":true}`), Workflow: &world.StartTarget{Name: "w"}}
+				if err := s.Subscribe(b.Context(), sub); err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ResetTimer()
+			for range b.N {
+				b.StopTimer()
+				for range thousands {
+					all := make([]world.Publication, 1000)
+					for i := range all {
+						all[i] = world.Publication{Topic: "order.paid", Payload: []byte(`{"order":4711,"amount":12.5,"paid":true}`)}
+					}
+					if _, err := s.Topics.Publish(b.Context(), all); err != nil {
+						b.Fatal(err)
+					}
+				}
+				b.StartTimer()
+				if _, err := s.All(b.Context()); err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ReportMetric(float64(b.N*1_000*thousands*subscriptions)/b.Elapsed().Seconds(), "messages/s")
 		})
 	}
 }

@@ -3,6 +3,7 @@
 package worldtest
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stepwell/stepwell/internal/spread"
 	"github.com/stepwell/stepwell/world"
 )
 
@@ -48,6 +50,8 @@ var named = map[string][]string{
 
 	"messages":       {"head", "body", "sum"}, // where they stand in the row of the message
 	"message_bodies": {"head", "body", "sum"},
+	"publications":   {"topic", "source", "head", "body", "sum"},
+	"subscriptions":  {"name", "said", "sum"},
 }
 
 // RunDamage holds a world to what is promised of damage: each column of each table that its schema has, in each way. Each is put before all that reads that
@@ -135,7 +139,7 @@ func damagedMessage(t *testing.T, s DamageStore) {
 			q := r.able.MessageKeeper.Messages()
 			got, err := q.ReceiveMessages(r.ctx, world.ReceiveQuery{Queue: "victim", Limit: 10})
 			r.must(err, "receive")
-			r.same(textsOf(got.Messages), []string{"", "free 2"}, "messages of no group that come first")
+			r.same(textsOf(got.Messages)[:2], []string{"", "free 2"}, "messages of no group that come first")
 			if m := got.Messages[0]; !strings.Contains(m.Damage, m.ID) || m.Payload != nil || m.Headers != nil || got.Messages[1].Damage != "" {
 				t.Errorf("received %+v; want the first with what is wrong, and nothing of what it says", got.Messages)
 			}
@@ -180,6 +184,54 @@ func damageQueues(r *rig) {
 	r.must(q.PauseQueue(r.ctx, "over", &world.QueuePause{By: "ann", Reason: "a test"}), "pause a queue")
 }
 
+// damageTopics makes subscriptions that are named as the queues, with something in every column.
+func damageTopics(r *rig) {
+	if r.able.TopicKeeper == nil {
+		return
+	}
+	topics := r.able.TopicKeeper.Topics()
+	for _, name := range []string{"good", "victim", "over"} {
+		r.must(spread.Of(r.able).Subscribe(r.ctx, world.Subscription{Name: name, Pattern: name + ".#", Queue: name}), "subscribe")
+		sent, err := topics.Publish(r.ctx, []world.Publication{
+			{Topic: name, Source: "me", Payload: quoted("due"), Dedupe: "due"}, {Topic: name, Payload: quoted("later"), Delay: time.Hour}, {Topic: name, Payload: quoted("aside")},
+		})
+		r.must(err, "publish")
+		due, err := topics.Due(r.ctx, 1)
+		r.must(err, "what is due")
+		_, err = topics.Spread(r.ctx, world.Spread{Revision: due.Revision, Aside: []world.Aside{{ID: sent[2].ID, Error: "a test"}}})
+		r.must(err, "set aside")
+	}
+}
+
+// topicsWithDamage spreads what is due. Whatever is damaged of one topic, the others' goes out.
+func (r *rig) topicsWithDamage(name func(string, error)) {
+	r.Helper()
+	topics := r.able.TopicKeeper.Topics()
+	all, err := topics.Subscriptions(r.ctx)
+	r.must(err, "subscriptions")
+	for _, s := range all {
+		name(s.Damage, nil)
+	}
+	page, err := topics.Publications(r.ctx, world.PublicationQuery{})
+	r.must(err, "publications")
+	for _, p := range page.Publications {
+		name(p.Damage, nil)
+	}
+	ctx, cancel := context.WithTimeout(r.ctx, patience)
+	defer cancel()
+	_, err = spread.Of(r.able).All(ctx)
+	r.must(err, "spread")
+	got, err := r.able.MessageKeeper.Messages().PeekMessages(r.ctx, world.PeekQuery{Queue: "good", State: world.MessageReady})
+	r.must(err, "peek")
+	if !slices.Contains(textsOf(got.Messages), "due") {
+		r.Errorf("what was published under a topic that is left alone did not go out: %q", textsOf(got.Messages))
+	}
+	sent, err := topics.Publish(r.ctx, []world.Publication{{Topic: "good", Payload: quoted("new"), Dedupe: "new"}, {Topic: "victim", Payload: quoted("new"), Dedupe: "due"}})
+	if r.must(err, "publish"); sent[0].Duplicate {
+		r.Errorf("published anew: %+v", sent)
+	}
+}
+
 // queuesWithDamage uses all queues of the scene. Those of one run may be damaged: the others are as they were.
 func (r *rig) queuesWithDamage(name func(string, error)) {
 	r.Helper()
@@ -203,7 +255,7 @@ func (r *rig) queuesWithDamage(name func(string, error)) {
 		got, err := q.ReceiveMessages(r.ctx, world.ReceiveQuery{Queue: queue, Limit: 10})
 		fine(queue, "a receive", err)
 		if queue == "good" {
-			r.same(textsOf(got.Messages), []string{"free 1", "free 2"}, "messages of a queue that is left alone")
+			r.same(slices.DeleteFunc(textsOf(got.Messages), func(text string) bool { return text == "due" }), []string{"free 1", "free 2"}, "messages of a queue that is left alone")
 		}
 		for _, m := range got.Messages {
 			name(m.Damage, nil)
@@ -233,6 +285,7 @@ func damageScene(t *testing.T, w world.World) (ids damageIDs) {
 	})
 	s.append(waitCreated("wait_1", world.Now().Add(time.Hour)), hookCreated("hook_1", "token"), hookCreated("hook_2", "token_2"))
 	s.append(world.Event{Type: world.HookDisposed, ID: "hook_2"})
+	s.append(listens("wait_2", "never", `{"order":1}`, time.Hour))
 	s.await("step_a", good)
 	s.queueTask("step_1")
 	r.deliver(k.retry(k.getTask(), "BUSY", world.Now()))
@@ -251,6 +304,7 @@ func damageScene(t *testing.T, w world.World) (ids damageIDs) {
 	r.deliver(signal(o.run, "late", "late"))
 	o.session.write(o.next(world.Event{Type: world.RunCompleted, Payload: jsonText(`45`)}))
 	damageQueues(r)
+	damageTopics(r)
 	if b := r.able.KeyBook; b != nil {
 		_, err := b.BindKey(r.ctx, "key", []byte("print"))
 		r.must(err, "bind a key")
@@ -318,6 +372,9 @@ func (r *rig) damaged(k *worker, ids damageIDs, run string, must bool) {
 	r.must(err, "verify")
 	found = found || len(v.Damaged) > 0
 	r.listsWithDamage(ids, run)
+	if r.able.TopicKeeper != nil {
+		r.topicsWithDamage(name)
+	}
 	if r.able.MessageKeeper != nil {
 		r.queuesWithDamage(name)
 	}

@@ -52,6 +52,7 @@ func (h *history) add(e world.Event) {
 	if e.Type == world.RunCreated || e.Type != world.AttrSet && (e.Payload != nil || e.Match != nil || e.Error != nil) {
 		e.Encrypted = h.key
 	}
+	e.Listened = h.state.EndsListening(&e)
 	folded := e
 	if changed, err := h.state.Apply(&folded, time.Time{}); err != nil || !changed {
 		h.t.Fatalf("event %d, %s: changed %v, error %v; the generator drew what is not legal", e.Seq, e.Type, changed, err)
@@ -199,6 +200,9 @@ func (h *history) waitCreated() world.Event {
 	e.Until = h.maybe(h.later())
 	if e.Kind == world.KindEvent {
 		e.Match = pick(h, "match", nil, json.RawMessage(`{"id" : 7}`))
+		if rapid.Bool().Draw(h.t, "listens") {
+			e.Listen = world.NewListen("order.*", pick(h, "since", 0, time.Minute), e.Match, "", nil)
+		}
 	}
 	return e
 }

@@ -106,6 +106,36 @@ var shared = []sharedCheck{
 		a.same(len(s.mail()), 40, "mail")
 		a.same(len(b.events(s.run)), 22, "events")
 	}},
+	{"both spread", "whoever spreads, each publication goes once to each subscription, and who has looked before another spread writes nothing", func(a, b *rig) {
+		if a.able.TopicKeeper == nil {
+			return
+		}
+		sides := []*publishing{publisher(a), publisher(b)}
+		sides[0].declare(world.MessageQueue{Name: "q"})
+		sides[1].subscribe("s", "#", "q")
+		id := sides[0].publish("a:1")[0].ID
+		due := sides[1].due(1)
+		sides[0].spread()
+		sides[1].writes(false, world.Spread{Revision: due.Revision, Done: []string{id}}, "behind another")
+		var wg sync.WaitGroup
+		for i, p := range sides {
+			wg.Go(func() {
+				for j := range 20 {
+					if _, err := p.t.Publish(p.ctx, []world.Publication{{Topic: "a", Payload: quoted(fmt.Sprint(i, "/", j)), Dedupe: fmt.Sprint(j)}}); err != nil {
+						p.Errorf("publish: %v", err)
+					}
+					if _, err := p.s.All(p.ctx); err != nil {
+						p.Errorf("spread: %v", err)
+					}
+				}
+			})
+		}
+		wg.Wait()
+		sides[0].spread()
+		page, err := sides[1].k.PeekMessages(b.ctx, world.PeekQuery{Queue: "q", Limit: 100})
+		b.must(err, "peek")
+		b.same(len(page.Messages), 21, "messages, one for each delivery ID")
+	}},
 	{"closing one leaves the other open", "an object that is closed ends itself, not the storage", func(a, b *rig) {
 		s := a.worker("greet").create("greet")
 		b.must(b.w.Close(), "close")

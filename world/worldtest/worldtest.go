@@ -82,6 +82,10 @@ var topics = []struct {
 	{"definitions", definitions},
 	{"metrics", metrics},
 	{"messages", messages},
+	{"messages of commits", messagesOfCommits},
+	{"messages in transactions", messagesInTx},
+	{"listening", listening},
+	{"topics", published},
 }
 
 // Run holds the worlds that open returns to the contract. Each call of open must return an empty world of its own; open

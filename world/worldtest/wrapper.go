@@ -69,5 +69,6 @@ type anything struct {
 	world.Definer
 	world.MetricsKeeper
 	world.MessageKeeper
+	world.TopicKeeper
 	world.Decrypter
 }

@@ -25,7 +25,9 @@ type Commit struct {
 	Send       []Delivery    `json:"send,omitempty"`
 	Conditions []Condition   `json:"conditions,omitempty"`
 	Streams    []StreamWrite `json:"streams,omitempty"`
+	Messages   []Message     `json:"messages,omitempty"`
 	Release    *Release      `json:"release,omitempty"`
+	Ack        string        `json:"ack,omitempty"`
 
 	// Again says that it was sent before and the answer was lost: if it was written then, this is answered as that was.
 	Again bool `json:"again,omitempty"`
@@ -37,9 +39,10 @@ func OfCommit(in *world.Commit) *Commit {
 		return nil
 	}
 	c := &Commit{
-		ID: in.ID, Run: in.Run, Worker: in.Worker, Claim: in.Claim, Build: in.Build, First: in.First, Events: OfEvents(in.Events),
+		ID: in.ID, Run: in.Run, Worker: in.Worker, Claim: in.Claim, Build: in.Build, First: in.First, Events: OfEvents(in.Events), Ack: in.Ack,
 		Mail: in.Mail, Tasks: list(in.Tasks, OfTask), Held: list(in.Held, ofKey), Dropped: list(in.Dropped, ofKey),
 		Send: list(in.Send, func(d *world.Delivery) Delivery { return *OfDelivery(d) }), Streams: list(in.Streams, ofWrite),
+		Messages:   OfMessages(in.Messages),
 		Births:     list(in.Births, func(b **world.Commit) *Commit { return OfCommit(*b) }),
 		Conditions: list(in.Conditions, func(c *world.Condition) Condition { return Condition(*c) }),
 	}
@@ -56,9 +59,10 @@ func (c *Commit) World() *world.Commit {
 		return nil
 	}
 	out := &world.Commit{
-		ID: c.ID, Run: c.Run, Worker: c.Worker, Claim: c.Claim, Build: c.Build, First: c.First, Events: WorldEvents(c.Events),
+		ID: c.ID, Run: c.Run, Worker: c.Worker, Claim: c.Claim, Build: c.Build, First: c.First, Events: WorldEvents(c.Events), Ack: c.Ack,
 		Mail: c.Mail, Tasks: list(c.Tasks, (*Task).World), Held: list(c.Held, (*TaskKey).world), Dropped: list(c.Dropped, (*TaskKey).world),
 		Send: list(c.Send, func(d *Delivery) world.Delivery { return *d.World() }), Streams: list(c.Streams, (*StreamWrite).world),
+		Messages:   WorldMessages(c.Messages),
 		Births:     list(c.Births, func(b **Commit) *world.Commit { return (*b).World() }),
 		Conditions: list(c.Conditions, func(c *Condition) world.Condition { return world.Condition(*c) }),
 	}

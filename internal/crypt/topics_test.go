@@ -1,0 +1,71 @@
+package crypt_test
+
+import (
+	"bytes"
+	"errors"
+	"testing"
+
+	"github.com/stepwell/stepwell/internal/crypt"
+	"github.com/stepwell/stepwell/world"
+	"github.com/stepwell/stepwell/world/memory"
+)
+
+// What is published is encrypted at rest, for its topic, and in each queue that it goes to anew. Filters see it all the
+// same. Who has not its key leaves it to others, and who has another key under its ID sets nothing aside.
+func TestPublicationsAreEncrypted(t *testing.T) {
+	t.Parallel()
+	below := memory.New()
+	keys := ring(t, own)
+	w := crypt.Wrap(below, keys)
+	topics, queues := world.AbilitiesOf(w).TopicKeeper.Topics(), world.AbilitiesOf(w).MessageKeeper.Messages()
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	must(queues.DeclareQueue(t.Context(), world.MessageQueue{Name: "q"}))
+	sent, err := topics.Publish(t.Context(), []world.Publication{{Topic: "a", Payload: []byte(`{"card":"4711"}`)}})
+	must(err)
+	stored, err := below.Topics().Due(t.Context(), 1)
+	must(err)
+	if p := stored.Publications[0]; p.Encrypted != own || bytes.Contains(p.Payload, []byte("4711")) {
+		t.Fatalf("stored as %s %s", p.Encrypted, p.Payload)
+	}
+
+	foreign, err := world.AbilitiesOf(crypt.Wrap(below, ring(t, "other"))).TopicKeeper.Topics().Due(t.Context(), 1)
+	if err != nil || foreign.Publications[0].Encrypted != own || foreign.Publications[0].Damage != "" {
+		t.Errorf("without its key: %+v, %v", foreign.Publications, err)
+	}
+	if wrong, err := world.AbilitiesOf(crypt.Wrap(below, ring(t, own))).TopicKeeper.Topics().Due(t.Context(), 1); !errors.Is(err, world.ErrWrongKey) {
+		t.Errorf("with another key under its ID: %+v, %v, want %v", wrong.Publications, err, world.ErrWrongKey)
+	}
+
+	due, err := topics.Due(t.Context(), 1)
+	must(err)
+	p := due.Publications[0]
+	if p.Encrypted != "" || p.Damage != "" || !world.Contains(p.Payload, []byte(`{"card":"4711"}`)) {
+		t.Fatalf("due: %+v", p)
+	}
+	done, err := topics.Spread(t.Context(), world.Spread{Revision: due.Revision, Done: []string{sent[0].ID}, Messages: []world.Message{p.Message("q", "")}})
+	if must(err); !done {
+		t.Fatal("it was not spread")
+	}
+	hidden, err := below.Messages().PeekMessages(t.Context(), world.PeekQuery{Queue: "q"})
+	must(err)
+	if m := hidden.Messages[0]; m.Encrypted != own || bytes.Contains(m.Payload, []byte("4711")) || bytes.Equal(m.Payload, stored.Publications[0].Payload) {
+		t.Errorf("in its queue it is %s %s", m.Encrypted, m.Payload)
+	}
+	got, err := queues.ReceiveMessages(t.Context(), world.ReceiveQuery{Queue: "q", Limit: 1})
+	must(err)
+	if m := got.Messages[0]; m.Damage != "" || !bytes.Equal(m.Payload, p.Payload) {
+		t.Errorf("received %+v", m)
+	}
+
+	moved := stored.Publications[0] // under another topic it cannot be read
+	_, err = below.Topics().Publish(t.Context(), []world.Publication{{Topic: "b", Payload: moved.Payload, Encrypted: moved.Encrypted}})
+	must(err)
+	if due, err = topics.Due(t.Context(), 1); err != nil || due.Publications[0].Damage == "" || due.Publications[0].Encrypted == "" {
+		t.Errorf("moved to another topic: %+v, %v", due.Publications, err)
+	}
+}

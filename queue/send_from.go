@@ -1,0 +1,63 @@
+package queue
+
+// This file puts messages into queues from workflow code.
+
+import (
+	"fmt"
+
+	"github.com/stepwell/stepwell"
+	"github.com/stepwell/stepwell/internal/codec"
+	"github.com/stepwell/stepwell/internal/engine"
+	"github.com/stepwell/stepwell/internal/kit"
+	"github.com/stepwell/stepwell/world"
+)
+
+// SendFrom puts a message into the queue from workflow code. It returns at once: the message is part of the run's
+// next commit, together with its record in the log. So it is sent once, whatever crashes, never again by a replay,
+// and never where the run does not get as far. It is sent too where the code ends right behind it.
+//
+// It takes the options of [Queue.Send] but [DedupeID] and [stepwell.In], which it does not need. A restart or a fork of
+// the run sends again what it carries out again.
+//
+// Errors: [stepwell.ErrInvalid], [stepwell.ErrTooLarge] over 1 MiB, [stepwell.ErrCancelled] when the run is
+// cancelled, and encoding errors.
+func (q *Queue[T]) SendFrom(ctx stepwell.Context, payload T, opts ...SendOption) error {
+	if q == nil {
+		return fmt.Errorf("send: %w", kit.Missing("the queue"))
+	}
+	if err := q.sendFrom(ctx, payload, opts); err != nil {
+		return fmt.Errorf("send to queue %s: %w", q.def.Name, err)
+	}
+	return nil
+}
+
+func (q *Queue[T]) sendFrom(ctx stepwell.Context, payload T, opts []SendOption) error {
+	if q.fault != nil {
+		return q.fault
+	}
+	asked, err := q.like(opts)
+	if err != nil {
+		return err
+	}
+	like := asked.Message
+	switch {
+	case asked.In != nil:
+		return fmt.Errorf("%w: what a workflow sends is part of its commit, and of no other transaction", world.ErrInvalid)
+	case like.Dedupe != "":
+		return fmt.Errorf("%w: it has the dedupe ID %.80q: what a workflow sends is sent once without one", world.ErrInvalid, like.Dedupe)
+	}
+	limit := world.MaxMessage
+	if set := kit.CodeOf(ctx).Limit; set > 0 {
+		limit = min(limit, set)
+	}
+	b, _, err := codec.RoundTrip(&payload, limit)
+	if err != nil {
+		return err
+	}
+	like.Payload = b
+	if err := world.CheckMessages([]world.Message{like}); err != nil {
+		return err
+	}
+	like.Payload = nil
+	return kit.Record(ctx, world.KindMessage, q.def.Name, b, &engine.MessageSpec{Message: like, Declared: q.def})
+}

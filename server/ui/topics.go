@@ -1,0 +1,214 @@
+package ui
+
+// This file shows subscriptions and what was published, publishes, and makes, changes and ends subscriptions.
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/stepwell/stepwell/acting"
+	"github.com/stepwell/stepwell/internal/courier"
+	"github.com/stepwell/stepwell/internal/human"
+	"github.com/stepwell/stepwell/internal/operate"
+	"github.com/stepwell/stepwell/internal/spread"
+	"github.com/stepwell/stepwell/world"
+)
+
+// subscriptionRow is a subscription.
+type subscriptionRow struct {
+	operate.Subscription
+	To      string
+	ToPath  string // of a page about where it goes; "": there is none
+	Path    string // of its acts
+	Queue   string // the address of its queue's page
+	Waiting int64
+	Status  *status // nil: nothing is to be said
+	Paused  string  // by whom, and why
+	Own     bool    // its queue is its own, and may be acted on here
+}
+
+// publicationRow is something that was published.
+type publicationRow struct {
+	operate.Publication
+	Status  status
+	At      *moment
+	Payload *payload
+	Error   string
+}
+
+// topicsView is all about topics.
+type topicsView struct {
+	Rows         []subscriptionRow
+	Publications []publicationRow
+	Pattern      string // of the topics that are shown
+	Next         string // the address of the next page of publications; "": there is none
+	May          bool   // act
+	Secret       string // that was made just now
+	Of           string // whose it is
+}
+
+func spreaderOf(u *UI) (*spread.Spreader, error) {
+	s := spread.Of(world.AbilitiesOf(u.world))
+	if s == nil {
+		return nil, fmt.Errorf("%w: topics of the server's database", world.ErrNotFound)
+	}
+	return s, nil
+}
+
+func (v *visit) subscriptionRow(s *courier.Standing) subscriptionRow {
+	row := subscriptionRow{Subscription: operate.SubscriptionOf(&s.Subscription, s.Stats), Path: Base + "topics/" + url.PathEscape(s.Name), Own: s.Subscription.Queue == ""}
+	row.To, row.Queue = visible(row.Target()), queuePath(row.Messages)
+	if row.Workflow != nil {
+		row.ToPath = Base + "workflows/" + url.PathEscape(row.Workflow.Name)
+	}
+	row.Waiting = row.Counts.Ready + row.Counts.Delayed + row.Counts.Parked
+	switch p := row.Subscription.Paused; {
+	case p != nil:
+		row.Status = &status{"paused", warm, "‖"}
+		row.Paused = human.Cut(visible(strings.TrimPrefix(strings.TrimSuffix("by "+p.By+": "+p.Reason, ": "), "by : ")), 300)
+	case row.Counts.Dead > 0:
+		row.Status = &status{"dead letters", bad, "!"}
+	}
+	return row
+}
+
+func topics(u *UI, v *visit) error { return drawTopics(u, v, "", "") }
+
+// drawTopics shows all, and a secret that was made just now.
+func drawTopics(u *UI, v *visit, of, secret string) error {
+	s, err := spreaderOf(u)
+	if err != nil {
+		return err
+	}
+	all, err := courier.Standings(v.Context(), s)
+	if err != nil {
+		return err
+	}
+	query := v.URL.Query()
+	p := &topicsView{May: v.may(Operator), Secret: secret, Of: of, Pattern: query.Get("topic")}
+	for i := range all {
+		p.Rows = append(p.Rows, v.subscriptionRow(&all[i]))
+	}
+	page, err := s.Topics.Publications(v.Context(), world.PublicationQuery{Topic: p.Pattern, Cursor: query.Get("cursor"), Limit: messagesPage})
+	if err != nil {
+		return err
+	}
+	for i := range page.Publications {
+		x := operate.PublicationOf(&page.Publications[i])
+		row := publicationRow{Publication: x, Status: status{"spread", good, "●"}, At: v.moment(x.At), Payload: payloadOf(x.Payload, someBytes, ""), Error: human.Cut(visible(x.Error+x.Damage), 300)}
+		switch {
+		case x.Error != "":
+			row.Status = status{"set aside", bad, "✗"}
+		case !x.Spread && x.Due.After(v.now):
+			row.Status = status{"delayed", warm, "○"}
+		case !x.Spread:
+			row.Status = status{"to be spread", busy, "○"}
+		}
+		if x.Encrypted != "" {
+			row.Payload = encryptedPayload(x.Encrypted, page.Publications[i].Payload)
+		}
+		p.Publications = append(p.Publications, row)
+	}
+	if page.Cursor != "" {
+		p.Next = Base + "topics?" + url.Values{"topic": {p.Pattern}, "cursor": {page.Cursor}}.Encode()
+	}
+	v.draw(http.StatusOK, "topics", "Topics", p)
+	return nil
+}
+
+func publish(u *UI, v *visit) error {
+	s, err := spreaderOf(u)
+	if err != nil {
+		return err
+	}
+	p := world.Publication{Topic: v.Form.Get("topic"), Payload: []byte(v.Form.Get("payload")), Dedupe: v.Form.Get("id")}
+	if _, err := s.Topics.Publish(v.Context(), []world.Publication{p}); err != nil {
+		return err
+	}
+	v.redirect(Base + "topics?did=publish")
+	return nil
+}
+
+func subscribe(u *UI, v *visit) error {
+	s, err := spreaderOf(u)
+	if err != nil {
+		return err
+	}
+	sub := world.Subscription{
+		Name: v.Form.Get("name"), Pattern: v.Form.Get("pattern"), Match: json.RawMessage(v.Form.Get("match")), Ordered: v.Form.Get("ordered") != "",
+		Made: world.Provenance{By: acting.Who(v.Context()), At: world.Now()},
+	}
+	switch to := v.Form.Get("to"); v.Form.Get("kind") {
+	case "queue":
+		sub.Queue = to
+	case "workflow":
+		sub.Workflow = &world.StartTarget{Name: to, Key: v.Form.Get("key")}
+	case "endpoint":
+		sub.Endpoint = &world.PostTarget{URL: to}
+	default:
+		return fmt.Errorf("%w: a subscription is of a queue, a workflow or an endpoint", world.ErrInvalid)
+	}
+	if err := u.host.Postable(sub.Endpoint); err != nil {
+		return err
+	}
+	secret, err := courier.Subscribe(v.Context(), s, sub)
+	if err != nil {
+		return err
+	}
+	if secret != "" {
+		return drawTopics(u, v, sub.Name, string(secret))
+	}
+	v.redirect(Base + "topics?did=subscribe")
+	return nil
+}
+
+func subscriptionAct(u *UI, v *visit) error {
+	s, err := spreaderOf(u)
+	if err != nil {
+		return err
+	}
+	name, act := v.PathValue("subscription"), v.PathValue("act")
+	acts := []string{"pause", "resume", "redeliver", "rotate", "unsubscribe"}
+	if !slices.Contains(acts, act) {
+		return errNoPage
+	}
+	switch act {
+	case "unsubscribe":
+		if err := s.Unsubscribe(v.Context(), name); err != nil {
+			return err
+		}
+		v.redirect(Base + "topics?did=unsubscribe")
+		return nil
+	case "rotate":
+		secret, err := courier.Rotate(v.Context(), s, name)
+		if err != nil {
+			return err
+		}
+		return drawTopics(u, v, name, string(secret))
+	}
+	own, err := courier.Own(v.Context(), s, name)
+	if err != nil {
+		return err
+	}
+	switch act {
+	case "pause":
+		err = s.Queues.PauseQueue(v.Context(), own, &world.QueuePause{By: acting.Who(v.Context()), Reason: human.Cut(v.Form.Get("reason"), 300), Since: world.Now()})
+	case "resume":
+		err = s.Queues.PauseQueue(v.Context(), own, nil)
+	case "redeliver":
+		for n, more := 0, true; more && err == nil && n < mostRedriven; {
+			var some int
+			some, more, err = s.Queues.RedriveMessages(v.Context(), own)
+			n += some
+		}
+	}
+	if err != nil {
+		return err
+	}
+	v.redirect(Base + "topics?did=topic-" + act)
+	return nil
+}

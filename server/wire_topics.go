@@ -1,0 +1,136 @@
+package server
+
+// This file has the doors to topics for remote workers and clients: payloads go as they lie there, and secrets of
+// endpoints go nowhere.
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/stepwell/stepwell/internal/courier"
+	"github.com/stepwell/stepwell/world"
+	"github.com/stepwell/stepwell/world/remote/wire"
+)
+
+func wireTopicRoutes() []route {
+	return []route{
+		actRoute("topics", Operator, "Publish, or write what was decided of what is due, with a change of a subscription", "WireTopicAct", "WireTopicActed", wireTopic),
+		wireRoute("subscriptions", Viewer, "Tell of subscriptions, of what was published, or of what is due", "WireTopicQuery", "WireTopics", wireTopics),
+	}
+}
+
+// publisherBelow are the topics as they lie there.
+func publisherBelow(d *doors, r *request) (world.Publisher, error) {
+	if r.limited() != nil {
+		return nil, fmt.Errorf("%w: it is limited to some workflows and steps, and topics are everybody's", errScope)
+	}
+	if d.able.TopicKeeper == nil {
+		return nil, fmt.Errorf("topics of the server's database: %w", world.ErrNotFound)
+	}
+	return d.able.TopicKeeper.Topics(), nil
+}
+
+func wireTopic(d *doors, r *request, in *wire.TopicAct) (wire.TopicActed, error) {
+	k, err := publisherBelow(d, r)
+	if err != nil {
+		return wire.TopicActed{}, err
+	}
+	act, name := "", ""
+	if s := in.Spread; s != nil {
+		switch {
+		case s.Subscribe != nil:
+			act, name = "subscribe", s.Subscribe.Name
+			if err := checkEndpoint(s.Subscribe.Endpoint, d.opts.PrivateEndpoints); err != nil {
+				return wire.TopicActed{}, fmt.Errorf("subscription %.140s: %w", name, err)
+			}
+			if err := keepSecrets(r.Context(), k, s.Subscribe); err != nil {
+				return wire.TopicActed{}, err
+			}
+		case s.Unsubscribe != "":
+			act, name = "unsubscribe", s.Unsubscribe
+		}
+		for _, m := range s.Mail {
+			if m == nil {
+				return wire.TopicActed{}, invalid("body: spread: a mail is null")
+			}
+		}
+	}
+	out, err := lasting(r.Context(), func(ctx context.Context) (wire.TopicActed, error) { return actOnTopics(ctx, k, in) })
+	if act != "" && (out.Spread || err != nil) && !r.sees(Worker) { // a worker makes what its code says
+		r.SetPathValue("subscription", name)
+		d.audit.note(r.Request, r.key.Name, r.route.op.id, "", act, err)
+	}
+	return out, err
+}
+
+// keepSecrets gives a subscription the secrets of the one that stands, which nobody elsewhere knows.
+func keepSecrets(ctx context.Context, k world.Publisher, s *world.Subscription) error {
+	if world.CheckSubscription(s) != nil {
+		return nil // it is refused for that
+	}
+	before, err := k.Subscriptions(ctx, s.Name)
+	if err == nil && len(before) > 0 {
+		s.Follow(&before[0])
+	}
+	return err
+}
+
+func actOnTopics(ctx context.Context, k world.Publisher, in *wire.TopicAct) (out wire.TopicActed, err error) {
+	switch {
+	case in.Publish != nil:
+		var sent []world.Sent
+		sent, err = k.Publish(ctx, wire.WorldPublications(in.Publish))
+		for _, p := range sent {
+			out.Sent = append(out.Sent, wire.Sent(p))
+		}
+	case in.Spread != nil:
+		out.Spread, err = k.Spread(ctx, in.Spread.World())
+	default:
+		err = invalid("body: nothing is asked for")
+	}
+	return out, err
+}
+
+func wireTopics(d *doors, r *request, in *wire.TopicQuery) (out wire.Topics, err error) {
+	k, err := publisherBelow(d, r)
+	if err != nil {
+		return out, err
+	}
+	switch {
+	case in.Due != 0:
+		var due world.Due
+		due, err = k.Due(r.Context(), in.Due)
+		out = wire.OfDue(&due)
+	case in.Publications != nil:
+		var page world.PublicationPage
+		page, err = k.Publications(r.Context(), world.PublicationQuery(*in.Publications))
+		return wire.Topics{Publications: wire.OfPublications(page.Publications), Cursor: page.Cursor}, err
+	case in.Shapes:
+		var all []world.Shape
+		all, err = k.Shapes(r.Context())
+		for i := range all {
+			out.Shapes = append(out.Shapes, all[i].String())
+		}
+		return out, err
+	case in.Listeners != nil:
+		q := in.Listeners.World()
+		if _, _, err := q.Check(); err != nil {
+			return out, err
+		}
+		all, err := k.Listeners(r.Context(), q)
+		return wire.Topics{Listeners: wire.OfListeners(all)}, err
+	default:
+		for _, name := range in.Names {
+			if err := world.CheckWorkflowName(name); err != nil {
+				return out, err
+			}
+		}
+		out.Subscriptions, err = k.Subscriptions(r.Context(), in.Names...)
+	}
+	shown := make([]world.Subscription, len(out.Subscriptions))
+	for i, s := range out.Subscriptions {
+		shown[i] = courier.Hide(s)
+	}
+	out.Subscriptions = shown
+	return out, err
+}

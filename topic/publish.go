@@ -1,0 +1,106 @@
+package topic
+
+// This file publishes.
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/stepwell/stepwell"
+	"github.com/stepwell/stepwell/internal/codec"
+	"github.com/stepwell/stepwell/internal/kit"
+	"github.com/stepwell/stepwell/internal/spread"
+	"github.com/stepwell/stepwell/world"
+)
+
+// Topic is a name under which values of one type are published. It is safe for concurrent use.
+type Topic[T any] struct{ name string }
+
+// Of names a topic: 1 to 16 words of A-Z a-z 0-9 _ - with dots between, at most 256 bytes. A bad one is refused at the
+// first use.
+func Of[T any](name string) *Topic[T] { return &Topic[T]{name} }
+
+// Name is the topic's name.
+func (t *Topic[T]) Name() string { return t.name }
+
+// Option says something of a publication: [Headers], [Delay], [At], [Source], [DeliveryID], [In].
+type Option func(*publishing)
+
+type publishing struct {
+	world.Publication
+	within bool // a transaction
+	in     world.Tx
+}
+
+// Headers go with the payload, 8 KiB at most: what is about it and not in it.
+func Headers(h map[string]string) Option { return func(p *publishing) { p.Headers = h } }
+
+// Delay has it go out so much later, at most 365 days, to those who are subscribed then.
+func Delay(d time.Duration) Option { return func(p *publishing) { p.Delay = d } }
+
+// At has it go out at a time of this program's clock; one that is past is now. See [Delay].
+func At(when time.Time) Option {
+	return func(p *publishing) { p.Delay = max(time.Until(when), 0) }
+}
+
+// Source is who publishes it. A subscription that is [Ordered] gets what one source publishes under one topic in order.
+func Source(name string) Option { return func(p *publishing) { p.Source = name } }
+
+// DeliveryID makes it repeatable: published again under the same topic and ID within 24 hours it is the same one.
+func DeliveryID(id string) Option { return func(p *publishing) { p.Dedupe = id } }
+
+// In publishes within a transaction of the caller's on the database, such as postgres.Tx(tx): it is published if that
+// commits. With a [DeliveryID] it may wait for another transaction that publishes under the same.
+func In(tx world.Tx) Option { return func(p *publishing) { p.within, p.in = true, tx } }
+
+// Publish publishes a value. It returns the publication's ID when it is durable, and waits for nobody.
+//
+// Errors: [stepwell.ErrInvalid], [stepwell.ErrTooLarge] over 1 MiB, and encoding errors.
+func (t *Topic[T]) Publish(ctx context.Context, app *stepwell.App, payload T, opts ...Option) (id string, err error) {
+	if t == nil {
+		return "", fmt.Errorf("publish: %w", kit.Missing("the topic"))
+	}
+	room, s, err := open(app)
+	if err != nil {
+		return "", fmt.Errorf("publish to %s: %w", t.name, err)
+	}
+	p := publishing{Publication: world.Publication{Topic: t.name}}
+	if err := kit.Given(opts, func(o Option) { o(&p) }); err != nil {
+		return "", fmt.Errorf("publish to %s: %w", t.name, err)
+	}
+	if p.Payload, err = codec.Encode(&payload, room.Limit); err != nil {
+		return "", fmt.Errorf("publish to %s: %w", t.name, err)
+	}
+	write := s.Topics.Publish
+	switch {
+	case p.within && p.in == nil:
+		return "", fmt.Errorf("publish to %s: %w", t.name, kit.Missing("the transaction"))
+	case p.within && room.Transactor == nil:
+		return "", fmt.Errorf("publish to %s: %w: this world takes part in no transactions", t.name, world.ErrInvalid)
+	case p.within:
+		write = func(ctx context.Context, all []world.Publication) ([]world.Sent, error) {
+			return room.Transactor.PublishIn(ctx, p.in, all)
+		}
+	}
+	sent, err := write(ctx, []world.Publication{p.Publication})
+	if err != nil {
+		return "", fmt.Errorf("publish to %s: %w", t.name, err)
+	}
+	return sent[0].ID, nil
+}
+
+// open finds the topics of an App's database.
+func open(app *stepwell.App) (kit.App, *spread.Spreader, error) {
+	if app == nil {
+		return kit.App{}, nil, kit.Missing("the App")
+	}
+	room := kit.AppOf(app)
+	if room.Courier == nil {
+		return room, nil, errNoTopics
+	}
+	return room, room.Courier.Spread, nil
+}
+
+// errNoTopics is the error for a store without topics.
+var errNoTopics = fmt.Errorf("%w: this world keeps no topics", world.ErrInvalid)

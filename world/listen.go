@@ -1,0 +1,213 @@
+package world
+
+// This file holds how waits that listen to what is published are found: by hashes of the values that their match names.
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math/big"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Listen says of a wait for an event that it gets what is published, too.
+type Listen struct {
+	Pattern string        `json:"pattern"`         // of the topics
+	Since   time.Duration `json:"since,omitempty"` // also what went out up to so much before it began, in ns
+	Shape   string        `json:"shape"`           // of its match: see [Shape]
+	Hash    int64         `json:"hash"`            // of the values that its match has at the paths of the shape
+}
+
+// Shape is what the matches of many waits have in common. Workflows have few, as they come from code.
+type Shape struct {
+	Pattern string
+	Paths   [][]string // of scalars of the match, in order; none in arrays
+	Key     string     // ID of the key that hashes are made with; "": none
+
+	// Sum makes the hash of values. Where the key is not here it is nil.
+	Sum func(values []byte) int64
+}
+
+// maxShape is how many bytes a shape may have: of a match with more paths the first ones count, and what is found is
+// compared with all of it anyway.
+const maxShape = 1_000
+
+// NewListen describes a wait. key is the ID of the key that sum makes hashes with; "" and nil: none.
+func NewListen(pattern string, since time.Duration, match json.RawMessage, key string, sum func([]byte) int64) *Listen {
+	s := Shape{Pattern: pattern, Key: key, Sum: sum}
+	if sum == nil {
+		s.Sum = SumOpen
+	}
+	if v, ok := parse(match); ok {
+		s.add(nil, v)
+	}
+	for len(s.Paths) > 0 && len(s.String()) > maxShape {
+		s.Paths = s.Paths[:len(s.Paths)-1]
+	}
+	l := &Listen{Pattern: pattern, Since: since, Shape: s.String()}
+	l.Hash, _ = s.Hash(match)
+	return l
+}
+
+// add adds the paths of the scalars in a match.
+func (s *Shape) add(path []string, v any) {
+	switch v := v.(type) {
+	case map[string]any:
+		for _, k := range slices.Sorted(maps.Keys(v)) {
+			s.add(append(slices.Clone(path), k), v[k])
+		}
+	case []any:
+	default:
+		if len(path) > 0 {
+			s.Paths = append(s.Paths, path)
+		}
+	}
+}
+
+// String is the shape as stores keep it.
+func (s *Shape) String() string {
+	b, _ := json.Marshal([]any{s.Pattern, s.Paths, s.Key}) // strings alone
+	return string(b)
+}
+
+// ReadShape reads what String wrote. Who has the key, where there is one, sets Sum.
+func ReadShape(text string) (s Shape, err error) {
+	if err = json.Unmarshal([]byte(text), &[]any{&s.Pattern, &s.Paths, &s.Key}); err != nil {
+		return s, fmt.Errorf("%w: the shape %.200q: %w", ErrCorrupt, text, err)
+	}
+	if s.Key == "" {
+		s.Sum = SumOpen
+	}
+	return s, nil
+}
+
+// Hash is the hash of the values that a payload has; ok is false where it has not all of them, or the key is not here.
+func (s *Shape) Hash(payload []byte) (hash int64, ok bool) {
+	if s.Sum == nil {
+		return 0, false
+	}
+	if len(s.Paths) == 0 {
+		return s.Sum(nil), true
+	}
+	doc, ok := parse(payload)
+	if !ok {
+		return 0, false
+	}
+	var values []byte
+	for _, path := range s.Paths {
+		v := doc
+		for _, k := range path {
+			if v, ok = member(v, k); !ok {
+				return 0, false
+			}
+		}
+		text, ok := canonical(v)
+		if !ok {
+			return 0, false
+		}
+		values = binary.AppendUvarint(values, uint64(len(text)))
+		values = append(values, text...)
+	}
+	return s.Sum(values), true
+}
+
+func member(v any, key string) (any, bool) {
+	m, _ := v.(map[string]any)
+	v, ok := m[key]
+	return v, ok
+}
+
+// canonical is a text for a scalar that is the same for all that are equal, as [Contains] has it.
+func canonical(v any) (text string, ok bool) {
+	switch v := v.(type) {
+	case nil:
+		return "null", true
+	case bool:
+		return strconv.FormatBool(v), true
+	case string:
+		return `"` + v, true
+	case json.Number:
+		s := v.String()
+		if len(s) > 64 {
+			return s, true
+		}
+		x, _, err := big.ParseFloat(s, 10, 256, big.ToNearestEven)
+		if err != nil || x.IsInf() {
+			return s, true
+		}
+		if x.Sign() == 0 { // there is a negative one
+			return "0", true
+		}
+		return x.Text('p', 0), true
+	}
+	return "", false
+}
+
+// SumOpen is the hash of values without a key.
+func SumOpen(values []byte) int64 {
+	sum := sha256.Sum256(values)
+	return int64(binary.BigEndian.Uint64(sum[:]))
+}
+
+// ListenDelivery is the delivery ID under which a wait gets a publication: so it gets it once.
+func ListenDelivery(publication, wait string) string { return publication + "/" + wait }
+
+// ListenMail is the delivery of a publication to a wait.
+func ListenMail(p *Publication, run, wait string) Delivery {
+	return Delivery{Run: run, ID: ListenDelivery(p.ID, wait), Events: []Event{{
+		Type: SignalReceived, ID: wait, Name: p.Topic, Payload: bytes.Clone(p.Payload), OccurredAt: p.At,
+	}}}
+}
+
+// Listener is a wait that listens.
+type Listener struct {
+	Place string // where it is in the order of those that are listed
+	Run   string
+	Wait  string // its ID
+	Shape string
+	Hash  int64
+	From  time.Time // of one that looks back: since when
+}
+
+// ListenerQuery says which waits are to be listed: those with one of these hashes, or those that look back and have not yet.
+type ListenerQuery struct {
+	Any   []Hashed
+	Back  bool
+	After string // the place behind which the page begins
+	Limit int    // 1 to MaxBatch
+}
+
+// Hashed is a hash of values of a shape.
+type Hashed struct {
+	Shape string
+	Hash  int64
+}
+
+// Check refuses, with [ErrInvalid], a query for what there is not, and tells the key and the wait that it begins behind.
+func (q *ListenerQuery) Check() (run int64, wait string, err error) {
+	if q.Limit < 1 || q.Limit > MaxBatch {
+		return 0, "", fmt.Errorf("%w: list %d waits that listen: want 1 to %d", ErrInvalid, q.Limit, MaxBatch)
+	}
+	if q.After == "" {
+		return 0, "", nil
+	}
+	return ListenerAt(q.After)
+}
+
+// ListenerPlace is the place of a wait of the run with a key.
+func ListenerPlace(run int64, wait string) string { return strconv.FormatInt(run, 10) + "/" + wait }
+
+// ListenerAt reads a place.
+func ListenerAt(place string) (run int64, wait string, err error) {
+	number, wait, ok := strings.Cut(place, "/")
+	if run, err = strconv.ParseInt(number, 10, 64); err != nil || !ok {
+		return 0, "", fmt.Errorf("%w: %.80q is no place of a wait", ErrInvalid, place)
+	}
+	return run, wait, nil
+}

@@ -1,0 +1,62 @@
+package postgres
+
+// Messages within a transaction that the application shares.
+
+import (
+	"context"
+
+	"github.com/stepwell/stepwell/world"
+)
+
+// SendMessagesIn is SendMessages within a transaction; see [world.Transactor].
+func (w *World) SendMessagesIn(ctx context.Context, tx world.Tx, all []world.Message) ([]world.Sent, error) {
+	if err := world.CheckMessages(all); err != nil {
+		return nil, err
+	}
+	t, conn, err := w.of(tx)
+	if err != nil {
+		return nil, err
+	}
+	var s *sends
+	if err := w.guard(ctx, t, conn, func() error {
+		s = &sends{all: all}
+		if err := w.messaging.sendIn(ctx, conn, s); err != nil {
+			return err
+		}
+		return w.announceIn(ctx, conn, newsOf(s.queues()))
+	}); err != nil {
+		return nil, err
+	}
+	return s.sent, nil
+}
+
+// SettleMessagesIn is SettleMessages within a transaction; see [world.Transactor]. In one that a World began it is the
+// last, and takes no savepoint: whose body is done holds its locks for as long as the commit takes.
+func (w *World) SettleMessagesIn(ctx context.Context, tx world.Tx, all []world.Settlement) (settled []bool, err error) {
+	if err := world.CheckSettlements(all); err != nil {
+		return nil, err
+	}
+	t, conn, err := w.of(tx)
+	if err != nil {
+		return nil, err
+	}
+	var queues []string
+	settle := func() (err error) {
+		settled, queues, err = w.messaging.settleIn(ctx, conn, all)
+		return err
+	}
+	if t.w != nil {
+		if err = limitLast(ctx, w.patience, conn); err == nil {
+			err = settle()
+		}
+		t.news = append(t.news, newsOf(queues)...)
+		return settled, w.failed(err)
+	}
+	err = w.guard(ctx, t, conn, func() error {
+		if err := settle(); err != nil {
+			return err
+		}
+		return w.announceIn(ctx, conn, newsOf(queues))
+	})
+	return settled, err
+}

@@ -1,0 +1,2 @@
+-- Publications were spread.
+DELETE FROM {schema}.due WHERE publication = ANY($1::bigint[])

@@ -1,0 +1,2 @@
+-- Ends a subscription.
+DELETE FROM {schema}.subscriptions WHERE name = $1

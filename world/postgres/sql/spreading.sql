@@ -1,0 +1,2 @@
+-- What subscriptions and the cut come to.
+SELECT revision, cut FROM {schema}.spreading LIMIT 1

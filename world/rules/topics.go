@@ -1,0 +1,156 @@
+package rules
+
+import (
+	"iter"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/stepwell/stepwell/world"
+)
+
+// This file holds what of topics lies between publications and subscriptions.
+
+// DuePage is a page of what is to be spread, as it is filled.
+type DuePage struct{ bytes int }
+
+// Add adds a publication, and reports whether there was room for it.
+func (d *DuePage) Add(to *world.Due, limit int, p world.Publication) bool {
+	if len(to.Publications) == limit || d.bytes >= world.PageBytes {
+		return false
+	}
+	to.Publications = append(to.Publications, p)
+	d.bytes += len(p.Payload)
+	return true
+}
+
+// Gone are the IDs of those publications that are due no more when a spread is written, with why they go to nobody; "":
+// they have gone to all.
+func Gone(s *world.Spread) iter.Seq2[string, string] {
+	return func(yield func(id, why string) bool) {
+		for _, id := range s.Done {
+			if !yield(id, "") {
+				return
+			}
+		}
+		for _, a := range s.Aside {
+			if !yield(a.ID, a.Error) {
+				return
+			}
+		}
+	}
+}
+
+// Touched are the IDs of all publications that a spread says something of: they must be due.
+func Touched(s *world.Spread) iter.Seq[string] {
+	return func(yield func(id string) bool) {
+		for id := range Gone(s) {
+			if !yield(id) {
+				return
+			}
+		}
+		if s.Cut != nil {
+			yield(s.Cut.ID)
+		}
+	}
+}
+
+// Revises reports whether a spread changes what the revision is of, where nothing was cut before.
+func Revises(s *world.Spread) bool {
+	return s.Cut != nil || s.Subscribe != nil || s.Unsubscribe != ""
+}
+
+// Standing are the subscriptions of a revision, as they were read last. It is safe for concurrent use.
+type Standing struct {
+	mu       sync.Mutex
+	all      []world.Subscription
+	revision int64
+	known    bool
+}
+
+// At are the subscriptions at a revision, which was read before them: so what is read later is at most newer, and a
+// spread by it is refused.
+func (s *Standing) At(revision int64, read func() ([]world.Subscription, error)) ([]world.Subscription, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.known || s.revision != revision {
+		all, err := read()
+		if err != nil {
+			return nil, err
+		}
+		s.all, s.revision, s.known = all, revision, true
+	}
+	return s.all, nil
+}
+
+// GoesOn reports whether a spread goes on with the publication that is cut, as it must while that is due.
+func GoesOn(cut *world.Cut, s *world.Spread) bool {
+	if cut == nil {
+		return true
+	}
+	number, _ := world.PublicationNumber(cut.ID)
+	for id := range Touched(s) {
+		if n, _ := world.PublicationNumber(id); n == number {
+			return true
+		}
+	}
+	return false
+}
+
+// Changed are the subscriptions, by name, after a spread.
+func Changed(all []world.Subscription, s *world.Spread) []world.Subscription {
+	out := slices.Clone(all)
+	if x := s.Subscribe; x != nil {
+		if i, found := subscriptionAt(out, x.Name); found {
+			out[i] = *x
+		} else {
+			out = slices.Insert(out, i, *x)
+		}
+	}
+	return slices.DeleteFunc(out, func(x world.Subscription) bool { return s.Unsubscribe != "" && x.Name == s.Unsubscribe })
+}
+
+// Named are those of the subscriptions that are named; none named: all.
+func Named(all []world.Subscription, names []string) []world.Subscription {
+	return slices.DeleteFunc(slices.Clone(all), func(s world.Subscription) bool { return len(names) > 0 && !slices.Contains(names, s.Name) })
+}
+
+func subscriptionAt(all []world.Subscription, name string) (int, bool) {
+	return slices.BinarySearchFunc(all, name, func(s world.Subscription, name string) int { return strings.Compare(s.Name, name) })
+}
+
+// PublicationPage fills a page with publications, the newest first. read reads them before a number; 0: the newest. A
+// page ends as one of messages does: see [PeekPage].
+func PublicationPage(page *world.PublicationPage, q world.PublicationQuery, before int64, read func(before int64, limit int) ([]world.Publication, error)) error {
+	if q.ID != "" { // the number before which it is the first
+		number, _ := world.PublicationNumber(q.ID)
+		all, err := read(number+1, 1)
+		if err == nil && len(all) == 1 && all[0].ID == q.ID {
+			page.Publications = all
+		}
+		return err
+	}
+	bytes := 0
+	for seen := 0; seen < mostPeeked; {
+		all, err := read(before, peekBatch)
+		if err != nil {
+			return err
+		}
+		for _, p := range all {
+			page.Cursor = p.ID
+			seen++
+			if before, _ = world.PublicationNumber(p.ID); q.Topic != "" && !world.Fits(q.Topic, p.Topic) {
+				continue
+			}
+			page.Publications = append(page.Publications, p)
+			if bytes += len(p.Payload); len(page.Publications) == q.Limit || bytes >= world.PageBytes {
+				return nil
+			}
+		}
+		if len(all) < peekBatch {
+			page.Cursor = ""
+			return nil
+		}
+	}
+	return nil
+}

@@ -1,0 +1,2 @@
+-- A publication was spread.
+DELETE FROM due WHERE publication = ?1

@@ -1,0 +1,2 @@
+-- Deletes what was published.
+DELETE FROM publications WHERE key = ?1

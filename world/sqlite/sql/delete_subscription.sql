@@ -1,0 +1,2 @@
+-- Ends a subscription.
+DELETE FROM subscriptions WHERE name = ?1

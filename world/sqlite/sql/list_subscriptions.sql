@@ -1,0 +1,2 @@
+-- All subscriptions, by name.
+SELECT name, said, sum FROM subscriptions ORDER BY name

@@ -1,0 +1,2 @@
+-- Subscriptions or the cut have changed.
+UPDATE spreading SET revision = ?1, cut = ?2

@@ -1,0 +1,350 @@
+package world
+
+// This file holds what topics are made of, and what of it can be refused without looking at anything.
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"strings"
+	"time"
+)
+
+// PrefixPublication begins the ID of a publication.
+const PrefixPublication = "publ"
+
+// PublicationID is the ID of the publication with a number in its store.
+func PublicationID(at time.Time, number int64) string {
+	return numberedID(PrefixPublication, at, number)
+}
+
+// PublicationNumber is the number in a publication's ID; ok is false where it is none.
+func PublicationNumber(id string) (number int64, ok bool) { return numberIn(PrefixPublication, id) }
+
+// The limits of topics.
+const (
+	MaxTopic         = 256 // bytes of a topic or a pattern
+	MaxTopicWords    = 16
+	MaxSubscriptions = 10_000
+	MaxTemplate      = 1_000          // bytes of a template of a key or of an attribute
+	MaxSince         = 24 * time.Hour // before a wait began
+)
+
+// KeepPublications is for how long what was published is kept at least: for waits that look back, for repeats under
+// one ID, and for people.
+const KeepPublications = MaxSince
+
+// Publication is what was published once. It is never changed.
+type Publication struct {
+	ID      string // "publ_" and a ULID, made from the time and its number
+	Topic   string // words of A-Z a-z 0-9 _ - with dots between
+	Source  string // who publishes it, for order: see [Subscription.Ordered]; "": nobody says
+	Payload []byte // JSON
+	Headers map[string]string
+
+	Encrypted string // ID of the key that the payload is encrypted with; "": plain
+
+	Delay  time.Duration // it goes to nobody before
+	Dedupe string        // one of the same topic with the same ID within [KeepPublications] is the same; "": none
+
+	// Of one that is read.
+	At     time.Time // when it was published
+	Due    time.Time // when it goes out
+	Spread bool      // it went out
+	Error  string    // why it goes to nobody: it was set aside; "": it does
+	Damage string    // why its payload cannot be read; "": it can
+}
+
+// Subscription says who gets what is published. Exactly one of Queue, Workflow and Endpoint is set.
+type Subscription struct {
+	Name    string          `json:"name"`
+	Pattern string          `json:"pattern"`         // a topic whose words may be * (any one) and # (any number, none too)
+	Match   json.RawMessage `json:"match,omitempty"` // only what contains this: see [Contains]
+	// Ordered has what one source publishes under one topic arrive one after the other, in order: the message's group
+	// is the topic and the source.
+	Ordered bool `json:"ordered,omitempty"`
+	// Revision: one with a lower revision than what stands is refused: an older deploy does not turn it back.
+	Revision int `json:"revision,omitempty"`
+
+	Queue    string       `json:"queue,omitempty"`    // a message is put in this queue
+	Workflow *StartTarget `json:"workflow,omitempty"` // a run is started
+	Endpoint *PostTarget  `json:"endpoint,omitempty"` // it is posted
+	Made     Provenance   `json:"made,omitzero"`
+
+	Damage string `json:"-"` // why its row cannot be read: it gets nothing; "": it can
+}
+
+// Provenance says by whom and when something was made.
+type Provenance struct {
+	By string    `json:"by,omitempty"` // "code", or who asked for it
+	At time.Time `json:"at,omitzero"`
+}
+
+// StartTarget says what run is started. A template is text with {payload.a.b}, {topic}, {id} and {header.name}.
+type StartTarget struct {
+	Name       string            `json:"name"`                 // of the workflow
+	Version    int               `json:"version,omitempty"`    // 0: the highest that a live worker has
+	Key        string            `json:"key,omitempty"`        // template of the idempotency key; "": none
+	Attributes map[string]string `json:"attributes,omitempty"` // templates
+}
+
+// PostTarget says where to what is published is posted.
+type PostTarget struct {
+	URL     string `json:"url"`
+	Private bool   `json:"private,omitempty"` // addresses of private networks are allowed, where the server allows that
+	// GiveUp is for how long one is posted again and again before it is a dead letter, in ns; 0: 3 days.
+	GiveUp time.Duration `json:"giveUp,omitempty"`
+	// Secrets sign what is posted, the newest first: see [Subscription.Follow].
+	Secrets []Secret `json:"secrets,omitempty"`
+}
+
+// Secret signs what is posted, as Standard Webhooks says: whsec_ and base64. It shows itself to nobody who prints it.
+type Secret string
+
+// String hides it.
+func (Secret) String() string { return "(secret)" }
+
+// GoString hides it.
+func (Secret) GoString() string { return "(secret)" }
+
+// mostSecrets is how many secrets sign what is posted to one endpoint.
+const mostSecrets = 2
+
+// Follow takes from the subscription that stands under the same name what this one does not say: the secrets of its
+// endpoint. One that this says goes before the newest of those, which signs too until the next one comes.
+func (s *Subscription) Follow(before *Subscription) {
+	if s.Endpoint == nil || before == nil || before.Endpoint == nil {
+		return
+	}
+	mine, old := s.Endpoint.Secrets, before.Endpoint.Secrets
+	switch {
+	case len(mine) == 0 || len(old) > 0 && mine[0] == old[0]:
+		mine = old
+	case len(mine) < mostSecrets && len(old) > 0:
+		mine = append(mine[:1:1], old[0])
+	}
+	endpoint := *s.Endpoint
+	endpoint.Secrets = mine
+	s.Endpoint = &endpoint
+}
+
+// OwnQueue is the queue of a subscription: its own, where it does not name one of the program's.
+func (s *Subscription) OwnQueue() string {
+	if s.Queue != "" {
+		return s.Queue
+	}
+	return SubscriptionQueue + s.Name
+}
+
+// SubscriptionQueue begins the name of a subscription's own queue.
+const SubscriptionQueue = "subscription."
+
+// CheckTopic refuses, with [ErrInvalid], what is no topic.
+func CheckTopic(topic string) error { return checkTopic("topic", topic, false) }
+
+// CheckPattern refuses, with [ErrInvalid], what no topic can match.
+func CheckPattern(pattern string) error { return checkTopic("pattern", pattern, true) }
+
+func checkTopic(what, s string, wild bool) error {
+	words := strings.Split(s, ".")
+	if s == "" || len(s) > MaxTopic || len(words) > MaxTopicWords {
+		return fmt.Errorf("%w: %s %.300q: want 1 to %d words with dots between, at most %d bytes", ErrInvalid, what, s, MaxTopicWords, MaxTopic)
+	}
+	for _, w := range words {
+		switch {
+		case wild && (w == "*" || w == "#"):
+		case w == "":
+			return fmt.Errorf("%w: %s %q: a word is empty", ErrInvalid, what, s)
+		case strings.Trim(w, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-") != "":
+			hint := ""
+			if wild {
+				hint = ", or be * (any one word) or # (any number of words)"
+			}
+			return fmt.Errorf("%w: %s %q: the word %q: words are of A-Z a-z 0-9 _ -%s", ErrInvalid, what, s, w, hint)
+		}
+	}
+	return nil
+}
+
+// Fits reports whether a topic is one that a pattern means.
+func Fits(pattern, topic string) bool {
+	if !strings.ContainsAny(pattern, "*#") {
+		return pattern == topic
+	}
+	return fits(strings.Split(pattern, "."), strings.Split(topic, "."))
+}
+
+// fits looks at each word of the pattern once, and behind a # at each of the topic: of the last # alone, as what an
+// earlier one could leave to it, it can have itself.
+func fits(pattern, topic []string) bool {
+	p, t := 0, 0
+	many, from := -1, 0 // the last #, and what it has left so far
+	for t < len(topic) {
+		switch {
+		case p < len(pattern) && pattern[p] == "#":
+			many, from = p, t
+			p++
+		case p < len(pattern) && (pattern[p] == "*" || pattern[p] == topic[t]):
+			p, t = p+1, t+1
+		case many >= 0:
+			from++
+			p, t = many+1, from
+		default:
+			return false
+		}
+	}
+	for p < len(pattern) && pattern[p] == "#" {
+		p++
+	}
+	return p == len(pattern)
+}
+
+// CheckPublications refuses, with [ErrInvalid] or [ErrTooLarge], what no store publishes.
+func CheckPublications(all []Publication) error {
+	as, dedupes := make([]Message, len(all)), make(map[[2]string]bool)
+	for i := range all {
+		p := &all[i]
+		if err := CheckTopic(p.Topic); err != nil {
+			return fmt.Errorf("publication %d: %w", i, err)
+		}
+		if p.Source != "" {
+			if err := CheckName("source", p.Source); err != nil {
+				return fmt.Errorf("publication %d to %s: %w", i, p.Topic, err)
+			}
+		}
+		full := *p // with all that its messages have: no message is too large
+		full.ID, full.At = PublicationID(MaxTime, 1), MaxTime
+		as[i] = full.Message("publications", "")
+		as[i].Delay, as[i].Dedupe = p.Delay, p.Dedupe
+		if p.Dedupe != "" { // of one topic, as dedupe IDs of messages are of one queue
+			as[i].Dedupe = ""
+			if err := CheckName("delivery ID", p.Dedupe); err != nil {
+				return fmt.Errorf("publication %d to %s: %w", i, p.Topic, err)
+			}
+			if id := [2]string{p.Topic, p.Dedupe}; dedupes[id] {
+				return fmt.Errorf("%w: publication %d to %s: another one at once has the delivery ID %.80q", ErrInvalid, i, p.Topic, p.Dedupe)
+			} else {
+				dedupes[id] = true
+			}
+		}
+	}
+	return CheckMessages(as)
+}
+
+// Headers that a message has which stands for what was published.
+const (
+	HeaderTopic       = "stepwell-topic"
+	HeaderPublication = "stepwell-publication"
+	HeaderPublished   = "stepwell-published" // when, RFC 3339
+)
+
+// Message is what is put in a queue for a publication.
+func (p *Publication) Message(queue, group string) Message {
+	headers := make(map[string]string, len(p.Headers)+3)
+	for k, v := range p.Headers {
+		headers[k] = v
+	}
+	if p.ID != "" {
+		headers[HeaderTopic], headers[HeaderPublication] = p.Topic, p.ID
+		headers[HeaderPublished] = p.At.UTC().Format(time.RFC3339Nano)
+	}
+	return Message{Queue: queue, Group: group, Payload: p.Payload, Headers: headers, Encrypted: p.Encrypted}
+}
+
+// CheckSubscription refuses, with [ErrInvalid], a subscription that no store keeps.
+func CheckSubscription(s *Subscription) error {
+	if err := CheckWorkflowName(s.Name); err != nil || len(s.Name)+len(SubscriptionQueue) > 128 {
+		return fmt.Errorf("%w: subscription name %.140q: want 1 to %d of A-Z a-z 0-9 _ . -", ErrInvalid, s.Name, 128-len(SubscriptionQueue))
+	}
+	if err := s.check(); err != nil {
+		return fmt.Errorf("subscription %s: %w", s.Name, err)
+	}
+	return nil
+}
+
+func (s *Subscription) check() error {
+	if err := CheckPattern(s.Pattern); err != nil {
+		return err
+	}
+	if len(s.Match) > 0 && !json.Valid(s.Match) {
+		return fmt.Errorf("%w: the match is no JSON", ErrInvalid)
+	}
+	if s.Revision < 0 {
+		return fmt.Errorf("%w: revision %d: want 0 or more", ErrInvalid, s.Revision)
+	}
+	targets := 0
+	if s.Queue != "" {
+		targets++
+		if err := CheckQueueName(s.Queue); err != nil {
+			return err
+		}
+	}
+	if t := s.Workflow; t != nil {
+		targets++
+		if err := t.check(); err != nil {
+			return err
+		}
+	}
+	if t := s.Endpoint; t != nil {
+		targets++
+		if err := t.check(); err != nil {
+			return err
+		}
+	}
+	if targets != 1 {
+		return fmt.Errorf("%w: it has %d targets: want one queue, workflow or endpoint", ErrInvalid, targets)
+	}
+	return nil
+}
+
+func (t *StartTarget) check() error {
+	if err := CheckWorkflowName(t.Name); err != nil {
+		return err
+	}
+	if t.Version < 0 {
+		return fmt.Errorf("%w: version %d: want 0 or more", ErrInvalid, t.Version)
+	}
+	if err := CheckTemplate(t.Key); err != nil {
+		return fmt.Errorf("the key: %w", err)
+	}
+	for name, template := range t.Attributes {
+		if err := CheckName("attribute", name); err != nil {
+			return err
+		}
+		if err := CheckTemplate(template); err != nil {
+			return fmt.Errorf("the attribute %s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+func (t *PostTarget) check() error {
+	u, err := url.Parse(t.URL)
+	switch {
+	case err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || u.Fragment != "":
+		return fmt.Errorf("%w: endpoint %.200q: want an http or https URL with a host and no fragment", ErrInvalid, t.URL)
+	case u.User != nil:
+		return fmt.Errorf("%w: endpoint: it has a user or a password in it: what is posted is signed instead", ErrInvalid)
+	case t.GiveUp < 0 || t.GiveUp > 30*24*time.Hour:
+		return fmt.Errorf("%w: it gives up after %s: want 0 to 720h", ErrInvalid, t.GiveUp)
+	case len(t.Secrets) > mostSecrets:
+		return fmt.Errorf("%w: endpoint: %d secrets: want %d at most", ErrInvalid, len(t.Secrets), mostSecrets)
+	}
+	for _, s := range t.Secrets {
+		if _, err := s.Key(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Key is what a secret stands for.
+func (s Secret) Key() ([]byte, error) {
+	text, ok := strings.CutPrefix(string(s), "whsec_")
+	key, err := base64.StdEncoding.DecodeString(text)
+	if !ok || err != nil || len(key) < 24 || len(key) > 64 {
+		return nil, fmt.Errorf("%w: the secret of an endpoint is whsec_ and 24 to 64 bytes in base64", ErrInvalid)
+	}
+	return key, nil
+}
