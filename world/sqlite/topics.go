@@ -41,9 +41,6 @@ var _ world.TopicKeeper = (*World)(nil)
 // Topics are the World's topics; see [world.TopicKeeper].
 func (w *World) Topics() world.Publisher { return topics{w, &w.standing} }
 
-// aside is when what was set aside is due.
-const aside = math.MaxInt64
-
 // Publish writes publications; see [world.Publisher].
 func (k topics) Publish(ctx context.Context, all []world.Publication) ([]world.Sent, error) {
 	if err := world.CheckPublications(all); err != nil {
