@@ -218,8 +218,12 @@ func TestPostAnswers(t *testing.T) {
 		"the sixth failure": {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(404) }, 6, time.Hour, world.Nack, "404 Not Found", 120 * time.Second, 160 * time.Second},
 		"the hundredth":     {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(500) }, 100, time.Hour, world.Nack, "500", 45 * time.Minute, time.Hour},
 		"too old":           {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(500) }, 80, 72 * time.Hour, world.Bury, "given up after 72h", 0, time.Hour},
-		"moved":             {func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, elsewhere.URL, http.StatusMovedPermanently) }, 1, 0, world.Nack, "301 Moved Permanently: it is not followed", 0, 5 * time.Second},
-		"moved, keeping":    {func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, elsewhere.URL, http.StatusTemporaryRedirect) }, 1, 0, world.Nack, "not followed", 0, 5 * time.Second},
+		"moved": {func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, elsewhere.URL, http.StatusMovedPermanently)
+		}, 1, 0, world.Nack, "301 Moved Permanently: it is not followed", 0, 5 * time.Second},
+		"moved, keeping": {func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, elsewhere.URL, http.StatusTemporaryRedirect)
+		}, 1, 0, world.Nack, "not followed", 0, 5 * time.Second},
 		"later": {func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Retry-After", "600")
 			w.WriteHeader(503)
