@@ -49,7 +49,7 @@ type history struct {
 func (h *history) add(e world.Event) {
 	h.now = h.now.Add(time.Duration(rapid.IntRange(0, 3).Draw(h.t, "µs")) * time.Microsecond)
 	e.Seq, e.Time = h.state.Seq+1, h.now
-	if e.Type == world.RunCreated || e.Type != world.AttrSet && (e.Payload != nil || e.Match != nil || e.Error != nil) {
+	if e.Type == world.RunCreated || e.Type != world.AttrSet && (e.Payload != nil || e.Match != nil || e.Error != nil || e.Listen != nil) {
 		e.Encrypted = h.key
 	}
 	e.Listened = h.state.EndsListening(&e)
