@@ -355,6 +355,7 @@ func TestEncrypted(t *testing.T) {
 			t.Errorf("received without the key: %v", err)
 		}
 		time.Sleep(time.Hour)
+		synctest.Wait()
 		if c := counts(t, w, "q"); len(handled) > 0 || c[world.MessageDelayed]+c[world.MessageReady] != 1 {
 			t.Errorf("without the key %d are handled, left: %v", len(handled), c)
 		}
