@@ -101,8 +101,8 @@ func RunSome(t *testing.T, open func(testing.TB) world.World, try func(check int
 
 // RunOver is [Run] for a world that stands before another one, which passes Run itself: across a network, behind a pooler, with encryption. It
 // is without the few checks that fill the store, as thousands of calls cost minutes there and say nothing of what stands before it; and it tries
-// those alone that try says by their number, from 1. A nil try tries all. Two things may be otherwise there: a commit that comes again, as networks repeat
-// what they carry, may be answered as it was at first; and what a worker gave back may be given a little later, where another server gives it.
+// those alone that try says by their number, from 1. A nil try tries all. Two things may be otherwise there: a commit or a worker that comes again, as
+// networks repeat what they carry, may be answered as it was at first; and what a worker gave back may be given a little later, where another server gives it.
 func RunOver(t *testing.T, open func(testing.TB) world.World, try func(check int) bool) {
 	runTopics(t, open, true, func(i int, name string) bool { return !slices.Contains(bulky, name) && (try == nil || try(i)) })
 }
