@@ -132,6 +132,7 @@ func TestUnknownWorkflow(t *testing.T) {
 		time.Sleep(time.Second)
 		publish(t, app, Payment{Order: "1"})
 		time.Sleep(24 * time.Hour)
+		synctest.Wait() // it may be in a worker's hands in this very moment
 		if got := runs(t, app, "ship"); len(got) > 0 {
 			t.Errorf("it was started: %v", got)
 		}
