@@ -64,7 +64,7 @@ func TestMessagesUnderFire(t *testing.T) {
 
 // postUnderFire burns for a while. The client is at one URL, the store itself at another.
 func postUnderFire(t *testing.T, f *fire, seed uint64, url, at string, burn time.Duration) {
-	ctx, stop := context.WithTimeout(t.Context(), burn+3*patience)
+	ctx, stop := context.WithTimeout(t.Context(), burn+4*patience)
 	defer stop()
 	trail := &trail{begin: time.Now()}
 	f.log = trail.add
@@ -91,16 +91,22 @@ func postUnderFire(t *testing.T, f *fire, seed uint64, url, at string, burn time
 	if burnt != nil {
 		t.Errorf("the fire: %v", burnt)
 	}
-	for ctx.Err() == nil && s.count() < 5*sources { // machines are slow
-		_ = dawdle(ctx, 20)
+	quiet, cancel := context.WithTimeout(ctx, 2*patience)
+	defer cancel()
+	if err := s.until(quiet, func() (bool, error) { return s.count() >= 5*sources, nil }); err != nil { // machines are slow
+		t.Errorf("few parcels after %s: %v", 2*patience, err)
 	}
 	close(enough)
 	out := time.Now()
-	<-produced
-	quiet, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
+	select {
+	case <-produced:
+	case <-quiet.Done():
+		t.Errorf("%s after the fire not all parcels have come to those who wait for them", 2*patience)
+		stop()
+		<-produced
+	}
 	if err := s.until(quiet, func() (bool, error) { return s.quiet(quiet) }); err != nil {
-		t.Errorf("%s after the fire something is not over: %v", patience, err)
+		t.Errorf("%s after the fire something is not over: %v", 2*patience, err)
 	}
 	for _, err := range s.faults {
 		t.Error(err)
