@@ -48,8 +48,8 @@ func TestCourierAway(t *testing.T) {
 	})
 }
 
-// TestCourierStaff: each subscription with a queue of its own is worked on while it stands, as it is now; one that fills a
-// program's queue is the program's.
+// TestCourierStaff: each subscription with a queue of its own is worked on while it stands, as it is now; one that
+// fills a program's queue is the program's.
 func TestCourierStaff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := memory.New()
@@ -111,7 +111,7 @@ func TestCourierStaff(t *testing.T) {
 		then("begin other a", "begin own a")
 		publish("a", "1")
 		then("own 1")
-		subscribe("own", "b") // changed
+		subscribe("own", "b")                             // changed
 		then("begin other a", "begin own b", "end own a") // one that nobody works on is asked for at each change
 		publish("a", "2")
 		publish("b", "3")

@@ -80,8 +80,8 @@ func (f *fire) burn(ctx context.Context, d time.Duration) error {
 	return nil
 }
 
-// smoulder kills and stops processes for a while, and each kind of that at least once, and the first process, a server where
-// there is one. It needs neither a proxy nor a server.
+// smoulder kills and stops processes for a while, and each kind of that at least once, and the first process, a server
+// where there is one. It needs neither a proxy nor a database server.
 func (f *fire) smoulder(ctx context.Context, d time.Duration) error {
 	harm := []string{"kill", "stop", "kill two", "kill", "kill all", "stop two"}
 	for end, n := time.Now().Add(d), 0; time.Now().Before(end) || n < len(harm); n++ {

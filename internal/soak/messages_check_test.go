@@ -15,7 +15,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/stepwell/stepwell"
-	"github.com/stepwell/stepwell/internal/kit"
 	"github.com/stepwell/stepwell/world"
 )
 
@@ -85,7 +84,7 @@ func (s *sender) examine(t *testing.T, q *inquest, dir string) {
 	if quiet, err := s.quiet(ctx); err != nil || !quiet {
 		q.fault("something is not over: %v", err)
 	}
-	if shapes, err := kit.AppOf(s.app).Courier.Spread.Topics.Shapes(ctx); err != nil || len(shapes) > 0 {
+	if shapes, err := s.topics().Shapes(ctx); err != nil || len(shapes) > 0 {
 		q.fault("somebody listens yet: %v, %v", shapes, err)
 	}
 }
@@ -93,7 +92,7 @@ func (s *sender) examine(t *testing.T, q *inquest, dir string) {
 // dead are the payloads of the dead letters of a queue.
 func (s *sender) dead(ctx context.Context, name string) (all []string, err error) {
 	for q := (world.PeekQuery{Queue: name, State: world.MessageDead}); ; {
-		page, err := kit.AppOf(s.app).Messages.PeekMessages(ctx, q)
+		page, err := s.queues().PeekMessages(ctx, q)
 		if err != nil {
 			return nil, err
 		}
@@ -108,22 +107,23 @@ func (s *sender) dead(ctx context.Context, name string) (all []string, err error
 
 // fate is what became of one parcel in one queue.
 type fate struct {
-	ids         map[string]bool // of the messages that it came in
-	taken, done int64           // when it was taken first, and done first; 0: never
+	ids        map[string]bool // of the messages that it came in
+	came, done int64           // when it came first, and was done first; 0: never
 }
 
-// judgePost judges what handlers wrote down: each parcel came to each queue in one message, was done there at least once, and where there is an order in it.
+// judgePost judges what handlers wrote down: each parcel came to each queue in one message, was done there at least
+// once, and where there is an order in it.
 func judgePost(notes []note, made [][]parcel) (faults []string) {
 	fault := func(format string, args ...any) { faults = append(faults, fmt.Sprintf(format, args...)) }
 	fates := map[string]*fate{}
 	for _, l := range notes {
-		if l.What != noteTake && l.What != noteDone {
+		if l.What != noteCame && l.What != noteDone {
 			continue
 		}
-		name := came(l.Name, l.Step, l.Transfer)
+		name := nameOf(l.Name, l.Step, l.Transfer)
 		f := fates[name]
 		if f == nil {
-			f = &fate{ids: map[string]bool{}, taken: l.At}
+			f = &fate{ids: map[string]bool{}, came: l.At}
 			fates[name] = f
 		}
 		f.ids[l.Key] = true
@@ -146,19 +146,19 @@ func judgePost(notes []note, made [][]parcel) (faults []string) {
 		return f
 	}
 	behind := func(name string, f, before *fate) {
-		if f.taken != 0 && before.done != 0 && f.taken < before.done {
-			fault("%s: it was taken at %s, and the one before it was done at %s", name, stamp(f.taken), stamp(before.done))
+		if f.came != 0 && before.done != 0 && f.came < before.done {
+			fault("%s: it came at %s, and the one before it was done at %s", name, stamp(f.came), stamp(before.done))
 		}
 	}
 	for _, of := range made {
 		last := &fate{}
 		for _, p := range of {
-			look(came("seen", "made", p.N))
-			f := look(came("lined", "made", p.N))
-			behind(came("lined", "made", p.N), f, last)
+			look(nameOf("seen", "made", p.N))
+			f := look(nameOf("lined", "made", p.N))
+			behind(nameOf("lined", "made", p.N), f, last)
 			last = f
-			look(came("echoes", "shipped", p.N))
-			behind(came("echoes", "packed", p.N), look(came("echoes", "packed", p.N)), look(came("echoes", "packing", p.N)))
+			look(nameOf("echoes", "shipped", p.N))
+			behind(nameOf("echoes", "packed", p.N), look(nameOf("echoes", "packed", p.N)), look(nameOf("echoes", "packing", p.N)))
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(fates)) {
@@ -167,8 +167,8 @@ func judgePost(notes []note, made [][]parcel) (faults []string) {
 	return faults
 }
 
-// came names a parcel in a queue.
-func came(queue, how string, n int) string {
+// nameOf names a parcel in a queue.
+func nameOf(queue, how string, n int) string {
 	return fmt.Sprintf("queue %s: parcel %d %s", queue, n, how)
 }
 
@@ -180,8 +180,8 @@ func TestJudgePost(t *testing.T) {
 		return note{What: what, At: at, Name: queue, Step: how, Transfer: n, Key: id}
 	}
 	handled := func(queue, how string, n int) []note {
-		id := came(queue, how, n)
-		return []note{line(noteTake, queue, how, n, id), line(noteDone, queue, how, n, id)}
+		id := nameOf(queue, how, n)
+		return []note{line(noteCame, queue, how, n, id), line(noteDone, queue, how, n, id)}
 	}
 	good := func(n int) []note {
 		return slices.Concat(handled("seen", "made", n), handled("lined", "made", n), handled("echoes", "shipped", n), handled("echoes", "packing", n), handled("echoes", "packed", n))
@@ -194,15 +194,15 @@ func TestJudgePost(t *testing.T) {
 		notes  []note
 		faults int
 	}{
-		"all is well":               {slices.Concat(good(4), good(8)), 0},
-		"taken again":               {slices.Concat(good(4), good(8), handled("lined", "made", 4)), 0},
-		"lost in a queue":           {without(slices.Concat(good(4), good(8)), "", "seen", "made"), 2},
-		"taken and never done":      {append(without(good(4), noteDone, "seen", "made"), good(8)...), 1},
-		"in two messages":           {append(slices.Concat(good(4), good(8)), line(noteTake, "seen", "made", 4, "another")), 1},
-		"sent twice by a run":       {append(slices.Concat(good(4), good(8)), line(noteTake, "echoes", "packed", 8, "another")), 1},
-		"out of order":              {slices.Concat(good(8), good(4)), 1},
-		"of nobody":                 {slices.Concat(good(4), good(8), handled("seen", "made", 12)), 1},
-		"begun before the one ends": {append(slices.Concat(good(4)[:3], []note{line(noteTake, "lined", "made", 8, came("lined", "made", 8))}), slices.Concat(good(4), good(8))...), 1},
+		"all is well":                {slices.Concat(good(4), good(8)), 0},
+		"it comes again":             {slices.Concat(good(4), good(8), handled("lined", "made", 4)), 0},
+		"lost in a queue":            {without(slices.Concat(good(4), good(8)), "", "seen", "made"), 2},
+		"it came and was never done": {append(without(good(4), noteDone, "seen", "made"), good(8)...), 1},
+		"in two messages":            {append(slices.Concat(good(4), good(8)), line(noteCame, "seen", "made", 4, "another")), 1},
+		"sent twice by a run":        {append(slices.Concat(good(4), good(8)), line(noteCame, "echoes", "packed", 8, "another")), 1},
+		"out of order":               {slices.Concat(good(8), good(4)), 1},
+		"of nobody":                  {slices.Concat(good(4), good(8), handled("seen", "made", 12)), 1},
+		"begun before the one ends":  {append(slices.Concat(good(4)[:3], []note{line(noteCame, "lined", "made", 8, nameOf("lined", "made", 8))}), slices.Concat(good(4), good(8))...), 1},
 	} {
 		slices.SortStableFunc(test.notes, func(a, b note) int { return int(a.At - b.At) })
 		if got := judgePost(test.notes, made); len(got) != test.faults {

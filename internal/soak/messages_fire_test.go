@@ -2,7 +2,8 @@
 
 package soak
 
-// This file is the proof with messages: what is published and sent comes out wherever it is for, and starts what it starts once.
+// This file is the proof with messages: what is published and sent comes out wherever it is for, and starts what it
+// starts once.
 
 import (
 	"context"
@@ -16,7 +17,6 @@ import (
 	"time"
 
 	"github.com/stepwell/stepwell"
-	"github.com/stepwell/stepwell/internal/kit"
 	"github.com/stepwell/stepwell/internal/pgtest"
 	"github.com/stepwell/stepwell/internal/sample"
 	"github.com/stepwell/stepwell/queue"
@@ -24,9 +24,9 @@ import (
 	"github.com/stepwell/stepwell/world"
 )
 
-// TestMessagesUnderFire publishes and sends parcels, some again, while those who handle them, and the runs that they start and that wait for them, are killed and
-// stopped; on PostgreSQL the server restarts and connections are cut, too. Of the far ones the first process is a server, which burns as the others do; they
-// work through it, and encrypt.
+// TestMessagesUnderFire publishes and sends parcels, some again, while those who handle them, and the runs that they
+// start and that wait for them, are killed and stopped; on PostgreSQL the server restarts and connections are cut, too.
+// Of the far ones the first process is a server, which burns as the others do; they work through it, and encrypt.
 func TestMessagesUnderFire(t *testing.T) {
 	for _, name := range slices.Concat(sample.One(t, "sqlite", "postgres"), sample.One(t, "postgres/far", "sqlite/far")) {
 		t.Run(name, func(t *testing.T) {
@@ -93,7 +93,8 @@ func postUnderFire(t *testing.T, f *fire, seed uint64, url, at string, burn time
 	}
 	quiet, cancel := context.WithTimeout(ctx, 2*patience)
 	defer cancel()
-	if err := s.until(quiet, func() (bool, error) { return s.count() >= 5*sources, nil }); err != nil { // machines are slow
+	// Machines are slow.
+	if err := s.until(quiet, func() (bool, error) { return s.count() >= 5*sources, nil }); err != nil {
 		t.Errorf("few parcels after %s: %v", 2*patience, err)
 	}
 	close(enough)
@@ -137,12 +138,19 @@ type sender struct {
 	made [][]parcel // by source, in order; guarded by mu
 }
 
+func (s *sender) queues() world.Messenger {
+	return world.AbilitiesOf(s.app.World()).MessageKeeper.Messages()
+}
+func (s *sender) topics() world.Publisher {
+	return world.AbilitiesOf(s.app.World()).TopicKeeper.Topics()
+}
+
 // subscribe makes the subscription that starts runs, whose queue is received from again as soon as the others are.
 func (s *sender) subscribe(ctx context.Context) error {
 	if _, err := topic.Subscribe(ctx, s.app, topic.ToWorkflow("ship", "parcel.made", shipFlow)); err != nil {
 		return err
 	}
-	return kit.AppOf(s.app).Messages.DeclareQueue(ctx, world.MessageQueue{Name: shipped, Visibility: 2 * time.Second, MaxReceives: world.MaxReceives})
+	return s.queues().DeclareQueue(ctx, world.MessageQueue{Name: shipped, Visibility: 2 * time.Second, MaxReceives: world.MaxReceives})
 }
 
 // standing tells how many of the subscriptions are there.
@@ -274,11 +282,10 @@ func (s *sender) awaited(ctx context.Context, n int) error {
 
 // quiet reports whether nothing is left to be done.
 func (s *sender) quiet(ctx context.Context) (bool, error) {
-	room := kit.AppOf(s.app)
-	if due, err := room.Courier.Spread.Topics.Due(ctx, 1); err != nil || len(due.Publications) > 0 {
+	if due, err := s.topics().Due(ctx, 1); err != nil || len(due.Publications) > 0 {
 		return false, err
 	}
-	queues, err := room.Messages.Queues(ctx)
+	queues, err := s.queues().Queues(ctx)
 	if err != nil {
 		return false, err
 	}
@@ -297,10 +304,9 @@ func (s *sender) quiet(ctx context.Context) (bool, error) {
 func (s *sender) tellStuck(t *testing.T) {
 	ctx, stop := context.WithTimeout(context.Background(), patience)
 	defer stop()
-	room := kit.AppOf(s.app)
-	due, err := room.Courier.Spread.Topics.Due(ctx, 10)
+	due, err := s.topics().Due(ctx, 10)
 	t.Logf("due: %+v, %v", due, err)
-	queues, err := room.Messages.Queues(ctx)
+	queues, err := s.queues().Queues(ctx)
 	t.Logf("queues: %+v, %v", queues, err)
 	page, err := s.app.Page(ctx, stepwell.ListFilter{Status: []world.Status{world.Pending, world.Running}}, "", 10)
 	for _, r := range page.Runs {

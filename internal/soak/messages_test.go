@@ -74,7 +74,7 @@ var (
 	})
 	// awaitFlow waits for what is published.
 	awaitFlow = stepwell.Define("await", func(ctx stepwell.Context, n int) (int, error) {
-		got, ok, err := stepwell.Event[parcel](paid.Name()).Wait(ctx, stepwell.Match{"n": n}, stepwell.Listen(stepwell.Since(time.Hour)), stepwell.Timeout(2*patience))
+		got, ok, err := stepwell.Event[parcel](paid.Name()).Wait(ctx, stepwell.Match{"n": n}, stepwell.Listen(stepwell.Since(time.Hour)), stepwell.Timeout(patience))
 		if err == nil && !ok {
 			err = errors.New("nothing came")
 		}
@@ -98,7 +98,7 @@ var errBad = errors.New("it is bad")
 // handle writes down what comes, and what it has come to.
 func handle(n *notes, q *queue.Queue[parcel], picky bool) func(context.Context, *queue.Message[parcel]) error {
 	return func(ctx context.Context, m *queue.Message[parcel]) error {
-		l := note{What: noteTake, Name: q.Name(), Key: m.ID, Transfer: m.Payload.N, Step: m.Payload.How}
+		l := note{What: noteCame, Name: q.Name(), Key: m.ID, Transfer: m.Payload.N, Step: m.Payload.How}
 		err := n.write(l)
 		if err == nil {
 			err = dawdle(ctx, rand.IntN(40))

@@ -47,7 +47,7 @@ const (
 	noteStart noteKind = "start" // of a body
 	noteEnd   noteKind = "end"   // of a body
 	noteMove  noteKind = "move"  // of money, by a far ledger
-	noteTake  noteKind = "take"  // of a message, by its handler
+	noteCame  noteKind = "came"  // a message, to its handler
 	noteDone  noteKind = "done"  // with a message: its handler returns
 )
 
