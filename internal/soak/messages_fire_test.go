@@ -49,9 +49,10 @@ func TestMessagesUnderFire(t *testing.T) {
 			} else if store == "postgres" {
 				f.proxy, places, burn = pgtest.NewProxy(t, url), workers, *soakTime
 				through = func(name string) string { return named(t, f.proxy.URL(url), name) }
+				_ = openLedger(t, url).Close(context.Background())
 			}
 			f.crew = newCrew(t, t.TempDir(), places, through)
-			f.crew.told.Post = true
+			f.crew.told.Post, f.crew.told.Book = true, f.proxy != nil
 			at := through("producer")
 			if where == "far" {
 				f.crew.told.Keys, f.crew.front = newKeys(t), freeAddress(t)
@@ -73,7 +74,10 @@ func postUnderFire(t *testing.T, f *fire, seed uint64, url, at string, burn time
 			t.Fatal(err)
 		}
 	}
-	s := &sender{producer: producer{app: counting(t, at, f.crew.told.Keys)}, made: make([][]parcel, sources)}
+	s := &sender{producer: producer{app: counting(t, at, f.crew.told.Keys)}, made: make([][]parcel, sources), subscribers: 3}
+	if f.crew.told.Book {
+		s.subscribers++
+	}
 	if err := s.insist(ctx, func(bool) error { return s.subscribe(ctx) }); err != nil {
 		t.Fatal(err)
 	}
@@ -126,6 +130,9 @@ func postUnderFire(t *testing.T, f *fire, seed uint64, url, at string, burn time
 		q.conn = connect(t, url)
 		q.empty(context.Background(), t)
 	}
+	if f.crew.told.Book {
+		s.booked(t, q)
+	}
 	q.report(t, trail)
 	if f.proxy != nil {
 		f.enough(t)
@@ -135,7 +142,8 @@ func postUnderFire(t *testing.T, f *fire, seed uint64, url, at string, burn time
 // sender publishes and sends.
 type sender struct {
 	producer
-	made [][]parcel // by source, in order; guarded by mu
+	made        [][]parcel // by source, in order; guarded by mu
+	subscribers int
 }
 
 func (s *sender) queues() world.Messenger {
@@ -153,17 +161,11 @@ func (s *sender) subscribe(ctx context.Context) error {
 	return s.queues().DeclareQueue(ctx, world.MessageQueue{Name: shipped, Visibility: 2 * time.Second, MaxReceives: world.MaxReceives})
 }
 
-// standing tells how many of the subscriptions are there.
-func (s *sender) standing(ctx context.Context) (int, error) {
-	all, err := topic.Subscriptions(ctx, s.app)
-	return len(all), err
-}
-
 // produce has each source send one parcel after the other until stop.
 func (s *sender) produce(ctx context.Context, seed uint64, stop <-chan struct{}) {
 	if err := s.until(ctx, func() (bool, error) { // who subscribes later gets less
-		n, err := s.standing(ctx)
-		return n == 3, err
+		all, err := topic.Subscriptions(ctx, s.app)
+		return len(all) == s.subscribers, err
 	}); err != nil {
 		s.fault(fmt.Errorf("subscriptions: %w", err))
 		return
