@@ -97,8 +97,14 @@ func postUnderFire(t *testing.T, f *fire, seed uint64, url, at string, burn time
 	}
 	quiet, cancel := context.WithTimeout(ctx, 2*patience)
 	defer cancel()
-	// Machines are slow.
-	if err := s.until(quiet, func() (bool, error) { return s.count() >= 5*sources, nil }); err != nil {
+	if err := s.until(quiet, func() (bool, error) { // machines are slow
+		select {
+		case <-produced: // as something failed
+			return true, nil
+		default:
+			return s.count() >= 5*sources, nil
+		}
+	}); err != nil {
 		t.Errorf("few parcels after %s: %v", 2*patience, err)
 	}
 	close(enough)
@@ -149,6 +155,7 @@ type sender struct {
 func (s *sender) queues() world.Messenger {
 	return world.AbilitiesOf(s.app.World()).MessageKeeper.Messages()
 }
+
 func (s *sender) topics() world.Publisher {
 	return world.AbilitiesOf(s.app.World()).TopicKeeper.Topics()
 }
