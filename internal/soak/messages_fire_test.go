@@ -289,11 +289,24 @@ func (s *sender) awaited(ctx context.Context, n int) error {
 	return nil
 }
 
-// quiet reports whether nothing is left to be done.
+// quiet reports whether nothing is left to be done. What is published comes to queues, what is in queues to runs, and what
+// runs send to queues: it is looked for in this order.
 func (s *sender) quiet(ctx context.Context) (bool, error) {
 	if due, err := s.topics().Due(ctx, 1); err != nil || len(due.Publications) > 0 {
 		return false, err
 	}
+	if empty, err := s.handled(ctx); err != nil || !empty {
+		return false, err
+	}
+	page, err := s.app.Page(ctx, stepwell.ListFilter{Status: []world.Status{world.Pending, world.Running}}, "", 1)
+	if err != nil || len(page.Runs) > 0 {
+		return false, err
+	}
+	return s.handled(ctx)
+}
+
+// handled reports whether queues have nothing but dead letters.
+func (s *sender) handled(ctx context.Context) (bool, error) {
 	queues, err := s.queues().Queues(ctx)
 	if err != nil {
 		return false, err
@@ -305,8 +318,7 @@ func (s *sender) quiet(ctx context.Context) (bool, error) {
 			}
 		}
 	}
-	page, err := s.app.Page(ctx, stepwell.ListFilter{Status: []world.Status{world.Pending, world.Running}}, "", 1)
-	return len(page.Runs) == 0, err
+	return true, nil
 }
 
 // tellStuck says what is left.
