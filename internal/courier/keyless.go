@@ -8,34 +8,38 @@ import (
 )
 
 // keyless leaves such messages to those who have their keys. One is ready again at once, and the program receives
-// nothing for a while, so that it does not have it again. Where it then finds one that was left before, nobody has
-// taken that meanwhile: from then on each rests, so that those behind it that can be read get by.
+// nothing for a while, so that others have it. Where it then finds one that was left before, there may be nobody: it
+// sweeps. For a short time all that it cannot read rests, so that what is behind that gets by; then it keeps away again.
 type keyless struct {
 	mu    sync.Mutex
-	away  time.Time // until then nothing is received; guarded by mu
-	alone time.Time // until then nobody else seems to take what is left; guarded by mu
+	sweep time.Time // until then what cannot be read rests; guarded by mu
+	away  time.Time // from the sweep until then nothing is received; guarded by mu
 }
+
+// sweepTime is how long a sweep lasts.
+const sweepTime = 5 * time.Second
 
 // rest is how long a message rests that cannot be read here; left: it was met and left before.
 func (k *keyless) rest(left bool) time.Duration {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	now := time.Now()
+	if now.Before(k.away) { // it may have been received before that
+		return max(k.sweep.Sub(now), 0)
+	}
+	k.sweep = now
 	if left {
-		k.alone = now.Add(2 * unknownPause)
+		k.sweep = now.Add(sweepTime)
 	}
-	if now.Before(k.alone) {
-		return unknownPause
-	}
-	k.away = now.Add(unknownPause)
-	return 0
+	k.away = k.sweep.Add(unknownPause)
+	return k.sweep.Sub(now)
 }
 
 // room is how many messages may be received; see [Consumer].
 func (k *keyless) room(most int) (n int, wait time.Duration) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if wait = time.Until(k.away); wait > 0 {
+	if wait = time.Until(k.away); wait > 0 && time.Until(k.sweep) <= 0 {
 		return 0, wait
 	}
 	return most, 0

@@ -104,8 +104,8 @@ func TestStartOf(t *testing.T) {
 	}
 }
 
-// TestKeyless: a program without a key leaves messages to those who have it, and where there is nobody to take them has
-// each rest.
+// TestKeyless: a program without a key leaves messages to those who have it, and where nobody takes them sweeps now and
+// then.
 func TestKeyless(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		work := Starts(&world.Subscription{Name: "s", Workflow: &world.StartTarget{Name: "w"}}, silent, func(context.Context, *Start) error {
@@ -133,10 +133,15 @@ func TestKeyless(t *testing.T) {
 		}
 		meet("a new one: others took what was there", "it failed", 0, 0)
 		time.Sleep(unknownPause)
-		meet("one that nobody took", said, unknownPause, 8)
-		meet("another, behind it", "", unknownPause, 8)
-		time.Sleep(2 * unknownPause)
-		meet("long after", "", 0, 0)
+		meet("one that nobody took", said, sweepTime, 8)
+		time.Sleep(time.Second)
+		meet("another, behind it", "", sweepTime-time.Second, 8)
+		time.Sleep(sweepTime - time.Second)
+		meet("one that was received in the sweep", said, 0, 0)
+		time.Sleep(unknownPause)
+		meet("it was not taken", said, sweepTime, 8)
+		time.Sleep(sweepTime + unknownPause)
+		meet("a new one again", "", 0, 0)
 	})
 }
 

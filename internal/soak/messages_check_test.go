@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/jackc/pgx/v5"
 
 	"github.com/stepwell/stepwell"
 	"github.com/stepwell/stepwell/world"
@@ -30,7 +31,7 @@ func (s *sender) examine(t *testing.T, q *inquest, dir string) {
 	q.faults = append(q.faults, judgePost(written, s.made)...)
 	all := slices.Concat(s.made...)
 	for _, flow := range []string{"ship", "pack", "await"} {
-		var got, want []int
+		var got []int
 		for info, err := range s.app.List(ctx, stepwell.ListFilter{Workflow: flow}) {
 			if err != nil {
 				t.Fatal(err)
@@ -46,12 +47,8 @@ func (s *sender) examine(t *testing.T, q *inquest, dir string) {
 			}
 			got = append(got, n)
 		}
-		for _, p := range all {
-			want = append(want, p.N)
-		}
 		slices.Sort(got)
-		slices.Sort(want)
-		if diff := cmp.Diff(want, got); diff != "" {
+		if diff := cmp.Diff(s.numbers(), got); diff != "" {
 			q.fault("parcels that a run of %s is to be of, -, and is of, +:\n%s", flow, diff)
 		}
 	}
@@ -87,6 +84,31 @@ func (s *sender) examine(t *testing.T, q *inquest, dir string) {
 	if shapes, err := s.topics().Shapes(ctx); err != nil || len(shapes) > 0 {
 		q.fault("somebody listens yet: %v, %v", shapes, err)
 	}
+}
+
+// booked holds that each parcel is in the ledger once.
+func (s *sender) booked(t *testing.T, q *inquest) {
+	t.Helper()
+	rows, err := q.conn.Query(context.Background(), "select transfer from ledger.moves order by transfer")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := pgx.CollectRows(rows, pgx.RowTo[int])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(s.numbers(), got); diff != "" {
+		q.fault("parcels that must be booked -, that are +:\n%s", diff)
+	}
+}
+
+// numbers are those of all parcels, in order.
+func (s *sender) numbers() (all []int) {
+	for _, p := range slices.Concat(s.made...) {
+		all = append(all, p.N)
+	}
+	slices.Sort(all)
+	return all
 }
 
 // dead are the payloads of the dead letters of a queue.

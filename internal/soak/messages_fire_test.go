@@ -49,9 +49,10 @@ func TestMessagesUnderFire(t *testing.T) {
 			} else if store == "postgres" {
 				f.proxy, places, burn = pgtest.NewProxy(t, url), workers, *soakTime
 				through = func(name string) string { return named(t, f.proxy.URL(url), name) }
+				_ = openLedger(t, url).Close(context.Background())
 			}
 			f.crew = newCrew(t, t.TempDir(), places, through)
-			f.crew.told.Post = true
+			f.crew.told.Post, f.crew.told.Book = true, f.proxy != nil
 			at := through("producer")
 			if where == "far" {
 				f.crew.told.Keys, f.crew.front = newKeys(t), freeAddress(t)
@@ -73,7 +74,10 @@ func postUnderFire(t *testing.T, f *fire, seed uint64, url, at string, burn time
 			t.Fatal(err)
 		}
 	}
-	s := &sender{producer: producer{app: counting(t, at, f.crew.told.Keys)}, made: make([][]parcel, sources)}
+	s := &sender{producer: producer{app: counting(t, at, f.crew.told.Keys)}, made: make([][]parcel, sources), subscribers: 3}
+	if f.crew.told.Book {
+		s.subscribers++
+	}
 	if err := s.insist(ctx, func(bool) error { return s.subscribe(ctx) }); err != nil {
 		t.Fatal(err)
 	}
@@ -93,8 +97,14 @@ func postUnderFire(t *testing.T, f *fire, seed uint64, url, at string, burn time
 	}
 	quiet, cancel := context.WithTimeout(ctx, 2*patience)
 	defer cancel()
-	// Machines are slow.
-	if err := s.until(quiet, func() (bool, error) { return s.count() >= 5*sources, nil }); err != nil {
+	if err := s.until(quiet, func() (bool, error) { // machines are slow
+		select {
+		case <-produced: // as something failed
+			return true, nil
+		default:
+			return s.count() >= 5*sources, nil
+		}
+	}); err != nil {
 		t.Errorf("few parcels after %s: %v", 2*patience, err)
 	}
 	close(enough)
@@ -126,6 +136,9 @@ func postUnderFire(t *testing.T, f *fire, seed uint64, url, at string, burn time
 		q.conn = connect(t, url)
 		q.empty(context.Background(), t)
 	}
+	if f.crew.told.Book {
+		s.booked(t, q)
+	}
 	q.report(t, trail)
 	if f.proxy != nil {
 		f.enough(t)
@@ -135,12 +148,14 @@ func postUnderFire(t *testing.T, f *fire, seed uint64, url, at string, burn time
 // sender publishes and sends.
 type sender struct {
 	producer
-	made [][]parcel // by source, in order; guarded by mu
+	made        [][]parcel // by source, in order; guarded by mu
+	subscribers int
 }
 
 func (s *sender) queues() world.Messenger {
 	return world.AbilitiesOf(s.app.World()).MessageKeeper.Messages()
 }
+
 func (s *sender) topics() world.Publisher {
 	return world.AbilitiesOf(s.app.World()).TopicKeeper.Topics()
 }
@@ -153,17 +168,11 @@ func (s *sender) subscribe(ctx context.Context) error {
 	return s.queues().DeclareQueue(ctx, world.MessageQueue{Name: shipped, Visibility: 2 * time.Second, MaxReceives: world.MaxReceives})
 }
 
-// standing tells how many of the subscriptions are there.
-func (s *sender) standing(ctx context.Context) (int, error) {
-	all, err := topic.Subscriptions(ctx, s.app)
-	return len(all), err
-}
-
 // produce has each source send one parcel after the other until stop.
 func (s *sender) produce(ctx context.Context, seed uint64, stop <-chan struct{}) {
 	if err := s.until(ctx, func() (bool, error) { // who subscribes later gets less
-		n, err := s.standing(ctx)
-		return n == 3, err
+		all, err := topic.Subscriptions(ctx, s.app)
+		return len(all) == s.subscribers, err
 	}); err != nil {
 		s.fault(fmt.Errorf("subscriptions: %w", err))
 		return
@@ -280,11 +289,24 @@ func (s *sender) awaited(ctx context.Context, n int) error {
 	return nil
 }
 
-// quiet reports whether nothing is left to be done.
+// quiet reports whether nothing is left to be done. What is published comes to queues, what is in queues to runs, and what
+// runs send to queues: it is looked for in this order.
 func (s *sender) quiet(ctx context.Context) (bool, error) {
 	if due, err := s.topics().Due(ctx, 1); err != nil || len(due.Publications) > 0 {
 		return false, err
 	}
+	if empty, err := s.handled(ctx); err != nil || !empty {
+		return false, err
+	}
+	page, err := s.app.Page(ctx, stepwell.ListFilter{Status: []world.Status{world.Pending, world.Running}}, "", 1)
+	if err != nil || len(page.Runs) > 0 {
+		return false, err
+	}
+	return s.handled(ctx)
+}
+
+// handled reports whether queues have nothing but dead letters.
+func (s *sender) handled(ctx context.Context) (bool, error) {
 	queues, err := s.queues().Queues(ctx)
 	if err != nil {
 		return false, err
@@ -296,8 +318,7 @@ func (s *sender) quiet(ctx context.Context) (bool, error) {
 			}
 		}
 	}
-	page, err := s.app.Page(ctx, stepwell.ListFilter{Status: []world.Status{world.Pending, world.Running}}, "", 1)
-	return len(page.Runs) == 0, err
+	return true, nil
 }
 
 // tellStuck says what is left.

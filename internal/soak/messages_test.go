@@ -18,6 +18,7 @@ import (
 	"github.com/stepwell/stepwell/queue"
 	"github.com/stepwell/stepwell/topic"
 	"github.com/stepwell/stepwell/world"
+	"github.com/stepwell/stepwell/world/postgres"
 )
 
 // parcel is what is published and sent.
@@ -48,10 +49,11 @@ var (
 
 	visible = queue.Visibility(2 * time.Second)
 	often   = queue.MaxReceives(world.MaxReceives)
-	seen    = queue.Define[parcel]("seen", visible, often)  // all that is made
-	lined   = queue.Define[parcel]("lined", visible, often) // the same, in order
-	work    = queue.Define[parcel]("work", visible, often)  // each starts a run
-	echoes  = queue.Define[parcel]("echoes", visible, often)
+	seen    = queue.Define[parcel]("seen", visible, often)   // all that is made
+	lined   = queue.Define[parcel]("lined", visible, often)  // the same, in order
+	work    = queue.Define[parcel]("work", visible, often)   // each starts a run
+	booked  = queue.Define[parcel]("booked", visible, often) // all that is made, where there are transactions
+	echoes  = queue.Define[parcel]("echoes", visible, often) // what runs send
 )
 
 // shipped is the queue of the subscription that starts runs.
@@ -83,14 +85,27 @@ var (
 )
 
 // post is what a worker process has of the application.
-func post(n *notes) []stepwell.Definition {
-	again := queue.Retry(persistent)
-	return []stepwell.Definition{
+func post(n *notes, book bool) []stepwell.Definition {
+	again, only := queue.Retry(persistent), topic.Where(stepwell.Match{"how": "made"})
+	all := []stepwell.Definition{
 		packFlow, shipFlow, awaitFlow,
-		topic.ToQueue("seen", "parcel.made", seen), topic.ToQueue("lined", "parcel.#", lined, topic.Ordered(), topic.Where(stepwell.Match{"how": "made"})),
+		topic.ToQueue("seen", "parcel.made", seen), topic.ToQueue("lined", "parcel.#", lined, topic.Ordered(), only),
 		seen.Handle(handle(n, seen, true), again), lined.Handle(handle(n, lined, true), again), echoes.Handle(handle(n, echoes, false), again),
 		queue.StartsWorkflow(work, packFlow, nil, again),
 	}
+	if book {
+		all = append(all, topic.ToQueue("booked", "parcel.*", booked, only), booked.Handle(enter, again, queue.Transactional()))
+	}
+	return all
+}
+
+// enter books a parcel in the transaction that ends its message.
+func enter(ctx context.Context, m *queue.Message[parcel]) error {
+	_, err := postgres.TxFrom(ctx).Exec(ctx, "insert into ledger.moves (transfer, kind, account, amount) values ($1, 'booked', 0, 0)", m.Payload.N)
+	if err == nil && m.Payload.stumbles() && m.Receives == 1 {
+		err = errStumble // after it has written
+	}
+	return errors.Join(err, dawdle(ctx, rand.IntN(20)))
 }
 
 var errBad = errors.New("it is bad")
@@ -151,7 +166,7 @@ func (o *orders) deliver(ctx context.Context, n *notes) (joined bool, err error)
 		return true, err
 	}
 	app, err := stepwell.New(w, stepwell.Config{
-		Definitions: post(n), Name: o.Name, Build: "soak", Lease: o.Lease, Poll: o.Poll, Drain: 5 * time.Second, Encryption: ring,
+		Definitions: post(n, o.Book), Name: o.Name, Build: "soak", Lease: o.Lease, Poll: o.Poll, Drain: 5 * time.Second, Encryption: ring,
 		Logger: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})),
 	})
 	if err != nil {

@@ -32,6 +32,7 @@ type orders struct {
 	Nap         bool          // it takes naps
 	Far         bool          // it works on the ledger from afar
 	Post        bool          // it works on messages
+	Book        bool          // it books those in the ledger's database, too
 	Keys        string        // that it encrypts with; "": it does not
 	Serve       string        // it is a server, and no worker: where it listens
 }
