@@ -69,8 +69,11 @@ func unlessStarted(ctx context.Context, a *App, err error, workflow, key, id str
 
 // checkInput refuses an input that is too large, or does not fit, and one from outside that is not JSON. What a log has came in by the rules of its day.
 func checkInput(ctx context.Context, a *App, workflow string, version int, input []byte, outside bool) error {
-	if err := codec.CheckSize(input, a.cfg.MaxPayload); err != nil {
+	if err := codec.CheckSize(input, a.cfg.MaxValue); err != nil {
 		return fmt.Errorf("input: %w", err)
+	}
+	if of, ok := world.ReadApart(input); ok && of.Size > int64(a.cfg.MaxValue) {
+		return fmt.Errorf("input: %w: value %s has %d bytes, the limit is %d bytes", ErrTooLarge, of.ID, of.Size, a.cfg.MaxValue)
 	}
 	if outside {
 		if err := world.CheckJSON("it", input); err != nil {
@@ -89,6 +92,11 @@ func startRun[Out any](ctx context.Context, a *App, workflow string, input []byt
 	}
 	if err := o.check(); err != nil {
 		return nil, fmt.Errorf("start %s: %w", workflow, err)
+	}
+	if o.In != nil { // nothing is kept apart in a transaction
+		if err := codec.CheckSize(input, a.cfg.MaxPayload); err != nil {
+			return nil, fmt.Errorf("start %s: input, in a transaction: %w", workflow, err)
+		}
 	}
 	also, err := alsoSent(a, o.also)
 	if err != nil {

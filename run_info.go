@@ -1,6 +1,7 @@
 package stepwell
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -89,7 +90,7 @@ func infoOf(row world.Run) RunInfo {
 }
 
 // result decodes the output of a run that is over.
-func (i RunInfo) result(out any, reg *codec.Registry) error {
+func (a *App) result(ctx context.Context, i *RunInfo, out any) error {
 	if i.Damage != "" {
 		return &world.CorruptError{Run: i.ID, Seq: 1, Err: errors.New(i.Damage)}
 	}
@@ -97,9 +98,13 @@ func (i RunInfo) result(out any, reg *codec.Registry) error {
 		return &world.KeyError{Run: i.ID, Key: i.Encryption}
 	}
 	if i.Status != world.Completed {
-		return &RunError{Run: i.ID, Workflow: i.Workflow, Status: i.Status, err: codec.ToError(i.Error, reg), record: i.Error}
+		return &RunError{Run: i.ID, Workflow: i.Workflow, Status: i.Status, err: codec.ToError(i.Error, a.cfg.Errors), record: i.Error}
 	}
-	if err := codec.Decode(i.Output, out); err != nil {
+	output, err := wholeOf(ctx, a.able.ApartKeeper, i.ID, i.Output)
+	if err == nil {
+		err = codec.Decode(output, out)
+	}
+	if err != nil {
 		return fmt.Errorf("run %s: output: %w", i.ID, err)
 	}
 	return nil

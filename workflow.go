@@ -26,6 +26,7 @@ type Definition interface {
 type registrar struct {
 	cfg       *Config
 	book      *engine.Book
+	keeper    world.ApartKeeper
 	workflows []*engine.Workflow
 	steps     []*engine.Step
 	seen      []Definition // registered steps
@@ -162,7 +163,7 @@ func (w *Workflow[In, Out]) register(r *registrar) {
 	if w.of != nil {
 		r.alone = append(r.alone, w.of)
 	}
-	e := &env{workflow: w.name, limit: r.cfg.MaxPayload, maxRetention: r.cfg.MaxRetention, book: r.book, logger: r.cfg.words, errors: r.cfg.Errors}
+	e := &env{workflow: w.name, limit: r.cfg.MaxPayload, most: r.cfg.MaxValue, keeper: r.keeper, maxRetention: r.cfg.MaxRetention, book: r.book, logger: r.cfg.words, errors: r.cfg.Errors}
 	failOn := w.failOn
 	if failOn == nil {
 		failOn = r.cfg.FailOn
@@ -200,14 +201,14 @@ func (w *Workflow[In, Out]) run(x *replay.Ctx, e *env, input []byte) replay.Outc
 // call calls the function.
 func (w *Workflow[In, Out]) call(ctx Context, input []byte) ([]byte, error) {
 	var in In
-	if err := codec.Decode(input, &in); err != nil {
+	if err := codec.Decode(ctx.whole(input), &in); err != nil {
 		panic(engine.Block(world.CodeDecode, fmt.Errorf("workflow %s: the recorded input does not fit: %w", w.name, err)))
 	}
 	out, err := w.fn(ctx, in)
 	if err != nil {
 		return nil, err
 	}
-	output, err := sent(&out, ctx.env.limit)
+	output, err := sent(&out, ctx.env.most)
 	if err != nil {
 		return nil, fmt.Errorf("workflow %s: output: %w", w.name, err)
 	}
@@ -227,7 +228,7 @@ func (w *Workflow[In, Out]) Start(ctx context.Context, app *App, in In, opts ...
 	case app == nil:
 		return nil, kit.Missing("start " + w.name + ": the App")
 	}
-	input, err := sent(&in, app.cfg.MaxPayload)
+	input, err := sent(&in, app.cfg.MaxValue)
 	if raw, ok := any(&in).(*json.RawMessage); ok && err == nil { // it is nothing that Go encoded
 		err = world.CheckJSON("it", *raw)
 	}
@@ -299,7 +300,7 @@ func (r *Run[Out]) Result(ctx context.Context) (Out, error) {
 	if err != nil {
 		return out, err
 	}
-	return out, row.result(&out, r.app.cfg.Errors)
+	return out, r.app.result(ctx, &row, &out)
 }
 
 // RunError says that a run did not complete.

@@ -19,6 +19,7 @@ type Abilities struct {
 	MetricsKeeper MetricsKeeper
 	MessageKeeper MessageKeeper
 	Decrypter     Decrypter
+	ApartKeeper   ApartKeeper
 }
 
 // Wrapper is a [World] that says by itself what it can do, as one around another world does: it gives on what that can
@@ -56,5 +57,6 @@ func AbilitiesOf(w World) (a Abilities) {
 	a.MetricsKeeper, _ = w.(MetricsKeeper)
 	a.MessageKeeper, _ = w.(MessageKeeper)
 	a.Decrypter, _ = w.(Decrypter)
+	a.ApartKeeper, _ = w.(ApartKeeper)
 	return a
 }

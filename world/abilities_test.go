@@ -32,6 +32,7 @@ type everything struct {
 	world.MetricsKeeper
 	world.MessageKeeper
 	world.Decrypter
+	world.ApartKeeper
 }
 
 // bare is a world with the four interfaces alone, whatever it has inside.

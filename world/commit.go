@@ -268,7 +268,7 @@ func ResultFor(end *Event, step string) Event {
 	e := Event{Type: StepFailed, ID: step, Error: end.Error, Encrypted: end.Encrypted}
 	switch end.Type {
 	case RunCompleted:
-		e.Type, e.Payload, e.Error = StepCompleted, end.Payload, nil
+		e.Type, e.Payload, e.Apart, e.Error = StepCompleted, end.Payload, end.Apart, nil
 	case RunCancelled:
 		e.Error = &Error{Message: "the run was cancelled", Code: CodeCancelled, Permanent: true}
 		if end.Error != nil { // what its code returned

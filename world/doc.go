@@ -51,6 +51,7 @@
 //   - [MetricsKeeper] keeps what processes have counted. Without it the metrics of a server are of what it writes itself.
 //   - [MessageKeeper] has queues of messages, which programs use with no run: see [Messenger]. Without it there are
 //     none.
+//   - [ApartKeeper] keeps large values apart from logs. Without it a value is no larger than a log takes.
 //   - [Decrypter] is the encryption that stands around a world. It gives on all else that the world can do. Without it
 //     what is encrypted is told by the ID of its key; no store has it.
 //

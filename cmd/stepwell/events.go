@@ -161,7 +161,11 @@ func eventNote(e *world.Event, zone *time.Location) string {
 			say(e.Error.Where)
 		}
 	}
-	if len(e.Payload) > 0 && e.Encrypted == "" {
+	switch {
+	case e.Encrypted != "": // the details say so
+	case world.IsApart(e.Payload):
+		say(valueNote(e.Payload))
+	case len(e.Payload) > 0:
 		say(human.Fold(string(e.Payload), noteWidth))
 	}
 	return strings.Join(parts, "  ")

@@ -170,6 +170,13 @@ func (p *picture) payload(b []byte, width int) string {
 	if p.story.Run.Sealed && strings.HasPrefix(string(b), `"sealed:`) {
 		return "encrypted with the key " + p.story.Run.Encryption
 	}
+	if of, ok := world.ReadApart(b); ok {
+		read := fmt.Sprintf("stepwell runs value %s %s > file", p.story.Run.ID, of.ID)
+		if p.command != nil {
+			read = p.command(read)
+		}
+		return human.Size(int(of.Size)) + ", kept apart: " + read
+	}
 	if p.full {
 		width = len(b)*6 + 1 // what is shown escaped takes more room
 	}

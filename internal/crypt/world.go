@@ -58,6 +58,9 @@ func (w *World) Abilities() world.Abilities {
 	if a.MessageKeeper != nil {
 		a.MessageKeeper = messageKeeper{a.MessageKeeper, w}
 	}
+	if a.ApartKeeper != nil {
+		a.ApartKeeper = w
+	}
 	return a
 }
 

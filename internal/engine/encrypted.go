@@ -42,7 +42,11 @@ func (e *Engine) unfit(t *world.Task) string {
 		return fmt.Sprintf("its worker cannot decrypt the input, which is encrypted with the key %q", key)
 	}
 	if check := e.code.step(t.Name).Check; check != nil {
-		if err := check(t.Input); err != nil {
+		input, err := e.cfg.Whole(e.workCtx, t.Run, t.Input)
+		if err != nil {
+			return "its worker cannot read the input: " + err.Error()
+		}
+		if err := check(input); err != nil {
 			return fmt.Sprintf("its worker has code that the recorded input does not fit (%s): %v", world.CodeDecode, err)
 		}
 	}

@@ -20,7 +20,26 @@ func (w *World) Abilities() world.Abilities {
 	if a.Holder != nil {
 		a.Holder = w
 	}
+	if a.ApartKeeper != nil {
+		a.ApartKeeper = w
+	}
 	return a
+}
+
+// KeepPiece has failpoints; see [world.ApartKeeper].
+func (w *World) KeepPiece(ctx context.Context, run, value string, number int, data []byte) error {
+	_, err := through(ctx, w, Call{Op: Piece}, func() (struct{}, error) {
+		return struct{}{}, w.able.ApartKeeper.KeepPiece(ctx, run, value, number, data)
+	})
+	return err
+}
+
+// Piece fails for the dead; see [world.ApartKeeper].
+func (w *World) Piece(ctx context.Context, run, value string, number int) ([]byte, error) {
+	if err := w.alive(); err != nil {
+		return nil, err
+	}
+	return w.able.ApartKeeper.Piece(ctx, run, value, number)
 }
 
 // Commit has failpoints; see [world.Log].

@@ -112,7 +112,7 @@ func (m *Machine) mismatch(op *Op, e *world.Event) error {
 // same reports whether the code asks for what is recorded. A fork's code is given the fork's own tokens, where its source's may be recorded, which may be a
 // fork too.
 func (m *Machine) same(asked, recorded []byte) bool {
-	if bytes.Equal(asked, recorded) {
+	if world.SameValue(asked, recorded) {
 		return true
 	}
 	for own, token := range m.own {

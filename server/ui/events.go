@@ -6,12 +6,14 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"net/url"
 	"slices"
 	"strconv"
 	"time"
 
+	"github.com/stepwell/stepwell"
 	"github.com/stepwell/stepwell/internal/human"
 	"github.com/stepwell/stepwell/internal/timeline"
 	"github.com/stepwell/stepwell/world"
@@ -318,12 +320,26 @@ func (u *UI) eventPayload(v *visit) error {
 	if e.Encrypted != "" {
 		return &world.KeyError{Run: info.ID, Key: e.Encrypted}
 	}
+	var from io.Reader = bytes.NewReader(e.Payload)
+	size := int64(len(e.Payload))
+	if of, ok := world.ReadApart(e.Payload); ok {
+		if from, size, err = stepwell.OpenValue(v.Context(), u.app, info.ID, of.ID); err != nil {
+			return err
+		}
+	}
 	h := v.w.Header()
 	h.Set("Content-Type", "application/json")
 	h.Set("Content-Disposition", fmt.Sprintf("attachment; filename=\"event-%d.json\"", e.Seq))
-	h.Set("Content-Length", strconv.Itoa(len(e.Payload)))
+	h.Set("Content-Length", strconv.FormatInt(size, 10))
 	v.begun = true
 	v.w.WriteHeader(http.StatusOK)
-	_, _ = v.w.Write(e.Payload) // a client that is gone is not told
-	return nil
+	read, _ := u.host.Patience()
+	rc := http.NewResponseController(v.w)
+	for { // a client that is gone is not told; one whose value is damaged sees an answer that is cut short
+		_ = rc.SetWriteDeadline(time.Now().Add(read)) // not every ResponseWriter has deadlines
+		n, err := io.CopyN(v.w, from, world.ApartPiece)
+		if err != nil || n == 0 {
+			return nil
+		}
+	}
 }

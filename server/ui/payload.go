@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/stepwell/stepwell/internal/human"
+	"github.com/stepwell/stepwell/world"
 )
 
 // How much of a payload stands in a list, and on a page of its own.
@@ -36,6 +37,10 @@ const lineWidth = 72
 func payloadOf(b []byte, most int, more string) *payload {
 	if len(b) == 0 {
 		return nil
+	}
+	if of, ok := world.ReadApart(b); ok {
+		text := human.Size(int(of.Size)) + ", kept apart"
+		return &payload{Size: human.Size(int(of.Size)), Line: text, Text: text + " as " + of.ID, Cut: more != "", More: more}
 	}
 	p := &payload{Size: human.Size(len(b)), Line: fold(b)}
 	text := pretty(b, most)

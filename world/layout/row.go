@@ -45,6 +45,7 @@ import (
 //	z  sealed: ID of the key
 //	o  offset of the payload        at {name: [offset, length]} attributes
 //	l  length of the payload        e  error
+//	va [ID, …] of values that the payload refers to, kept apart
 //
 // Strings are UTF-8: bytes that are not are replaced by U+FFFD. Empty lists and maps come back as nil; all else comes back as it was.
 
@@ -117,7 +118,7 @@ func (w *rowWriter) event(e *world.Event, base int64) error {
 	w.text(`,"s":`, e.Reason)
 	w.number(`,"v":`, int64(e.Version))
 	w.text(`,"z":`, e.Encrypted)
-	if e.Error != nil || e.Birth != nil || e.Next != nil {
+	if e.Error != nil || e.Birth != nil || e.Next != nil || len(e.Apart) > 0 {
 		if err := w.rare(e); err != nil {
 			return err
 		}
@@ -130,6 +131,11 @@ func (w *rowWriter) event(e *world.Event, base int64) error {
 func (w *rowWriter) rare(e *world.Event) error {
 	if e.Error != nil {
 		if err := w.object(`,"e":`, e.Error); err != nil {
+			return err
+		}
+	}
+	if len(e.Apart) > 0 {
+		if err := w.object(`,"va":`, e.Apart); err != nil {
 			return err
 		}
 	}

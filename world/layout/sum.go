@@ -31,6 +31,19 @@ func (s Sum) Value() int32 { return s.value }
 // Is reports whether the sum is another's, or was never made.
 func (s Sum) Is(other Sum) bool { return !s.known || s == other }
 
+// PieceSum is the checksum of a piece of a value that is kept apart.
+func PieceSum(value string, number int, data []byte) Sum {
+	return summing(0).text(value).number(int64(number)).bytes(data).sum()
+}
+
+// CheckPiece compares a piece with its checksum. One that differs is a [*world.CorruptError].
+func CheckPiece(run, value string, number int, data []byte, sum Sum) error {
+	if sum.Is(PieceSum(value, number, data)) {
+		return nil
+	}
+	return &world.CorruptError{Run: run, Err: fmt.Errorf("piece %d of value %s, which is kept apart: %w", number, value, errSum)}
+}
+
 var errJSON = errors.New("it is not JSON")
 
 var errSum = errors.New("its bytes are not what was written: the checksum differs")

@@ -191,6 +191,7 @@ func (w *World) Sweep(ctx context.Context, limit int) (int, error) {
 		w.sweepLocked(e.run)
 	}
 	w.forget()
+	w.apart.sweep(w.now(), w.runs)
 	w.mu.Unlock()
 	return n, w.sweepSegments(ctx)
 }

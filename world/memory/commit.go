@@ -46,6 +46,9 @@ func (w *World) commitLocked(c *world.Commit, n *notices) (world.Committed, erro
 	if err := w.encodePlan(c, r, &p); err != nil {
 		return world.Committed{}, err
 	}
+	if err := w.apart.lacks(c, p.Births...); err != nil {
+		return world.Committed{}, err
+	}
 	return w.write(c, r, p, n), nil
 }
 

@@ -116,6 +116,7 @@ func attached(child, parent *run) bool {
 func (w *World) sweepLocked(r *run) {
 	r.entry.move(nil, 0)
 	delete(w.runs, r.id)
+	w.apart.drop(r.id)
 	delete(w.trims, r)
 	delete(w.crowds, r)
 	for _, h := range r.closed {

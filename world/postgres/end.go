@@ -46,7 +46,7 @@ func (d *draft) end(r *run, e *world.Event, birth bool) error {
 func endRowOf(r *run, e *world.Event) (endRow, error) {
 	row := endRow{run: r.key, claims: r.claim, status: string(rules.EndStatus(e.Type)), version: int32(r.class.Version), at: e.Time, freesKey: e.FreesKey(r.running)}
 	if e.Type == world.RunCompleted {
-		row.output = e.Payload
+		row.output, row.apart = e.Payload, e.Apart
 	}
 	var err error
 	if row.err, err = errorText(e.Error); err != nil {

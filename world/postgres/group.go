@@ -73,6 +73,7 @@ type sheet struct {
 	sent      []sentRow
 	chunks    []chunkRow
 	totals    []totalRow
+	apart     apartRows
 }
 
 type queueRow struct {
@@ -178,6 +179,7 @@ type endRow struct {
 	body        []byte
 	sum         string // of that
 	endSum      int32
+	apart       []string // values that its output names
 }
 
 type sentRow struct {
@@ -228,6 +230,8 @@ func (s *sheet) add(o *sheet) {
 	s.sent = append(s.sent, o.sent...)
 	s.chunks = append(s.chunks, o.chunks...)
 	s.totals = append(s.totals, o.totals...)
+	s.apart.named = append(s.apart.named, o.apart.named...)
+	s.apart.sent = append(s.apart.sent, o.apart.sent...)
 }
 
 // clear empties the sheet, and keeps its room.
@@ -236,7 +240,7 @@ func (s *sheet) clear() {
 		births: s.births[:0], queued: s.queued[:0], locked: s.locked[:0], updated: s.updated[:0], released: s.released[:0], left: s.left[:0],
 		log: s.log[:0], mail: s.mail[:0], held: s.held[:0], noTasks: s.noTasks[:0], dropped: s.dropped[:0], tasks: s.tasks[:0],
 		disposed: s.disposed[:0], kept: s.kept[:0], noHooks: s.noHooks[:0], hooks: s.hooks[:0], overHooks: s.overHooks[:0], awaits: s.awaits[:0], parents: s.parents[:0], known: s.known[:0],
-		noAwaits: s.noAwaits[:0], ended: s.ended[:0], attrs: s.attrs[:0], foundBy: s.foundBy[:0], lostBy: s.lostBy[:0], segments: s.segments[:0], sent: s.sent[:0], chunks: s.chunks[:0], totals: s.totals[:0],
+		noAwaits: s.noAwaits[:0], ended: s.ended[:0], attrs: s.attrs[:0], foundBy: s.foundBy[:0], lostBy: s.lostBy[:0], segments: s.segments[:0], sent: s.sent[:0], chunks: s.chunks[:0], totals: s.totals[:0], apart: apartRows{s.apart.named[:0], s.apart.sent[:0]},
 	}
 }
 
@@ -253,8 +257,9 @@ func column[R, V any](rows []R, of func(r *R) V) []V {
 type script struct {
 	db    *database
 	items []item
-	news  []world.Notice // what the answers tell
-	after func()         // to be called when all has its answer
+	news  []world.Notice  // what the answers tell
+	held  map[string]bool // values that are held, by what the answers tell
+	after func()          // to be called when all has its answer
 }
 
 type item struct {
@@ -316,6 +321,8 @@ func (b *script) batch() *pgx.Batch {
 func (b *script) write(s *sheet) {
 	b.begin(s)
 	b.writeLog(s.log)
+	b.writeApart(s.apart.named)
+	b.put(len(s.apart.sent), holdSent, func() []any { return apartArgs(s.apart.sent) })
 	b.put(len(s.mail), deleteMail, func() []any {
 		return []any{column(s.mail, func(r *mailRow) int64 { return r.row }), column(s.mail, func(r *mailRow) int64 { return r.run })}
 	})
@@ -495,6 +502,14 @@ func (b *script) writeEnds(s *sheet) {
 	}
 	b.put(len(freed), freeKeys, func() []any { return []any{freed} })
 	b.put(1, deleteRunMail, func() []any { return []any{runs} })
+	var values []apartRow
+	var of []int64
+	for i := range rows {
+		for _, value := range rows[i].apart {
+			of, values = append(of, rows[i].run), append(values, apartRow{value: value})
+		}
+	}
+	b.put(len(of), holdResults, func() []any { return []any{of, column(values, func(r *apartRow) string { return r.value })} })
 	b.told(1, insertResults, func() []any {
 		return []any{
 			runs, int16(world.LogFormat), column(rows, func(r *endRow) string { return r.placeholder }),

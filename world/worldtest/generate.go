@@ -180,6 +180,7 @@ func (h *history) step(s *world.Step) world.Event {
 		e.Type, e.By = world.StepWoken, "ann"
 	case choice == 0:
 		e.Type, e.Payload, e.OccurredAt = world.StepCompleted, h.payload(), h.maybe(h.now)
+		e.Apart = pick(h, "values apart", nil, nil, []string{"valu_00000000000000000000000000"}, []string{"valu_1", "a \"b\""})
 		if rapid.Bool().Draw(h.t, "through the inbox") {
 			e.Delivery = h.fresh("delivery ü")
 		}

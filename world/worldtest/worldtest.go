@@ -82,6 +82,7 @@ var topics = []struct {
 	{"definitions", definitions},
 	{"metrics", metrics},
 	{"messages", messages},
+	{"values apart", aparts},
 }
 
 // Run holds the worlds that open returns to the contract. Each call of open must return an empty world of its own; open

@@ -70,4 +70,5 @@ type anything struct {
 	world.MetricsKeeper
 	world.MessageKeeper
 	world.Decrypter
+	world.ApartKeeper
 }

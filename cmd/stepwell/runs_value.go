@@ -1,0 +1,61 @@
+package main
+
+// This file writes a value that is kept apart from the log of its run.
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/stepwell/stepwell"
+	"github.com/stepwell/stepwell/internal/human"
+	"github.com/stepwell/stepwell/world"
+)
+
+func runsValueCommand(c *cli) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "value RUN ID",
+		Short: "Write an input, an output or a result over 1 MiB",
+		Long: `Write an input, an output or a result that is kept apart from the log of its run, as it is larger than 1 MiB, to standard output: as JSON, as it was
+recorded. RUN is an ID, or the beginning of one; stepwell runs show RUN tells the IDs of values. Where a part of it is missing or damaged the command
+fails, and what was written is not to be used.
+
+` + exitHelp,
+		Example:           `  stepwell runs value wrun_01JD3V7Q5ZJ8K2M4N6P8R0T2V4 valu_01JD3V7Q61QK1ZXW0D8F4T6S2B > report.json`,
+		Args:              arguments(2, 2, "RUN and ID"),
+		ValidArgsFunction: c.completeRun,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return c.with(cmd.Context(), func(db *database) error {
+				run, err := c.find(cmd.Context(), db, args[0])
+				if err != nil {
+					return err
+				}
+				value, _, err := stepwell.OpenValue(cmd.Context(), db.app, run, args[1])
+				if err != nil {
+					return c.explain(err, run)
+				}
+				kept := bufio.NewWriterSize(c.stdout, 1<<16)
+				var out io.Writer = kept
+				if c.terminal {
+					out = visibleJSON{kept}
+				}
+				_, err = io.Copy(out, value)
+				return errors.Join(err, kept.Flush())
+			})
+		},
+	}
+	c.jsonFlag(cmd, "write errors as JSON too")
+	return cmd
+}
+
+// valueNote tells of a payload that is kept apart; "": it is here.
+func valueNote(payload []byte) string {
+	of, ok := world.ReadApart(payload)
+	if !ok {
+		return ""
+	}
+	return fmt.Sprintf("%s, kept apart: %s", human.Size(int(of.Size)), of.ID)
+}
