@@ -257,7 +257,7 @@ func newApp(w world.World, cfg Config, besides error) (*App, error) {
 			d.register(r)
 		}
 	}
-	app := &App{world: w, able: able, cfg: cfg, book: book, known: map[world.Class]*engine.Workflow{}, has: r.manifest(), sets: &sets{}, parts: r.parts}
+	app := &App{world: w, able: able, cfg: cfg, book: book, known: map[world.Class]*engine.Workflow{}, has: r.manifest(), sets: &sets{whole: make(chan struct{}, 1)}, parts: r.parts}
 	for _, wf := range r.workflows {
 		app.known[world.Class{Workflow: wf.Name, Version: wf.Version}] = wf
 		open := world.Class{Workflow: wf.Name}
@@ -273,8 +273,8 @@ func newApp(w world.World, cfg Config, besides error) (*App, error) {
 		World: w, Workflows: r.workflows, Steps: r.steps, Name: cfg.Name, Build: cfg.Build,
 		Runs: cfg.MaxRuns, StepSlots: cfg.MaxSteps, Lease: cfg.Lease, Poll: cfg.Poll, Sweep: cfg.SweepInterval, Drain: cfg.Drain, Idle: cfg.Idle, FailUnknown: cfg.FailUnknown,
 		CancelGrace: cfg.CancelGrace, CacheRuns: cfg.CacheRuns, CacheBytes: cfg.CacheBytes, Limit: cfg.MaxValue, Chunk: min(cfg.MaxPayload, world.MaxChunk),
-		Whole: func(ctx context.Context, run string, payload []byte) ([]byte, error) {
-			return wholeOf(ctx, able.ApartKeeper, run, payload)
+		Whole: func(ctx context.Context, run string, payload []byte, id string) ([]byte, error) {
+			return wholeOf(ctx, able.ApartKeeper, run, payload, id)
 		},
 		Strict: cfg.Strict, Logger: cfg.Logger, Observer: cfg.Observer, Stall: cfg.overrides.Stall, Unread: cfg.overrides.Unread, Secret: secret,
 		Record: func(err error) *world.Error { return codec.FromError(err, cfg.Errors) },

@@ -72,9 +72,6 @@ func checkInput(ctx context.Context, a *App, workflow string, version int, input
 	if err := codec.CheckSize(input, a.cfg.MaxValue); err != nil {
 		return fmt.Errorf("input: %w", err)
 	}
-	if of, ok := world.ReadApart(input); ok && of.Size > int64(a.cfg.MaxValue) {
-		return fmt.Errorf("input: %w: value %s has %d bytes, the limit is %d bytes", ErrTooLarge, of.ID, of.Size, a.cfg.MaxValue)
-	}
 	if outside {
 		if err := world.CheckJSON("it", input); err != nil {
 			return fmt.Errorf("input: %w", err)
@@ -450,7 +447,7 @@ func (a *App) wait(ctx context.Context, run string) (RunInfo, error) {
 			return RunInfo{}, fmt.Errorf("wait for run %s: %w", run, context.Cause(ctx))
 		case e := <-ended:
 			t.Stop()
-			return RunInfo{ID: run, Workflow: e.Workflow, Status: e.Status, Output: e.Output, Error: e.Error}, nil
+			return RunInfo{ID: run, Workflow: e.Workflow, Status: e.Status, Output: e.Output, OutputApart: e.Apart, Error: e.Error}, nil
 		case <-news:
 		case <-t.C:
 		}

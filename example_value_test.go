@@ -9,11 +9,9 @@ import (
 	"strings"
 
 	"github.com/stepwell/stepwell"
-	"github.com/stepwell/stepwell/world"
 )
 
-// A result of 3 MiB is kept apart from the log, which has a reference. The workflow's code sees nothing of it; who
-// looks
+// A result of 3 MB is kept apart from the log, which has a reference. The workflow's code sees nothing of it; who looks
 // at the run opens the value.
 func ExampleOpenValue() {
 	render := stepwell.Define("render", func(ctx stepwell.Context, pages int) (string, error) {
@@ -34,8 +32,7 @@ func ExampleOpenValue() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	of, apart := world.ReadApart(info.Output)
-	value, size, err := stepwell.OpenValue(ctx, app, run.ID(), of.ID)
+	value, size, err := stepwell.OpenValue(ctx, app, run.ID(), info.OutputApart)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -43,6 +40,6 @@ func ExampleOpenValue() {
 	if _, err := io.Copy(&kept, value); err != nil { // its last error says whether it is what was written
 		log.Fatal(err)
 	}
-	fmt.Println(len(text), apart, size, kept.Len())
-	// Output: 3000000 true 3000002 3000002
+	fmt.Println(len(text), size, kept.Len())
+	// Output: 3000000 3000002 3000002
 }

@@ -14,14 +14,18 @@ import (
 
 // RunInfo is a run as it is listed and looked up. Its JSON is what the REST API and the command line show of it.
 type RunInfo struct {
-	ID         string                     `json:"id"`
-	Workflow   string                     `json:"workflow"`
-	Version    int                        `json:"version"` // 0: that of the worker that claims it first
-	Status     world.Status               `json:"status"`
-	Key        string                     `json:"idempotencyKey,omitempty"` // that it was started with
-	Priority   int                        `json:"priority"`                 // 1 to 4; 4 is served first
-	Input      json.RawMessage            `json:"input,omitempty"`
-	Output     json.RawMessage            `json:"output,omitempty"`
+	ID       string          `json:"id"`
+	Workflow string          `json:"workflow"`
+	Version  int             `json:"version"` // 0: that of the worker that claims it first
+	Status   world.Status    `json:"status"`
+	Key      string          `json:"idempotencyKey,omitempty"` // that it was started with
+	Priority int             `json:"priority"`                 // 1 to 4; 4 is served first
+	Input    json.RawMessage `json:"input,omitempty"`
+	Output   json.RawMessage `json:"output,omitempty"`
+
+	InputApart  string `json:"inputApart,omitempty"`  // the value that the input refers to, see [OpenValue]; "": it is the value
+	OutputApart string `json:"outputApart,omitempty"` // the same of the output
+
 	Error      *world.Error               `json:"error,omitempty"`
 	Parent     *world.Parent              `json:"parent,omitempty"`
 	Origin     *world.Origin              `json:"origin,omitempty"` // of a fork, a restart, a retry
@@ -83,7 +87,7 @@ func infoOf(row world.Run) RunInfo {
 	row = legible(row)
 	return RunInfo{
 		ID: row.ID, Workflow: row.Workflow, Version: row.Version, Status: row.Status, Key: row.Key, Priority: row.Priority + 1,
-		Input: row.Input, Output: row.Output, Error: row.Error, Parent: row.Parent, Origin: row.Origin, CreatedAt: row.CreatedAt, EndedAt: row.EndedAt,
+		Input: row.Input, Output: row.Output, InputApart: row.InputApart, OutputApart: row.OutputApart, Error: row.Error, Parent: row.Parent, Origin: row.Origin, CreatedAt: row.CreatedAt, EndedAt: row.EndedAt,
 		Retention: Kept(fromLog(row.Retention)), Timeout: Span(row.Timeout), Attributes: row.Attributes, Takes: row.Claims, Encryption: row.Encryption, Sealed: row.Encrypted,
 		Queue: row.Queue, Late: row.Late, Damage: row.Damage,
 	}
@@ -100,7 +104,7 @@ func (a *App) result(ctx context.Context, i *RunInfo, out any) error {
 	if i.Status != world.Completed {
 		return &RunError{Run: i.ID, Workflow: i.Workflow, Status: i.Status, err: codec.ToError(i.Error, a.cfg.Errors), record: i.Error}
 	}
-	output, err := wholeOf(ctx, a.able.ApartKeeper, i.ID, i.Output)
+	output, err := wholeOf(ctx, a.able.ApartKeeper, i.ID, i.Output, i.OutputApart)
 	if err == nil {
 		err = codec.Decode(output, out)
 	}

@@ -162,7 +162,7 @@ func (s *RegisteredStep[In, Out]) register(r *registrar) {
 	if s.fault != nil {
 		r.faults = append(r.faults, fmt.Errorf("step %q: %w", s.name, s.fault))
 	}
-	limit, policy, keeper := r.cfg.MaxValue, s.policy, r.keeper
+	limit, policy := r.cfg.MaxValue, s.policy
 	policy.Tx = policy.Tx && r.cfg.overrides.Together()
 	if policy.Tx {
 		limit = r.cfg.MaxPayload
@@ -170,18 +170,14 @@ func (s *RegisteredStep[In, Out]) register(r *registrar) {
 	r.steps = append(r.steps, &engine.Step{
 		Name: s.name, Policy: policy, Check: s.check, Source: engine.Source(s.fn),
 		Run: r.cfg.overrides.Wrap(func(ctx context.Context, input []byte) ([]byte, error) {
-			return s.call(ctx, input, limit, keeper, new(landing[Out]))
+			return s.call(ctx, input, limit, new(landing[Out]))
 		}),
 	})
 }
 
 func (s *RegisteredStep[In, Out]) check(input []byte) error { return codec.Fits(input, new(In)) }
 
-func (s *RegisteredStep[In, Out]) call(ctx context.Context, input []byte, limit int, keeper world.ApartKeeper, to *landing[Out]) ([]byte, error) {
-	input, err := wholeOf(ctx, keeper, Info(ctx).Run, input)
-	if err != nil {
-		return nil, fmt.Errorf("step %q: input: %w", s.name, err)
-	}
+func (s *RegisteredStep[In, Out]) call(ctx context.Context, input []byte, limit int, to *landing[Out]) ([]byte, error) {
 	var in In
 	if err := codec.Decode(input, &in); err != nil {
 		return nil, &engine.FatalError{Err: fmt.Errorf("step %q: the recorded input does not fit: %w", s.name, err)}
@@ -236,12 +232,12 @@ func (s *RegisteredStep[In, Out]) Start(ctx Context, in In, opts ...StepOption) 
 	if err != nil {
 		return failedFuture[Out](fmt.Errorf("step %q: input: %w", s.name, err))
 	}
-	limit, keeper, back := ctx.env.most, ctx.env.keeper, new(landing[Out])
+	limit, back := ctx.env.most, new(landing[Out])
 	if spec.Policy.Tx {
 		limit = ctx.env.limit
 	}
 	spec.Run = ctx.env.overrides.Wrap(func(c context.Context, recorded []byte) ([]byte, error) {
-		return s.call(c, recorded, limit, keeper, back)
+		return s.call(c, recorded, limit, back)
 	})
 	f := ctx.x.Step(world.KindTask, s.name, input, spec)
 	undoes(ctx, spec.Policy.Undo, f)

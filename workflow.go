@@ -171,8 +171,8 @@ func (w *Workflow[In, Out]) register(r *registrar) {
 	e.overrides, e.fits, e.base = &r.cfg.overrides, r.fits, strings.TrimRight(r.cfg.PublicURL, "/")
 	r.workflows = append(r.workflows, &engine.Workflow{
 		Name: w.name, Version: w.version, Retention: w.retention, Timeout: w.timeout, KeepSegments: w.keep, FailOn: failOn, Attributes: w.attributes,
-		Body: func(input []byte) replay.Body {
-			return func(x *replay.Ctx) replay.Outcome { return w.run(x, e, input) }
+		Body: func(input []byte, apart string) replay.Body {
+			return func(x *replay.Ctx) replay.Outcome { return w.run(x, e, input, apart) }
 		},
 		Check:  func(input []byte) error { return codec.Fits(input, new(In)) },
 		Source: cmp.Or(w.source, engine.Source(w.fn)),
@@ -183,12 +183,12 @@ func (w *Workflow[In, Out]) register(r *registrar) {
 }
 
 // run evaluates the function once, from its recorded input.
-func (w *Workflow[In, Out]) run(x *replay.Ctx, e *env, input []byte) replay.Outcome {
+func (w *Workflow[In, Out]) run(x *replay.Ctx, e *env, input []byte, apart string) replay.Outcome {
 	ctx := Context{x, e}
 	var output []byte
 	err := crashed(x, e.errors)
 	if err == nil {
-		if output, err = w.call(ctx, input); crashed(x, e.errors) != nil { // beside it
+		if output, err = w.call(ctx, input, apart); crashed(x, e.errors) != nil { // beside it
 			err = crashed(x, e.errors)
 		}
 	}
@@ -199,9 +199,9 @@ func (w *Workflow[In, Out]) run(x *replay.Ctx, e *env, input []byte) replay.Outc
 }
 
 // call calls the function.
-func (w *Workflow[In, Out]) call(ctx Context, input []byte) ([]byte, error) {
+func (w *Workflow[In, Out]) call(ctx Context, input []byte, apart string) ([]byte, error) {
 	var in In
-	if err := codec.Decode(ctx.whole(input), &in); err != nil {
+	if err := codec.Decode(ctx.whole(input, apart), &in); err != nil {
 		panic(engine.Block(world.CodeDecode, fmt.Errorf("workflow %s: the recorded input does not fit: %w", w.name, err)))
 	}
 	out, err := w.fn(ctx, in)

@@ -110,6 +110,11 @@ func (g *guard) mayRun(r *request, run string) error {
 	return nil
 }
 
+// namesValue reports whether events of a commit refer to values that are kept apart: a run has those of its origin.
+func namesValue(c *wire.Commit) bool {
+	return slices.ContainsFunc(c.Events, func(e wire.Event) bool { return e.Apart != "" })
+}
+
 // mayWrite refuses a commit that writes to what the key is not for. That a worker commits to runs that it took the world holds; what is beside that is
 // looked at here. A birth may be within another commit, that of the run whose code asks for it.
 func (g *guard) mayWrite(r *request, c, within *wire.Commit) error {
@@ -126,7 +131,7 @@ func (g *guard) mayWrite(r *request, c, within *wire.Commit) error {
 				return fmt.Errorf("%w: run %.100q: a limited key creates a child with the commit in which its parent asks for it", errScope, c.Run)
 			}
 			if o := e.Birth.Origin; o != nil {
-				if err := g.mayRun(r, o.Run); err != nil && !errors.Is(err, world.ErrNotFound) {
+				if err := g.mayRun(r, o.Run); err != nil && (!errors.Is(err, world.ErrNotFound) || namesValue(c)) {
 					return err
 				}
 			}

@@ -378,7 +378,7 @@ func (s *Server) listRuns(w http.ResponseWriter, r *request) error {
 		for i := range some.Runs {
 			run := &some.Runs[i]
 			if !payloads {
-				run.Input, run.Output = nil, nil
+				run.Input, run.Output, run.InputApart, run.OutputApart = nil, nil, "", ""
 			}
 			bytes += sizeOf(run)
 		}

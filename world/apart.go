@@ -9,6 +9,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -26,19 +27,19 @@ const (
 // PrefixApart begins the IDs of values that are kept apart.
 const PrefixApart = "valu"
 
-// ApartKeeper is a [World] that keeps values apart from logs, in pieces. A value is kept under its ID for the runs
-// that
-// hold it, and deleted with the last of them. Who first writes it under a run makes that run hold it, whether or not
-// the
-// run is there yet. So does an event with the value among its Apart, in the commit that brings it to a log or an
-// inbox:
-// that of a value which is not there holds nothing. What is held by a run that is not there, and never came to be,
-// Sweep
-// deletes after [ApartOrphan].
+// ApartKeeper is a [World] that keeps values apart from logs, in pieces. Who first writes a value under a run makes that
+// run hold it, whether or not the run is there yet. A value is deleted with the last run that holds it; what is held by
+// a run that is not there, and never came to be, Sweep deletes after [ApartOrphan].
+//
+// That an event refers to a value its Apart says, and never the look of its payload. A world takes such an event for a
+// run that holds the value, and for the birth of one whose [Origin] holds it: that run holds it too from then on. All
+// else is refused with [ErrInvalid], and nothing is written. The result of a run that is over is told by the world
+// itself: who waits for it holds the value with that.
 type ApartKeeper interface {
-	// KeepPiece keeps a piece of a value under a run; it is durable when it returns. Pieces are numbered from 0. One
-	// that comes
-	// again is the same, and changes nothing; nor does the run hold a value that another holds already.
+	// KeepPiece keeps a piece of a value under a run; it is durable when it returns. Pieces are numbered from 0, which
+	// comes first. One that comes again is the same, and changes nothing, nor does one of a value that an event names.
+	// A value that the run does not hold, and cannot begin to, as another holds it or the piece is not the first:
+	// [ErrNotFound].
 	KeepPiece(ctx context.Context, run, value string, number int, data []byte) error
 
 	// Piece reads a piece of a value that a run holds. One that is not there, or that the run does not hold:
@@ -49,7 +50,6 @@ type ApartKeeper interface {
 // Apart refers to a value that is kept apart. As JSON it stands in a log where the value would.
 type Apart struct {
 	ID     string `json:"id"`     // "valu_" and a ULID
-	Of     string `json:"of"`     // the run under which it was written: those that hold it may be others
 	Size   int64  `json:"size"`   // of its JSON, in bytes
 	SHA256 string `json:"sha256"` // of its JSON
 }
@@ -62,26 +62,65 @@ func (a *Apart) JSON() []byte {
 	return append(append([]byte(apartMark), b...), '}')
 }
 
-// IsApart reports whether a payload refers to a value that is kept apart.
-func IsApart(payload []byte) bool {
-	_, ok := ReadApart(payload)
-	return ok
-}
-
-// ReadApart reads a payload that refers to a value which is kept apart; false: it is the value itself.
-func ReadApart(payload []byte) (a Apart, ok bool) {
-	const most = 1024
-	if len(payload) > most || !bytes.HasPrefix(payload, []byte(apartMark)) || payload[len(payload)-1] != '}' {
+// ReadApart reads a payload that refers to a value which is kept apart, by what is said beside it: by [Event].Apart,
+// [State].InputApart and their like. With no ID it is a value of its own, whatever it looks like.
+func ReadApart(payload []byte, id string) (a Apart, ok bool) {
+	if id == "" || !bytes.HasPrefix(payload, []byte(apartMark)) || payload[len(payload)-1] != '}' {
 		return Apart{}, false // and nothing was allocated
 	}
-	return readApart(payload)
+	return readApart(payload, id)
 }
 
-func readApart(payload []byte) (a Apart, ok bool) {
-	if json.Unmarshal(payload[len(apartMark):len(payload)-1], &a) != nil || CheckApart(a.ID) != nil || a.Size < 0 || len(a.SHA256) != 2*sha256.Size {
+func readApart(payload []byte, id string) (a Apart, ok bool) {
+	if json.Unmarshal(payload[len(apartMark):len(payload)-1], &a) != nil || a.ID != id || a.Size < 0 || a.Size > MaxApart || len(a.SHA256) != 2*sha256.Size {
 		return Apart{}, false
 	}
 	return a, true
+}
+
+// ApartTypes are the types of the events whose payloads may be kept apart: what a run's own code takes and makes.
+func ApartTypes() []EventType {
+	return []EventType{RunCreated, RunContinued, RunCompleted, StepCreated, StepCompleted}
+}
+
+// checkApart refuses an event that says it refers to a value, and cannot.
+func (e *Event) checkApart() error {
+	if e.Apart == "" {
+		return nil
+	}
+	if !slices.Contains(ApartTypes(), e.Type) {
+		return fmt.Errorf("%w: %s with value %s: no payload of this type is kept apart", ErrInvalid, e.Type, show(e.Apart))
+	}
+	if err := CheckApart(e.Apart); err != nil {
+		return err
+	}
+	if _, ok := ReadApart(e.Payload, e.Apart); !ok && e.Encrypted == "" {
+		return fmt.Errorf("%w: %s with value %s: its payload does not refer to that", ErrInvalid, e.Type, e.Apart)
+	}
+	return nil
+}
+
+const apartOption = `{"apart":`
+
+// ApartOptions are the options of a task that also name the value which its input refers to.
+func ApartOptions(options []byte, id string) []byte {
+	out := append([]byte(apartOption+`"`), id...) // an ID needs no escapes
+	if body := bytes.TrimSpace(options); len(body) > 2 && body[0] == '{' {
+		return append(append(out, `",`...), body[1:]...)
+	}
+	return append(out, `"}`...)
+}
+
+// TaskApart is the value that [ApartOptions] has named; "": the input is that of the task.
+func TaskApart(options []byte) string {
+	if !bytes.HasPrefix(options, []byte(apartOption)) {
+		return ""
+	}
+	var o struct {
+		Apart string `json:"apart"`
+	}
+	_ = json.Unmarshal(options, &o) // what does not parse names none
+	return o.Apart
 }
 
 // CheckApart refuses, with [ErrInvalid], what is no ID of a value that is kept apart.
@@ -110,18 +149,23 @@ func CheckPiece(run, value string, number int, data []byte) error {
 	return nil
 }
 
-// NoValue refuses a run that is to be created with a value which is kept apart, and is not there.
+// NoValue refuses an event of a run that refers to a value which the run does not hold.
 func NoValue(run, value string) error {
-	return fmt.Errorf("%w: run %s: it is created with value %s, kept apart, which is not here", ErrInvalid, run, value)
+	return fmt.Errorf("%w: run %s: an event refers to value %s, kept apart, which the run does not hold", ErrInvalid, run, value)
 }
 
-// SameValue reports whether a value is the one that is recorded, there or apart.
-func SameValue(value, recorded []byte) bool {
-	if bytes.Equal(value, recorded) {
-		return true
+// NoPiece says that a run holds no such piece of a value.
+func NoPiece(run, value string, number int) error {
+	return fmt.Errorf("run %s: piece %d of value %s, kept apart: %w", run, number, value, ErrNotFound)
+}
+
+// SameValue reports whether a value is the one that is recorded, there or, where an ID says so, apart.
+func SameValue(value, recorded []byte, id string) bool {
+	a, ok := ReadApart(recorded, id)
+	if !ok {
+		return bytes.Equal(value, recorded)
 	}
-	a, ok := ReadApart(recorded)
-	if !ok || a.Size != int64(len(value)) {
+	if a.Size != int64(len(value)) {
 		return false
 	}
 	sum := sha256.Sum256(value)

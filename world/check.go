@@ -5,7 +5,9 @@ package world
 import (
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -124,7 +126,7 @@ func checkEvents(c *Commit) (s int, err error) {
 	for i := range c.Events {
 		e := &c.Events[i]
 		s += eventBytes(e)
-		if err := e.checkTimes(); err != nil {
+		if err := errors.Join(e.checkTimes(), e.checkApart()); err != nil {
 			return s, fmt.Errorf("run %s: event %d: %w", c.Run, c.First+int64(i), err)
 		}
 		switch {
@@ -263,7 +265,7 @@ func checkDelivery(d *Delivery) (bytes int, err error) {
 		if e.Seq != 0 {
 			return bad("an event has a number")
 		}
-		if err := e.checkTimes(); err != nil {
+		if err := errors.Join(e.checkTimes(), e.checkApart()); err != nil {
 			return 0, fmt.Errorf("delivery to run %q: %w", d.Run, err)
 		}
 		bytes += encryptedBytes(len(e.Payload), e.Encrypted) + len(e.Name) + len(e.Reason)
@@ -276,6 +278,9 @@ func checkDelivery(d *Delivery) (bytes int, err error) {
 	}
 	if d.Task != nil {
 		return bytes, checkTaskEnd(d)
+	}
+	if slices.ContainsFunc(d.Events, func(e Event) bool { return e.Apart != "" }) {
+		return bad("mail has its payload with it: only the end of a task can refer to a value that is kept apart")
 	}
 	switch {
 	case (d.Run == "") == (d.Token == ""):

@@ -263,6 +263,14 @@ type Mail struct {
 // Resumes reports whether the mail ends a pause. A run for which it waits is not claimed to be cancelled only.
 func (m Mail) Resumes() bool { return len(m.Events) == 1 && m.Events[0].Type == RunResumed }
 
+// OriginRun is the run that a birth has values of, which are kept apart; "": none, or no birth.
+func (c *Commit) OriginRun() string {
+	if !c.Birth() || c.Events[0].Birth == nil || c.Events[0].Birth.Origin == nil {
+		return ""
+	}
+	return c.Events[0].Birth.Origin.Run
+}
+
 // ResultFor is the event that tells a waiting step how another run ended.
 func ResultFor(end *Event, step string) Event {
 	e := Event{Type: StepFailed, ID: step, Error: end.Error, Encrypted: end.Encrypted}

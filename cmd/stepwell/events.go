@@ -163,8 +163,8 @@ func eventNote(e *world.Event, zone *time.Location) string {
 	}
 	switch {
 	case e.Encrypted != "": // the details say so
-	case world.IsApart(e.Payload):
-		say(valueNote(e.Payload))
+	case e.Apart != "":
+		say(valueNote(e))
 	case len(e.Payload) > 0:
 		say(human.Fold(string(e.Payload), noteWidth))
 	}

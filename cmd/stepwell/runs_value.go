@@ -51,11 +51,11 @@ fails, and what was written is not to be used.
 	return cmd
 }
 
-// valueNote tells of a payload that is kept apart; "": it is here.
-func valueNote(payload []byte) string {
-	of, ok := world.ReadApart(payload)
+// valueNote tells of the value, kept apart, that an event refers to.
+func valueNote(e *world.Event) string {
+	of, ok := world.ReadApart(e.Payload, e.Apart)
 	if !ok {
-		return ""
+		return "kept apart: " + e.Apart
 	}
 	return fmt.Sprintf("%s, kept apart: %s", human.Size(int(of.Size)), of.ID)
 }

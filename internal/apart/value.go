@@ -22,7 +22,7 @@ const (
 // Keep reads a value to its end, and keeps it apart under a run. One of more than most bytes is [world.ErrTooLarge].
 // All but a piece of it is never in memory.
 func Keep(ctx context.Context, to world.ApartKeeper, run string, from io.Reader, most int64) (a world.Apart, err error) {
-	a = world.Apart{ID: world.NewID(world.PrefixApart, world.Now()), Of: run}
+	a = world.Apart{ID: world.NewID(world.PrefixApart, world.Now())}
 	sum := sha256.New()
 	kept := make([]byte, 1+world.ApartPiece)
 	kept[0] = formPlain
@@ -66,12 +66,16 @@ func Open(ctx context.Context, from world.ApartKeeper, run string, seq int64, a 
 	return &reader{ctx: ctx, from: from, run: run, seq: seq, of: a, sum: sha256.New()}
 }
 
-// Read reads a payload: the value that it refers to, or itself. One that is larger than most is [world.ErrTooLarge].
-func Read(ctx context.Context, from world.ApartKeeper, run string, payload []byte, most int64) ([]byte, error) {
-	a, ok := world.ReadApart(payload)
+// Read reads a payload: the value that it refers to, where an ID says so, or itself. One that is larger than most is
+// [world.ErrTooLarge].
+func Read(ctx context.Context, from world.ApartKeeper, run string, payload []byte, id string, most int64) ([]byte, error) {
+	if id == "" {
+		return payload, nil
+	}
+	a, ok := world.ReadApart(payload, id)
 	switch {
 	case !ok:
-		return payload, nil
+		return nil, bad(run, 0, &world.Apart{ID: id}, "what is recorded does not refer to it")
 	case from == nil:
 		return nil, fmt.Errorf("%w: run %s: value %s is kept apart, and this world keeps none", world.ErrFormat, run, a.ID)
 	case a.Size > most:

@@ -74,14 +74,14 @@ func TestSizes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := Read(t.Context(), w, "r", a.JSON(), int64(size))
+		got, err := Read(t.Context(), w, "r", a.JSON(), a.ID, int64(size))
 		if err != nil || !bytes.Equal(got, value) {
 			t.Errorf("%d bytes: got %d, %v", size, len(got), err)
 		}
-		if _, err := Read(t.Context(), w, "r", a.JSON(), int64(size)-1); !errors.Is(err, world.ErrTooLarge) {
+		if _, err := Read(t.Context(), w, "r", a.JSON(), a.ID, int64(size)-1); !errors.Is(err, world.ErrTooLarge) {
 			t.Errorf("%d bytes, one more than the limit: %v", size, err)
 		}
-		if _, err := Read(t.Context(), w, "other", a.JSON(), int64(size)); !errors.Is(err, world.ErrCorrupt) {
+		if _, err := Read(t.Context(), w, "other", a.JSON(), a.ID, int64(size)); !errors.Is(err, world.ErrCorrupt) {
 			t.Errorf("%d bytes, for a run that does not hold them: %v", size, err)
 		}
 	}
@@ -129,36 +129,41 @@ func TestDamage(t *testing.T) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
-	_, err = Read(t.Context(), &changed{w, func(_ int, b []byte) ([]byte, error) { b[0] = 9; return b, nil }}, "r", a.JSON(), world.MaxApart)
+	_, err = Read(t.Context(), &changed{w, func(_ int, b []byte) ([]byte, error) { b[0] = 9; return b, nil }}, "r", a.JSON(), a.ID, world.MaxApart)
 	if !errors.Is(err, world.ErrFormat) {
 		t.Errorf("a form of a later release: %v", err)
 	}
-	_, err = Read(t.Context(), &changed{w, func(_ int, b []byte) ([]byte, error) { b[0] = formEncrypted; return b, nil }}, "r", a.JSON(), world.MaxApart)
+	_, err = Read(t.Context(), &changed{w, func(_ int, b []byte) ([]byte, error) { b[0] = formEncrypted; return b, nil }}, "r", a.JSON(), a.ID, world.MaxApart)
 	if !errors.Is(err, world.ErrNoKey) {
 		t.Errorf("an encrypted one: %v", err)
 	}
 }
 
-// TestReferences: what looks like a reference and is none stays a value; those that stand deep in one are found.
+// TestReferences: a payload is a reference where an ID says so, and then it has to be one to that value.
 func TestReferences(t *testing.T) {
-	a := world.Apart{ID: world.NewID(world.PrefixApart, world.Now()), Of: "r", Size: 3, SHA256: strings.Repeat("0", 64)}
+	a := world.Apart{ID: world.NewID(world.PrefixApart, world.Now()), Size: 3, SHA256: strings.Repeat("0", 64)}
 	text := string(a.JSON())
-	if got, ok := world.ReadApart(a.JSON()); !ok || got != a {
+	if got, ok := world.ReadApart(a.JSON(), a.ID); !ok || got != a {
 		t.Errorf("got %+v, %v", got, ok)
+	}
+	if got, err := Read(t.Context(), nil, "r", a.JSON(), "", 1); err != nil || string(got) != text {
+		t.Errorf("what only looks like a reference is read as %q, %v", got, err)
 	}
 	for _, none := range []string{"", "{}", text[:len(text)-1], strings.Replace(text, "valu_", "step_", 1), strings.Replace(text, `"size":3`, `"size":-3`, 1), "[" + text + "]"} {
-		if world.IsApart([]byte(none)) {
+		if _, ok := world.ReadApart([]byte(none), a.ID); ok {
 			t.Errorf("%s is taken for a reference", none)
 		}
+		if _, err := Read(t.Context(), nil, "r", []byte(none), a.ID, 1); !errors.Is(err, world.ErrCorrupt) {
+			t.Errorf("%s in the place of a reference: %v", none, err)
+		}
 	}
-	if got := found([]byte(`{"a":[` + text + `,1,` + text + `]}`)); len(got) != 1 || got[0] != a.ID {
-		t.Errorf("found %v", got)
+	if _, ok := world.ReadApart(a.JSON(), world.NewID(world.PrefixApart, world.Now())); ok {
+		t.Error("a reference to another value is taken for one")
 	}
-	if got, ok := Find([]byte(`{"a":[1,`+text+`]}`), a.ID); !ok || got != a {
-		t.Errorf("got %+v, %v", got, ok)
-	}
-	plain := []byte(`{"a":1}`)
-	if n := testing.AllocsPerRun(100, func() { world.IsApart(plain) }); n > 0 {
-		t.Errorf("a payload that is none costs %v allocations", n)
+	for _, options := range []string{"", "{}", `{"o":1}`} {
+		named := world.ApartOptions([]byte(options), a.ID)
+		if got := world.TaskApart(named); got != a.ID || world.TaskApart([]byte(options)) != "" {
+			t.Errorf("options %s name %q", named, got)
+		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"slices"
 
 	"github.com/stepwell/stepwell/world"
@@ -30,14 +31,9 @@ func Wrap(w world.World, most int) *World {
 	return &World{World: w, able: world.AbilitiesOf(w), most: cmp.Or(most, Most)}
 }
 
-// Abilities are those of the world below, but that commits of tasks' ends go through here.
-func (w *World) Abilities() world.Abilities {
-	a := w.able
-	if a.Transactor != nil {
-		a.Transactor = w
-	}
-	return a
-}
+// Abilities are those of the world below. What is written in a transaction goes past this world: it keeps nothing apart,
+// as the transaction may hold what that needs.
+func (w *World) Abilities() world.Abilities { return w.able }
 
 // Commit keeps large values of a commit apart, and writes it.
 func (w *World) Commit(ctx context.Context, c *world.Commit) (world.Committed, error) {
@@ -55,29 +51,31 @@ func (w *World) Deliver(ctx context.Context, d *world.Delivery) (world.Delivered
 			return world.Delivered{}, err
 		}
 	}
-	refer(d.Events)
 	return w.World.Deliver(ctx, d)
 }
 
-// Begin begins a transaction, in a world below that shares them: see Abilities.
-func (w *World) Begin(ctx context.Context) (world.Tx, error) { return w.able.Transactor.Begin(ctx) }
-
-// CommitIn writes a commit within a transaction: it keeps nothing apart, as the transaction may hold what that needs.
-// References are told.
-func (w *World) CommitIn(ctx context.Context, tx world.Tx, c *world.Commit) (world.Committed, error) {
-	referCommit(c)
-	return w.able.Transactor.CommitIn(ctx, tx, c)
-}
-
-// DeliverIn sends within a transaction.
-func (w *World) DeliverIn(ctx context.Context, tx world.Tx, d *world.Delivery) (world.Delivered, error) {
-	refer(d.Events)
-	return w.able.Transactor.DeliverIn(ctx, tx, d)
-}
-
-// KeyIn tells how a run is encrypted, as a transaction sees it.
-func (w *World) KeyIn(ctx context.Context, tx world.Tx, run string) (string, error) {
-	return w.able.Transactor.KeyIn(ctx, tx, run)
+// Runs lists runs. What a list is filtered by may be in an input that is kept apart: worlds leave it to who reads those.
+func (w *World) Runs(ctx context.Context, q world.RunQuery) (world.RunPage, error) {
+	page, err := w.World.Runs(ctx, q)
+	if err != nil || len(q.Input) == 0 {
+		return page, err
+	}
+	kept := page.Runs[:0]
+	for i := range page.Runs {
+		r := &page.Runs[i]
+		input, err := Read(ctx, w.able.ApartKeeper, r.ID, r.Input, r.InputApart, world.MaxApart)
+		if errors.Is(err, world.ErrCorrupt) {
+			continue // nobody knows
+		}
+		if err != nil {
+			return world.RunPage{}, err
+		}
+		if !slices.ContainsFunc(q.Input, func(pattern json.RawMessage) bool { return !world.Contains(input, pattern) }) {
+			kept = append(kept, *r)
+		}
+	}
+	page.Runs = kept
+	return page, nil
 }
 
 // commit keeps what is too large of a commit apart, and puts references in its place.
@@ -92,37 +90,25 @@ func (w *World) commit(ctx context.Context, c *world.Commit) (err error) {
 	}
 	for i := range c.Tasks { // its step's event has the same input
 		t := &c.Tasks[i]
-		if len(t.Input) <= w.most || world.IsApart(t.Input) {
+		if len(t.Input) <= w.most || world.TaskApart(t.Options) != "" {
 			continue
 		}
 		for j := range c.Events {
-			if e := &c.Events[j]; e.Type == world.StepCreated && e.ID == t.Step {
-				t.Input = e.Payload
+			if e := &c.Events[j]; e.Type == world.StepCreated && e.ID == t.Step && e.Apart != "" {
+				t.Input, t.Options = e.Payload, world.ApartOptions(t.Options, e.Apart)
 			}
 		}
 	}
-	referCommit(c)
 	return nil
-}
-
-// referCommit names, in the events of a commit, what their payloads refer to.
-func referCommit(c *world.Commit) {
-	refer(c.Events)
-	for _, child := range c.Births {
-		refer(child.Events)
-	}
-	for i := range c.Send {
-		refer(c.Send[i].Events)
-	}
 }
 
 // events are those of a run with what is too large kept apart. The list that is given stays as it is. With an error
 // come
 // those with the references so far: who tries again has no second copy of a value.
 func (w *World) events(ctx context.Context, run string, events []world.Event) ([]world.Event, error) {
-	own := false
+	own, types := false, world.ApartTypes()
 	for i := range events {
-		if e := &events[i]; len(e.Payload) <= w.most || !slices.Contains(Types, e.Type) || world.IsApart(e.Payload) {
+		if e := &events[i]; len(e.Payload) <= w.most || e.Apart != "" || !slices.Contains(types, e.Type) {
 			continue
 		}
 		a, err := Keep(ctx, w.able.ApartKeeper, run, bytes.NewReader(events[i].Payload), world.MaxApart)
@@ -132,45 +118,7 @@ func (w *World) events(ctx context.Context, run string, events []world.Event) ([
 		if !own {
 			events, own = slices.Clone(events), true
 		}
-		events[i].Payload, events[i].Apart = a.JSON(), []string{a.ID}
+		events[i].Payload, events[i].Apart = a.JSON(), a.ID
 	}
 	return events, nil
-}
-
-// Types are those of the events whose payloads may be kept apart: what the run's own code takes and makes.
-var Types = []world.EventType{world.RunCreated, world.RunContinued, world.RunCompleted, world.StepCreated, world.StepCompleted}
-
-// refer names in events, in place, the values that their payloads refer to.
-func refer(events []world.Event) {
-	for i := range events {
-		if e := &events[i]; e.Apart == nil && bytes.Contains(e.Payload, mark) {
-			e.Apart = found(e.Payload)
-		}
-	}
-}
-
-var mark = []byte(`"stepwell:apart":{"id":"valu_`)
-
-// Find finds the reference to a value in a payload, however deep.
-func Find(payload []byte, id string) (a world.Apart, ok bool) {
-	i := bytes.Index(payload, []byte(`"stepwell:apart":{"id":"`+id+`"`))
-	if i < 0 {
-		return a, false
-	}
-	d := json.NewDecoder(bytes.NewReader(payload[i+len(`"stepwell:apart":`):]))
-	return a, d.Decode(&a) == nil && a.ID == id
-}
-
-// found are the values that a payload refers to, however deep.
-func found(payload []byte) (ids []string) {
-	for {
-		i := bytes.Index(payload, mark)
-		if i < 0 {
-			return ids
-		}
-		payload = payload[i+len(mark)-len("valu_"):]
-		if n := bytes.IndexByte(payload, '"'); n > 0 && world.CheckApart(string(payload[:n])) == nil && !slices.Contains(ids, string(payload[:n])) {
-			ids = append(ids, string(payload[:n]))
-		}
-	}
 }

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"fmt"
 	"runtime/debug"
 	"time"
 
@@ -25,6 +26,20 @@ type call struct {
 	done    bool            // run has returned, and so have the methods of its error
 
 	watching *watching // the Observer's part; nil: it has none
+}
+
+// whole has a step's function called with the value that its recorded input refers to; "": with the input.
+func (e *Engine) whole(fn bodyFunc, run, apart string) bodyFunc {
+	if apart == "" {
+		return fn
+	}
+	return func(ctx context.Context, input []byte) ([]byte, error) {
+		input, err := e.cfg.Whole(ctx, run, input, apart)
+		if err != nil {
+			return nil, fmt.Errorf("the input of the step: %w", err)
+		}
+		return fn(ctx, input)
+	}
 }
 
 // bodyFunc is a step's function: a closure, or the registered one with its recorded input.

@@ -209,7 +209,7 @@ func (w *steps) startReady() {
 			return
 		}
 		if spec := op.Spec.(*StepSpec); spec.Check != nil && st.Created <= w.loaded {
-			input, err := w.e.cfg.Whole(w.e.workCtx, w.own.run, op.Input)
+			input, err := w.e.cfg.Whole(w.e.workCtx, w.own.run, op.Input, op.Apart)
 			if err != nil {
 				w.slots.back(1)
 				w.course.fail(err, st.Created)

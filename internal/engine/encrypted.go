@@ -42,7 +42,7 @@ func (e *Engine) unfit(t *world.Task) string {
 		return fmt.Sprintf("its worker cannot decrypt the input, which is encrypted with the key %q", key)
 	}
 	if check := e.code.step(t.Name).Check; check != nil {
-		input, err := e.cfg.Whole(e.workCtx, t.Run, t.Input)
+		input, err := e.cfg.Whole(e.workCtx, t.Run, t.Input, world.TaskApart(t.Options))
 		if err != nil {
 			return "its worker cannot read the input: " + err.Error()
 		}

@@ -214,7 +214,7 @@ func (r *reading) replay(events []world.Event, more bool) error {
 func (s *session) begin(tk world.ClaimedRun) {
 	s.steps.loads(tk.Seq)
 	if s.course.state().Status == world.Pending {
-		input, err := s.e.cfg.Whole(s.e.workCtx, s.own.run, s.course.state().Input)
+		input, err := s.e.cfg.Whole(s.e.workCtx, s.own.run, s.course.state().Input, s.course.state().InputApart)
 		if err != nil {
 			s.course.fail(err, 1)
 			return

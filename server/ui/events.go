@@ -211,7 +211,7 @@ func (u *UI) eventRow(v *visit, run string, e *world.Event, room bool) eventRow 
 	if !room {
 		most = 0
 	}
-	if row.Payload = payloadOf(e.Payload, most, row.Path); row.Payload != nil && !room {
+	if row.Payload = valueOf(e.Payload, e.Apart, most, row.Path); row.Payload != nil && !room {
 		row.Payload.Text = ""
 	}
 	row.Notes = eventNotes(v, e)
@@ -276,7 +276,7 @@ func (u *UI) event(v *visit) error {
 	}
 	p := &eventView{ID: info.ID, EventID: world.EventID(info.ID, e.Seq, e.Time), Workflow: info.Workflow, Row: u.eventRow(v, info.ID, e, true), Back: eventsPath(info.ID) + "?from=" + strconv.FormatInt(max(e.Seq-10, 1), 10)}
 	if e.Encrypted == "" {
-		p.Row.Payload = payloadOf(e.Payload, 256<<10, "")
+		p.Row.Payload = valueOf(e.Payload, e.Apart, 256<<10, "")
 	}
 	if len(e.Payload) > 0 && e.Encrypted == "" {
 		p.Raw = eventPath(info.ID, e.Seq) + "/payload"
@@ -322,8 +322,8 @@ func (u *UI) eventPayload(v *visit) error {
 	}
 	var from io.Reader = bytes.NewReader(e.Payload)
 	size := int64(len(e.Payload))
-	if of, ok := world.ReadApart(e.Payload); ok {
-		if from, size, err = stepwell.OpenValue(v.Context(), u.app, info.ID, of.ID); err != nil {
+	if e.Apart != "" {
+		if from, size, err = stepwell.OpenValue(v.Context(), u.app, info.ID, e.Apart); err != nil {
 			return err
 		}
 	}

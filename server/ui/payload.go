@@ -33,14 +33,20 @@ type payload struct {
 // lineWidth is how many characters a folded payload has.
 const lineWidth = 72
 
+// valueOf shows a payload that may be kept apart, as an ID says.
+func valueOf(b []byte, apart string, most int, more string) *payload {
+	of, ok := world.ReadApart(b, apart)
+	if !ok {
+		return payloadOf(b, most, more)
+	}
+	text := human.Size(int(of.Size)) + ", kept apart"
+	return &payload{Size: human.Size(int(of.Size)), Line: text, Text: text + " as " + of.ID, Cut: more != "", More: more}
+}
+
 // payloadOf shows at most so many bytes; nil where there is no payload.
 func payloadOf(b []byte, most int, more string) *payload {
 	if len(b) == 0 {
 		return nil
-	}
-	if of, ok := world.ReadApart(b); ok {
-		text := human.Size(int(of.Size)) + ", kept apart"
-		return &payload{Size: human.Size(int(of.Size)), Line: text, Text: text + " as " + of.ID, Cut: more != "", More: more}
 	}
 	p := &payload{Size: human.Size(len(b)), Line: fold(b)}
 	text := pretty(b, most)

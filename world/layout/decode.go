@@ -183,7 +183,7 @@ func (r *rowReader) event(e *world.Event) error {
 		case "nx":
 			return r.json(&e.Next)
 		case "va":
-			return r.texts(&e.Apart)
+			return r.textTo(&e.Apart)
 		case "at":
 			return r.attributes(&attrs)
 		}
@@ -243,21 +243,6 @@ func (r *rowReader) attributes(m *map[string]json.RawMessage) error {
 		(*m)[name] = b
 		return nil
 	})
-}
-
-// texts reads a list of strings.
-func (r *rowReader) texts(list *[]string) error {
-	for more := r.skip('['); more; more = r.skip(',') {
-		s, err := r.text()
-		if err != nil {
-			return err
-		}
-		*list = append(*list, s)
-	}
-	if !r.skip(']') {
-		return fmt.Errorf("%w: at byte %d", errRow, r.i)
-	}
-	return nil
 }
 
 // slice reads [offset, length], or null.

@@ -45,7 +45,7 @@ import (
 //	z  sealed: ID of the key
 //	o  offset of the payload        at {name: [offset, length]} attributes
 //	l  length of the payload        e  error
-//	va [ID, …] of values that the payload refers to, kept apart
+//	va ID of the value that the payload refers to, kept apart
 //
 // Strings are UTF-8: bytes that are not are replaced by U+FFFD. Empty lists and maps come back as nil; all else comes back as it was.
 
@@ -118,7 +118,7 @@ func (w *rowWriter) event(e *world.Event, base int64) error {
 	w.text(`,"s":`, e.Reason)
 	w.number(`,"v":`, int64(e.Version))
 	w.text(`,"z":`, e.Encrypted)
-	if e.Error != nil || e.Birth != nil || e.Next != nil || len(e.Apart) > 0 {
+	if e.Error != nil || e.Birth != nil || e.Next != nil || e.Apart != "" {
 		if err := w.rare(e); err != nil {
 			return err
 		}
@@ -134,11 +134,7 @@ func (w *rowWriter) rare(e *world.Event) error {
 			return err
 		}
 	}
-	if len(e.Apart) > 0 {
-		if err := w.object(`,"va":`, e.Apart); err != nil {
-			return err
-		}
-	}
+	w.text(`,"va":`, e.Apart)
 	var attrs map[string]json.RawMessage
 	if e.Birth != nil {
 		attrs = e.Birth.Attributes

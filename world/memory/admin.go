@@ -35,6 +35,7 @@ func (r *run) row() world.Run {
 	out.Version, out.Status, out.Claims, out.Attributes = r.version, r.status, r.claim, cloneAttributes(r.attrs)
 	out.Input, out.Encryption, out.Encrypted = r.input, r.encrypted, r.encrypted != ""
 	out.Output, out.Error, out.EndedAt = r.output, r.err, r.endedAt()
+	out.InputApart, out.OutputApart = r.inputApart, r.outputApart
 	if r.end != nil {
 		return out
 	}

@@ -4,7 +4,6 @@ package memory
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"time"
 
@@ -34,19 +33,21 @@ func (w *World) KeepPiece(ctx context.Context, run, id string, number int, data 
 	}
 	defer w.mu.Unlock()
 	a := &w.apart
-	if a.values == nil {
-		a.values, a.runs = make(map[string]*value), make(map[string]map[string]time.Time)
-	}
 	v := a.values[id]
-	if v == nil {
+	if v == nil && number == 0 {
+		if a.values == nil {
+			a.values, a.runs = make(map[string]*value), make(map[string]map[string]time.Time)
+		}
 		v = &value{pieces: make(map[int][]byte)}
 		a.values[id] = v
-	}
-	if _, ok := v.pieces[number]; !ok {
-		v.pieces[number] = slices.Clone(data)
-	}
-	if number == 0 && v.holders == 0 {
 		a.hold(run, id, w.now())
+	}
+	at, held := a.runs[run][id]
+	if !held {
+		return world.NoPiece(run, id, number)
+	}
+	if _, ok := v.pieces[number]; !ok && !at.IsZero() {
+		v.pieces[number] = slices.Clone(data)
 	}
 	return nil
 }
@@ -57,25 +58,22 @@ func (w *World) Piece(ctx context.Context, run, id string, number int) ([]byte, 
 		return nil, err
 	}
 	defer w.mu.Unlock()
-	if _, held := w.apart.runs[run][id]; held {
+	if w.apart.held(run, id) {
 		if piece, ok := w.apart.values[id].pieces[number]; ok {
 			return slices.Clone(piece), nil
 		}
 	}
-	return nil, fmt.Errorf("run %s: piece %d of value %s: %w", run, number, id, world.ErrNotFound)
+	return nil, world.NoPiece(run, id, number)
 }
 
-// hold makes a run hold a value, if it is there. at is when it was written; zero: an event names it.
+// hold makes a run hold a value that is there. at is when it was written; zero: an event names it.
 func (a *apart) hold(run, id string, at time.Time) {
 	v := a.values[id]
 	if v == nil {
-		return
+		return // it was damaged
 	}
-	before, held := a.runs[run][id]
-	if !held {
+	if !a.held(run, id) {
 		v.holders++
-	} else if !at.IsZero() {
-		at = before
 	}
 	if a.runs[run] == nil {
 		a.runs[run] = make(map[string]time.Time)
@@ -86,24 +84,33 @@ func (a *apart) hold(run, id string, at time.Time) {
 // named makes a run hold what events of it name.
 func (a *apart) named(run string, events []world.Event) {
 	for i := range events {
-		for _, id := range events[i].Apart {
+		if id := events[i].Apart; id != "" {
 			a.hold(run, id, time.Time{})
 		}
 	}
 }
 
-// lacks refuses a run that is to be created with a value that is not there.
-func (a *apart) lacks(c *world.Commit, births ...*world.Commit) error {
-	for _, b := range births {
-		if err := a.lacks(b); err != nil {
-			return err
+// held reports whether a run holds a value.
+func (a *apart) held(run, id string) bool {
+	_, ok := a.runs[run][id]
+	return ok
+}
+
+// check refuses events of a run that name what neither it holds nor another run of which that is enough; "": none is.
+func (a *apart) check(run, of string, events []world.Event) error {
+	for i := range events {
+		if id := events[i].Apart; id != "" && !a.held(run, id) && !a.held(of, id) {
+			return world.NoValue(run, id)
 		}
 	}
-	for i := range c.Events {
-		for _, id := range c.Events[i].Apart {
-			if c.Birth() && a.values[id] == nil {
-				return world.NoValue(c.Run, id)
-			}
+	return nil
+}
+
+// lacks refuses a commit with events that name what their runs do not hold. What it is told of, it holds then.
+func (a *apart) lacks(c *world.Commit, p *plan) error {
+	for _, b := range append([]*world.Commit{c}, p.Births...) {
+		if err := a.check(b.Run, b.OriginRun(), b.Events); err != nil {
+			return err
 		}
 	}
 	return nil

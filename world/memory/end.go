@@ -21,7 +21,7 @@ func (w *World) over(r *run, n *notices) {
 		r.birth = &b
 	}
 	if r.status = rules.EndStatus(r.end.Type); r.status == world.Completed {
-		r.output = r.end.Payload
+		r.output, r.outputApart = r.end.Payload, r.end.Apart
 	}
 	r.err = r.end.Error
 	if r.owner != nil {
@@ -65,7 +65,11 @@ func (w *World) sendResult(from, to *run, step string, n *notices) {
 		return
 	}
 	w.counters.Deliveries++
-	w.put(to, mail{id: "result/" + step, events: []world.Event{world.ResultFor(from.end, step)}}, n)
+	result := world.ResultFor(from.end, step)
+	if result.Apart != "" {
+		w.apart.hold(to.id, result.Apart, time.Time{})
+	}
+	w.put(to, mail{id: "result/" + step, events: []world.Event{result}}, n)
 }
 
 // force ends a run from outside, whoever owns it, and asks its attached children to end as well: nobody else is left who

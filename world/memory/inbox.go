@@ -44,7 +44,6 @@ func (w *World) put(r *run, m mail, n *notices) bool {
 	w.row++
 	m.row, m.at = w.row, w.now()
 	r.inbox = append(r.inbox, m)
-	w.apart.named(r.id, m.events)
 	r.count(&m, 1)
 	if r.owner != nil {
 		n.add(world.NoticeMail, r.id)

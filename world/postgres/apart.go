@@ -4,7 +4,7 @@ package postgres
 
 import (
 	"context"
-	"fmt"
+	"slices"
 
 	"github.com/jackc/pgx/v5"
 
@@ -15,7 +15,7 @@ import (
 var (
 	keepPiece   = load("keep_piece")
 	holdApart   = load("hold_apart")
-	holdSent    = load("hold_sent")
+	heldApart   = load("held_apart")
 	holdResults = load("hold_results")
 	readPiece   = load("read_piece")
 	sweepApart  = load("sweep_apart")
@@ -37,9 +37,21 @@ func (rd *reader) KeepPiece(ctx context.Context, run, value string, number int, 
 		data = []byte{}
 	}
 	return rd.change(ctx, func(ctx context.Context, tx pgx.Tx) error {
-		_, err := rd.in(tx).exec(ctx, keepPiece, run, value, int32(number), data, layout.PieceSum(value, number, data).Value())
-		return err
+		t := rd.in(tx)
+		n, err := t.exec(ctx, keepPiece, run, value, int32(number), data, layout.PieceSum(value, number, data).Value())
+		if err != nil || n > 0 {
+			return err
+		}
+		return holds(ctx, t, run, value, world.NoPiece(run, value, number))
 	})
+}
+
+// holds is an error where a run does not hold a value. While the run is there, it keeps what it holds.
+func holds(ctx context.Context, t txn, run, value string, none error) error {
+	if err := t.each(ctx, heldApart, func(scanner) error { none = nil; return nil }, run, value); err != nil {
+		return err
+	}
+	return none
 }
 
 // Piece reads a piece of a value; see [world.ApartKeeper].
@@ -54,44 +66,26 @@ func (rd *reader) Piece(ctx context.Context, run, value string, number int) (dat
 		return layout.CheckPiece(run, value, number, data, layout.SumOf(sum))
 	}, run, value, int32(number))
 	if err == nil && !found {
-		err = fmt.Errorf("run %s: piece %d of value %s: %w", run, number, value, world.ErrNotFound)
+		err = world.NoPiece(run, value, number)
 	}
 	return data, err
 }
 
-// apartRow is a value that a run is to hold.
-type apartRow struct{ run, value string }
-
-// apartRows are those of a sheet.
-type apartRows struct {
-	named []apartRow // by events of the run
-	sent  []apartRow // to it
-}
-
-func apartArgs(rows []apartRow) []any {
-	return []any{column(rows, func(r *apartRow) string { return r.run }), column(rows, func(r *apartRow) string { return r.value })}
-}
+// apartRow is a value that events of a run name. The run holds it already, or gets it of another that does; "": none.
+type apartRow struct{ run, value, of string }
 
 // hold puts on the sheet that events of a run name values.
-func (d *draft) hold(run string, events []world.Event) {
+func (d *draft) hold(run, of string, events []world.Event) {
 	for i := range events {
-		for _, value := range events[i].Apart {
-			d.sheet.apart.named = append(d.sheet.apart.named, apartRow{run, value})
+		if value := events[i].Apart; value != "" {
+			d.sheet.apart = append(d.sheet.apart, apartRow{run, value, clean(of)})
 		}
 	}
 }
 
-// namesApart reports whether what a run is created with names values, which may not be there.
+// namesApart reports whether events of a commit name values, which their run may not hold: see lacks.
 func namesApart(c *world.Commit) bool {
-	if !c.Birth() {
-		return false
-	}
-	for i := range c.Events {
-		if len(c.Events[i].Apart) > 0 {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(c.Events, func(e world.Event) bool { return e.Apart != "" })
 }
 
 // writeApart adds that runs hold values.
@@ -99,57 +93,44 @@ func (b *script) writeApart(rows []apartRow) {
 	if len(rows) == 0 {
 		return
 	}
-	b.items = append(b.items, item{s: holdApart, args: apartArgs(rows), each: func(row scanner) error {
-		var value string
-		if err := row.Scan(&value); err != nil {
-			return err
-		}
-		if b.held == nil {
-			b.held = make(map[string]bool)
-		}
-		b.held[value] = true
-		return nil
+	b.held = make(map[apartRow]bool, len(rows))
+	b.items = append(b.items, item{s: holdApart, args: []any{
+		column(rows, func(r *apartRow) string { return r.run }), column(rows, func(r *apartRow) string { return r.value }),
+		column(rows, func(r *apartRow) string { return r.of }),
+	}, each: func(row scanner) error {
+		var r apartRow
+		err := row.Scan(&r.run, &r.value)
+		b.held[r] = true
+		return err
 	}})
 }
 
-// lacks is a value that a run which is created names, and that is not there; "": none.
-func (d *draft) lacks(held map[string]bool) string {
-	created := map[string]bool{}
-	for _, c := range append([]*world.Commit{d.c}, d.c.Births...) {
-		if c.Birth() {
-			created[c.Run] = true
+// lacks refuses a commit where one of its runs does not hold what its events name. Such commits are made alone.
+func (d *draft) lacks(held map[apartRow]bool) error {
+	for _, r := range d.sheet.apart {
+		if r.of = ""; !held[r] {
+			return world.NoValue(r.run, r.value)
 		}
 	}
-	for _, r := range d.sheet.apart.named {
-		if created[r.run] && !held[r.value] {
-			return r.value
-		}
-	}
-	return ""
+	return nil
 }
 
-// sentApart are the values that what is sent to a run names.
-func sentApart(d *world.Delivery) (rows []apartRow) {
-	for i := range d.Events {
-		for _, value := range d.Events[i].Apart {
-			if d.Run != "" {
-				rows = append(rows, apartRow{clean(d.Run), value})
-			}
+// holdsNamed refuses events of a run that is there which name what it does not hold.
+func (rd *reader) holdsNamed(ctx context.Context, run string, events []world.Event) error {
+	for i := range events {
+		value := events[i].Apart
+		if value == "" {
+			continue
+		}
+		none := world.NoValue(run, value)
+		if err := rd.read(ctx, heldApart, func(pgx.Rows) error { none = nil; return nil }, run, value); err != nil {
+			return err
+		}
+		if none != nil {
+			return none
 		}
 	}
-	return rows
-}
-
-// holdSent makes the run that something is sent to hold the values which that names, before it is sent.
-func (se *sender) holdSent(ctx context.Context, d *world.Delivery) error {
-	rows := sentApart(d)
-	if len(rows) == 0 {
-		return nil
-	}
-	return se.change(ctx, func(ctx context.Context, tx pgx.Tx) error {
-		_, err := se.in(tx).exec(ctx, holdSent, apartArgs(rows)...)
-		return err
-	})
+	return nil
 }
 
 // sweepApart lets runs that are swept hold nothing any more, and deletes what nobody holds then.

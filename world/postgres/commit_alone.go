@@ -222,14 +222,11 @@ func (d *draft) run(ctx context.Context, tx txn, lane int16) error {
 	}
 	err := tx.run(ctx, b)
 	d.news = b.news
-	if err == nil && len(d.sheet.apart.named) > 0 {
-		if value := d.lacks(b.held); value != "" {
-			return world.NoValue(d.c.Run, value)
-		}
-	}
 	switch {
 	case err == nil && !alive:
 		return lost(d.c)
+	case err == nil:
+		return d.lacks(b.held)
 	case sqlState(err) == codeDivision: // a task that is not held, as the queue was looked at
 		return lost(d.c)
 	case sqlState(err) == codeUnique && constraint(err) == "log_run":

@@ -32,9 +32,6 @@ func (w *World) Deliver(ctx context.Context, d *world.Delivery) (world.Delivered
 	case d.Act:
 		return w.act(ctx, d)
 	}
-	if err := w.sender.holdSent(ctx, d); err != nil {
-		return world.Delivered{}, err
-	}
 	return w.sender.send(ctx, d)
 }
 

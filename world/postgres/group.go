@@ -73,7 +73,7 @@ type sheet struct {
 	sent      []sentRow
 	chunks    []chunkRow
 	totals    []totalRow
-	apart     apartRows
+	apart     []apartRow
 }
 
 type queueRow struct {
@@ -179,7 +179,7 @@ type endRow struct {
 	body        []byte
 	sum         string // of that
 	endSum      int32
-	apart       []string // values that its output names
+	apart       *string // the value that its output refers to
 }
 
 type sentRow struct {
@@ -230,8 +230,7 @@ func (s *sheet) add(o *sheet) {
 	s.sent = append(s.sent, o.sent...)
 	s.chunks = append(s.chunks, o.chunks...)
 	s.totals = append(s.totals, o.totals...)
-	s.apart.named = append(s.apart.named, o.apart.named...)
-	s.apart.sent = append(s.apart.sent, o.apart.sent...)
+	s.apart = append(s.apart, o.apart...)
 }
 
 // clear empties the sheet, and keeps its room.
@@ -240,7 +239,7 @@ func (s *sheet) clear() {
 		births: s.births[:0], queued: s.queued[:0], locked: s.locked[:0], updated: s.updated[:0], released: s.released[:0], left: s.left[:0],
 		log: s.log[:0], mail: s.mail[:0], held: s.held[:0], noTasks: s.noTasks[:0], dropped: s.dropped[:0], tasks: s.tasks[:0],
 		disposed: s.disposed[:0], kept: s.kept[:0], noHooks: s.noHooks[:0], hooks: s.hooks[:0], overHooks: s.overHooks[:0], awaits: s.awaits[:0], parents: s.parents[:0], known: s.known[:0],
-		noAwaits: s.noAwaits[:0], ended: s.ended[:0], attrs: s.attrs[:0], foundBy: s.foundBy[:0], lostBy: s.lostBy[:0], segments: s.segments[:0], sent: s.sent[:0], chunks: s.chunks[:0], totals: s.totals[:0], apart: apartRows{s.apart.named[:0], s.apart.sent[:0]},
+		noAwaits: s.noAwaits[:0], ended: s.ended[:0], attrs: s.attrs[:0], foundBy: s.foundBy[:0], lostBy: s.lostBy[:0], segments: s.segments[:0], sent: s.sent[:0], chunks: s.chunks[:0], totals: s.totals[:0], apart: s.apart[:0],
 	}
 }
 
@@ -257,9 +256,9 @@ func column[R, V any](rows []R, of func(r *R) V) []V {
 type script struct {
 	db    *database
 	items []item
-	news  []world.Notice  // what the answers tell
-	held  map[string]bool // values that are held, by what the answers tell
-	after func()          // to be called when all has its answer
+	news  []world.Notice    // what the answers tell
+	held  map[apartRow]bool // values that are held, by what the answers tell
+	after func()            // to be called when all has its answer
 }
 
 type item struct {
@@ -321,8 +320,7 @@ func (b *script) batch() *pgx.Batch {
 func (b *script) write(s *sheet) {
 	b.begin(s)
 	b.writeLog(s.log)
-	b.writeApart(s.apart.named)
-	b.put(len(s.apart.sent), holdSent, func() []any { return apartArgs(s.apart.sent) })
+	b.writeApart(s.apart)
 	b.put(len(s.mail), deleteMail, func() []any {
 		return []any{column(s.mail, func(r *mailRow) int64 { return r.row }), column(s.mail, func(r *mailRow) int64 { return r.run })}
 	})
@@ -491,7 +489,7 @@ func (b *script) writeEnds(s *sheet) {
 			runs, column(rows, func(r *endRow) string { return r.status }), column(rows, func(r *endRow) int32 { return r.version }),
 			column(rows, func(r *endRow) []byte { return r.output }), column(rows, func(r *endRow) *string { return r.err }),
 			column(rows, func(r *endRow) time.Time { return r.at }), column(rows, func(r *endRow) int64 { return r.claims }),
-			column(rows, func(r *endRow) int32 { return r.endSum }),
+			column(rows, func(r *endRow) int32 { return r.endSum }), column(rows, func(r *endRow) *string { return r.apart }),
 		}
 	})
 	var freed []int64
@@ -502,14 +500,14 @@ func (b *script) writeEnds(s *sheet) {
 	}
 	b.put(len(freed), freeKeys, func() []any { return []any{freed} })
 	b.put(1, deleteRunMail, func() []any { return []any{runs} })
-	var values []apartRow
+	var values []string
 	var of []int64
 	for i := range rows {
-		for _, value := range rows[i].apart {
-			of, values = append(of, rows[i].run), append(values, apartRow{value: value})
+		if rows[i].apart != nil {
+			of, values = append(of, rows[i].run), append(values, *rows[i].apart)
 		}
 	}
-	b.put(len(of), holdResults, func() []any { return []any{of, column(values, func(r *apartRow) string { return r.value })} })
+	b.put(len(of), holdResults, func() []any { return []any{of, values} })
 	b.told(1, insertResults, func() []any {
 		return []any{
 			runs, int16(world.LogFormat), column(rows, func(r *endRow) string { return r.placeholder }),

@@ -73,7 +73,6 @@ func (d *draft) send(m *world.Delivery) error {
 	}
 	d.bytes += len(row.head) + len(row.body)
 	d.sheet.sent = append(d.sheet.sent, row)
-	d.sheet.apart.sent = append(d.sheet.apart.sent, sentApart(m)...)
 	return nil
 }
 

@@ -4,17 +4,18 @@ package sqlite
 
 import (
 	"context"
-	"fmt"
 	"slices"
 
 	"github.com/stepwell/stepwell/world"
 	"github.com/stepwell/stepwell/world/layout"
+	"github.com/stepwell/stepwell/world/rules"
 )
 
 var (
 	keepPiece   = load("keep_piece")
 	keepApart   = load("keep_apart")
 	holdApart   = load("hold_apart")
+	heldApart   = load("held_apart")
 	readPiece   = load("read_piece")
 	orphanApart = load("orphan_apart")
 )
@@ -34,10 +35,20 @@ func (w *World) KeepPiece(ctx context.Context, run, value string, number int, da
 		data = []byte{}
 	}
 	return w.write(ctx, func(g *group) error {
-		if err := g.tx.exec(keepPiece, value, int64(number), data, int64(layout.PieceSum(value, number, data).Value())); err != nil || number > 0 {
+		if number == 0 {
+			if err := g.tx.exec(keepApart, run, value, g.tx.now().UnixMicro()); err != nil {
+				return err
+			}
+		}
+		n, err := g.tx.changed(keepPiece, run, value, int64(number), data, int64(layout.PieceSum(value, number, data).Value()))
+		if err != nil || n > 0 {
 			return err
 		}
-		return g.tx.exec(keepApart, run, value, g.tx.now().UnixMicro())
+		held, err := g.tx.one(heldApart, func(row) error { return nil }, run, value)
+		if err == nil && !held {
+			err = world.NoPiece(run, value, number)
+		}
+		return err
 	})
 }
 
@@ -52,23 +63,34 @@ func (w *World) Piece(ctx context.Context, run, value string, number int) (data 
 		return err
 	})
 	if err == nil && !found {
-		err = fmt.Errorf("run %s: piece %d of value %s: %w", run, number, value, world.ErrNotFound)
+		err = world.NoPiece(run, value, number)
 	}
 	return data, err
 }
 
-// hold notes that events of a run name values that are kept apart. A run that is created with one that is not there is
-// refused.
-func (tx *txn) hold(run string, first int64, events []world.Event) error {
+// hold notes the values that events of a run name. The run holds each already, or it gets what another holds; "": none.
+func (tx *txn) hold(run, of string, events ...world.Event) error {
 	for i := range events {
-		for _, value := range events[i].Apart {
-			n, err := tx.changed(holdApart, run, value)
-			if err == nil && n == 0 && first == 1 {
-				err = world.NoValue(run, value)
-			}
-			if err != nil {
-				return err
-			}
+		value := events[i].Apart
+		if value == "" {
+			continue
+		}
+		n, err := tx.changed(holdApart, run, value, of)
+		if err == nil && n == 0 {
+			err = world.NoValue(run, value)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// holdTold notes the values that a run is told of as results of others.
+func (tx *txn) holdTold(run string, told []rules.Told) error {
+	for _, t := range told {
+		if _, err := tx.changed(holdApart, run, t.Value, t.Of); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -89,9 +89,6 @@ func (in *inbox) put(r *run, id string, key []byte, events []world.Event) (bool,
 	if err != nil || n == 0 {
 		return false, err
 	}
-	if err := in.tx.hold(r.id, 0, events); err != nil {
-		return false, err
-	}
 	in.tx.grow(len(front) + len(body))
 	b.waits = true
 	if payload && b.payloads >= 0 {

@@ -1,4 +1,5 @@
--- Values that are too large for a log, in pieces, and which runs hold them. A run may hold one before it is there.
+-- Values that are too large for a log, in pieces, and which runs hold them. A run may hold one before it is there; only
+-- what a run holds may its log name.
 CREATE TABLE {schema}.apart (
   run   text NOT NULL,
   value text NOT NULL,
@@ -16,3 +17,5 @@ CREATE TABLE {schema}.apart_pieces (
   PRIMARY KEY (value, number)
 );
 ALTER TABLE {schema}.apart_pieces ALTER COLUMN data SET STORAGE EXTERNAL; -- encrypted, or compressed: trying to would be in vain
+
+ALTER TABLE {schema}.runs ADD COLUMN output_apart text; -- the value that the output refers to; null: it is the value

@@ -1,4 +1,5 @@
--- Values that are too large for a log, in pieces, and which runs hold them. A run may hold one before it is there.
+-- Values that are too large for a log, in pieces, and which runs hold them. A run may hold one before it is there; only
+-- what a run holds may its log name.
 CREATE TABLE apart (
   run   TEXT    NOT NULL,
   value TEXT    NOT NULL,
@@ -23,5 +24,7 @@ END;
 CREATE TRIGGER apart_left AFTER DELETE ON apart WHEN NOT EXISTS (SELECT 1 FROM apart WHERE value = OLD.value) BEGIN
   DELETE FROM apart_pieces WHERE value = OLD.value;
 END;
+
+ALTER TABLE runs ADD COLUMN output_apart TEXT; -- the value that the output refers to; null: it is the value
 
 PRAGMA user_version = 19;
