@@ -97,6 +97,9 @@ func TestWhatLooksLikeAReferenceIsNone(t *testing.T) {
 			r.dump(whole.ID())
 			r.Fatalf("a restart of a run with a large input: %d bytes, %v", len(got), err)
 		}
+		if of.Encryption != "" {
+			return // nobody looks into inputs that are encrypted
+		}
 		n := 0
 		for info, err := range app.List(r.ctx, stepwell.ListFilter{Workflow: "child", Input: []json.RawMessage{json.RawMessage(`"` + strings.Repeat("secret ", 300_000) + `"`)}}) {
 			if n++; err != nil || info.InputApart == "" {

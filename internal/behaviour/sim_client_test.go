@@ -128,7 +128,7 @@ func (s *simulation) attend(ctx context.Context) {
 // attendRun plans what happens to one run from outside. It depends on its program alone.
 func (s *simulation) attendRun(ctx context.Context, r *world.Run) {
 	var p simNode
-	if err := json.Unmarshal(s.value(r.ID, r.Input), &p); err != nil {
+	if err := json.Unmarshal(s.value(r.ID, r.Input, r.InputApart), &p); err != nil {
 		s.problem("input of run %s: %v", r.ID, err)
 		return
 	}

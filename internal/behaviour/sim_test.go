@@ -211,7 +211,7 @@ func (s *simulation) runs() (all []world.Run) {
 		}
 		for i := range page.Runs {
 			r := &page.Runs[i]
-			r.Input = s.value(r.ID, r.Input)
+			r.Input, r.InputApart = s.value(r.ID, r.Input, r.InputApart), ""
 		}
 		all = append(all, page.Runs...)
 		if q.Cursor = page.Cursor; q.Cursor == "" {
@@ -245,17 +245,17 @@ func (s *simulation) apart() int { return map[bool]int{true: 2}[s.seed%3 == 0] }
 // deleted.
 func (s *simulation) whole(run string, events []world.Event) {
 	for i := range events {
-		events[i].Payload = s.value(run, events[i].Payload)
+		events[i].Payload, events[i].Apart = s.value(run, events[i].Payload, events[i].Apart), ""
 	}
 }
 
 // value is a payload of a run, or what it refers to.
-func (s *simulation) value(run string, payload []byte) []byte {
-	if !world.IsApart(payload) {
+func (s *simulation) value(run string, payload []byte, id string) []byte {
+	if id == "" {
 		return payload
 	}
 	s.aparts.Add(1)
-	b, err := apart.Read(context.Background(), world.AbilitiesOf(s.plain).ApartKeeper, run, payload, world.MaxApart)
+	b, err := apart.Read(context.Background(), world.AbilitiesOf(s.plain).ApartKeeper, run, payload, id, world.MaxApart)
 	if err != nil {
 		s.problem("run %s: %v", run, err)
 	}
