@@ -34,6 +34,13 @@ fails, and what was written is not to be used.
 					return err
 				}
 				value, _, err := stepwell.OpenValue(cmd.Context(), db.app, run, args[1])
+				if errors.Is(err, world.ErrNotFound) {
+					known, _ := world.CodeOf(err)
+					return &fault{
+						code: known.Exit, err: coded{fmt.Errorf("run %s refers to no value %s", run, human.Visible(args[1])), err},
+						next: "see what it refers to:  " + c.command("runs show "+run),
+					}
+				}
 				if err != nil {
 					return c.explain(err, run)
 				}
