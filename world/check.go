@@ -81,6 +81,11 @@ func checkCommit(c *Commit) (bytes int, err error) {
 	if err := checkConditions(c); err != nil {
 		return s, err
 	}
+	if len(c.Prints) > 0 {
+		if err := checkPrints(c); err != nil {
+			return s, err
+		}
+	}
 	if len(c.Streams) > 0 {
 		n, err := checkStreams(c)
 		if s += n; err != nil {
@@ -194,6 +199,18 @@ func checkBirth(c *Commit, i int) error {
 	}
 	if b.Key != "" {
 		return CheckKey("idempotency key", b.Key)
+	}
+	return nil
+}
+
+func checkPrints(c *Commit) error {
+	if n := len(BirthDeliveries(c)); len(c.Prints) > n {
+		return fmt.Errorf("%w: run %s: %d fingerprints, and %d signals with an ID that it is created with", ErrInvalid, c.Run, len(c.Prints), n)
+	}
+	for _, p := range c.Prints {
+		if len(p) > maxPrint {
+			return fmt.Errorf("%w: run %s: a fingerprint of %d bytes, more than %d", ErrInvalid, c.Run, len(p), maxPrint)
+		}
 	}
 	return nil
 }

@@ -26,6 +26,7 @@ type Commit struct {
 	Conditions []Condition   `json:"conditions,omitempty"`
 	Streams    []StreamWrite `json:"streams,omitempty"`
 	Release    *Release      `json:"release,omitempty"`
+	Prints     [][]byte      `json:"prints,omitempty"`
 
 	// Again says that it was sent before and the answer was lost: if it was written then, this is answered as that was.
 	Again bool `json:"again,omitempty"`
@@ -42,6 +43,7 @@ func OfCommit(in *world.Commit) *Commit {
 		Send: list(in.Send, func(d *world.Delivery) Delivery { return *OfDelivery(d) }), Streams: list(in.Streams, ofWrite),
 		Births:     list(in.Births, func(b **world.Commit) *Commit { return OfCommit(*b) }),
 		Conditions: list(in.Conditions, func(c *world.Condition) Condition { return Condition(*c) }),
+		Prints:     in.Prints,
 	}
 	if in.Release != nil {
 		r := Release(*in.Release)
@@ -61,6 +63,7 @@ func (c *Commit) World() *world.Commit {
 		Send: list(c.Send, func(d *Delivery) world.Delivery { return *d.World() }), Streams: list(c.Streams, (*StreamWrite).world),
 		Births:     list(c.Births, func(b **Commit) *world.Commit { return (*b).World() }),
 		Conditions: list(c.Conditions, func(c *Condition) world.Condition { return world.Condition(*c) }),
+		Prints:     c.Prints,
 	}
 	if c.Release != nil {
 		r := world.Release(*c.Release)
