@@ -87,7 +87,8 @@ func TestWireStartsAreStarts(t *testing.T) {
 	r.refused(413, "TOO_LARGE", "POST", inWorld+"deliver", big, as(operatorSecret)...)
 }
 
-// TestWireStartsWithLargeInputs: an input over 1 MiB is held against the same rules, within the start or kept apart before it.
+// TestWireStartsWithLargeInputs: an input over 1 MiB is held against the same rules, within the start or kept apart
+// before it.
 func TestWireStartsWithLargeInputs(t *testing.T) {
 	t.Parallel()
 	for _, kind := range sample.OneKey(t, kinds) {

@@ -18,7 +18,7 @@ type Run struct {
 	Input    json.RawMessage `json:"input,omitempty"`
 	Output   json.RawMessage `json:"output,omitempty"`
 
-	InputApart  string `json:"inputApart,omitempty"`  // the value that the input refers to, see [Apart]; "": it is the value
+	InputApart  string `json:"inputApart,omitempty"`  // see [Apart]; "": the input is the value
 	OutputApart string `json:"outputApart,omitempty"` // the same of the output
 
 	Error      *Error                     `json:"error,omitempty"`

@@ -50,8 +50,10 @@ type Commit struct {
 	Conditions []Condition   // what only the world can decide
 	Streams    []StreamWrite // what it adds to the run's streams; what comes behind a mark that closed one is dropped
 	Release    *Release      // the worker gives the run up
-	Prints     [][]byte      // of what was sent with a birth, in the order of BirthDeliveries: see Delivery.Print. Of what has none here it is the payload
-	Unread     int           // payloads in the log that the code has not taken yet: a world may count them toward the limit of the inbox
+	// Prints are of what was sent with a birth, in the order of BirthDeliveries: see Delivery.Print. Of what has none
+	// here it is the payload.
+	Prints [][]byte
+	Unread int // payloads in the log that the code has not taken yet: a world may count them toward the limit of the inbox
 }
 
 // CreatedBefore is what a birth comes to whose run ID is taken; holder is the run that has its idempotency key, "" where none has. Where that is the run with the

@@ -129,7 +129,7 @@ type Event struct {
 	Birth     *Birth          `json:"birth,omitempty"`   // run_created
 	Next      *Continuation   `json:"next,omitempty"`    // run_continued
 	Encrypted string          `json:"sealed,omitempty"`  // ID of the key that payload, match and error are encrypted with; run_created: that of the whole run; "": plain
-	Apart     string          `json:"apart,omitempty"`   // ID of the value that the payload refers to: see [Apart]; "": the payload is the value
+	Apart     string          `json:"apart,omitempty"`   // of the value that the payload refers to; "": it is the value
 	Build     string          `json:"build,omitempty"`   // of the program that wrote it; kept once a commit
 	Commit    int64           `json:"commit,omitempty"`  // set on reading: Seq of the first event of the same commit
 }

@@ -31,8 +31,8 @@ func Wrap(w world.World, most int) *World {
 	return &World{World: w, able: world.AbilitiesOf(w), most: cmp.Or(most, Most)}
 }
 
-// Abilities are those of the world below. What is written in a transaction goes past this world: it keeps nothing apart,
-// as the transaction may hold what that needs.
+// Abilities are those of the world below. What is written in a transaction goes past this world: it keeps nothing
+// apart, as the transaction may hold what that needs.
 func (w *World) Abilities() world.Abilities { return w.able }
 
 // Commit keeps large values of a commit apart, and writes it.
@@ -54,7 +54,7 @@ func (w *World) Deliver(ctx context.Context, d *world.Delivery) (world.Delivered
 	return w.World.Deliver(ctx, d)
 }
 
-// Runs lists runs. What a list is filtered by may be in an input that is kept apart: worlds leave it to who reads those.
+// Runs lists runs. What a list is filtered by may be in an input that is kept apart: worlds leave it to who reads them.
 func (w *World) Runs(ctx context.Context, q world.RunQuery) (world.RunPage, error) {
 	page, err := w.World.Runs(ctx, q)
 	if err != nil || len(q.Input) == 0 {

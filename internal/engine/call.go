@@ -29,7 +29,7 @@ type call struct {
 }
 
 // whole has a step's function called with the value that its recorded input refers to; "": with the input.
-func (e *Engine) whole(fn bodyFunc, run, apart string) bodyFunc {
+func whole(e *Engine, fn bodyFunc, run, apart string) bodyFunc {
 	if apart == "" {
 		return fn
 	}

@@ -191,7 +191,7 @@ func (w *steps) startBody(b *body, name string, op *replay.Op) {
 	if b.policy.Tx {
 		b.run = w.e.inTx(spec.Run, &b.tx)
 	}
-	b.run = w.e.whole(b.run, w.own.run, op.Apart)
+	b.run = whole(w.e, b.run, w.own.run, op.Apart)
 	w.notes.watchBody(w.course.state(), b, name)
 	b.start((*stepBody)(b))
 }

@@ -29,7 +29,7 @@ func (e *Engine) runTask(t world.Task, home *mailbox, b *body) {
 	if b.policy.Tx {
 		b.run = e.inTx(def.Run, &b.tx)
 	}
-	b.run = e.whole(b.run, t.Run, world.TaskApart(t.Options))
+	b.run = whole(e, b.run, t.Run, world.TaskApart(t.Options))
 	e.watchTask(b)
 	b.start((*taskBody)(b))
 }

@@ -91,7 +91,7 @@ func (m *Machine) mismatch(op *Op, e *world.Event) error {
 		return nil
 	}
 	switch {
-	case e.Type != world.HookConflict && !m.sameInput(op.Input, e) && (op.alike == nil || !op.alike(op.Input, e.Payload)): // a conflict does not keep the metadata of what was refused
+	case e.Type != world.HookConflict && !sameInput(m, op.Input, e) && (op.alike == nil || !op.alike(op.Input, e.Payload)): // a conflict does not keep the metadata of what was refused
 		return m.differs(op, e, "input", op.Input, e.Payload)
 	case op.Key.Kind == world.KindChild && op.kept != nil:
 		return m.differs(op, e, "ID", op.kept, []byte(e.Peer))
@@ -110,7 +110,7 @@ func (m *Machine) mismatch(op *Op, e *world.Event) error {
 }
 
 // sameInput is same for an input. One of a fork that is kept apart is not looked into for tokens.
-func (m *Machine) sameInput(asked []byte, e *world.Event) bool {
+func sameInput(m *Machine, asked []byte, e *world.Event) bool {
 	if e.Apart == "" {
 		return m.same(asked, e.Payload)
 	}

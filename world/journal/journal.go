@@ -26,7 +26,7 @@ type Journal struct {
 	CompletedAt time.Time       `json:"completedAt,omitzero"` // when it ended, however it did
 	Input       json.RawMessage `json:"input,omitempty"`      // of the last segment
 	Output      json.RawMessage `json:"output,omitempty"`
-	InputApart  string          `json:"inputApart,omitempty"`  // the value, kept apart, that the input refers to; "": it is the value
+	InputApart  string          `json:"inputApart,omitempty"`  // see [world.Apart]; "": the input is the value
 	OutputApart string          `json:"outputApart,omitempty"` // the same of the output
 	Error       *world.Error    `json:"error,omitempty"`
 	Parent      *world.Parent   `json:"parent,omitempty"`
@@ -93,7 +93,7 @@ type Entry struct {
 	Match       json.RawMessage `json:"match,omitempty"`       // of an event wait
 	Outcome     world.Outcome   `json:"outcome,omitempty"`     // of a wait that ended
 	Received    int             `json:"received,omitempty"`    // payloads that a hook got
-	OutputApart string          `json:"outputApart,omitempty"` // the value, kept apart, that Output refers to; "": it is the value
+	OutputApart string          `json:"outputApart,omitempty"` // see [world.Apart]; "": Output is the value
 	Output      json.RawMessage `json:"output,omitempty"`      // a step's result, or the payload that ended a wait
 	Progress    *world.Progress `json:"progress,omitempty"`    // what a step that has not completed said last; [Journal].Add does not know it
 	Error       *world.Error    `json:"error,omitempty"`       // of a failed step, or of the last attempt

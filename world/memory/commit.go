@@ -149,7 +149,7 @@ func (w *World) create(c *world.Commit) *run {
 	b := *e.Birth
 	w.runKey++
 	r := &run{
-		id: c.Run, key: w.runKey, birth: &b, status: world.Pending, version: b.Version, input: e.Payload, inputApart: e.Apart, encrypted: e.Encrypted,
+		id: c.Run, key: w.runKey, birth: &b, status: world.Pending, version: b.Version, input: e.Payload, apart: e.Apart, encrypted: e.Encrypted,
 		attrs: cloneAttributes(b.Attributes), created: e.Time, wakeAt: b.NotBefore,
 	}
 	r.entry.run, r.entry.order = r, r.key

@@ -20,9 +20,7 @@ func (w *World) over(r *run, n *notices) {
 		b.Key = ""
 		r.birth = &b
 	}
-	if r.status = rules.EndStatus(r.end.Type); r.status == world.Completed {
-		r.output, r.outputApart = r.end.Payload, r.end.Apart
-	}
+	r.status = rules.EndStatus(r.end.Type)
 	r.err = r.end.Error
 	if r.owner != nil {
 		delete(r.owner.runs, r)

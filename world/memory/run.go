@@ -10,19 +10,18 @@ import (
 )
 
 type run struct {
-	id                      string
-	key                     int64 // grows with each birth
-	birth                   *world.Birth
-	status                  world.Status
-	version                 int
-	input                   json.RawMessage // of run_created
-	inputApart, outputApart string          // the values that input and output refer to
-	encrypted               string          // the same
-	output                  json.RawMessage
-	err                     *world.Error
-	attrs                   map[string]json.RawMessage
-	created                 time.Time
-	end                     *world.Event // the terminal event
+	id        string
+	key       int64 // grows with each birth
+	birth     *world.Birth
+	status    world.Status
+	version   int
+	input     json.RawMessage // of run_created
+	apart     string          // the value that the input refers to, which is kept apart; "": it is the value
+	encrypted string          // the same
+	err       *world.Error
+	attrs     map[string]json.RawMessage
+	created   time.Time
+	end       *world.Event // the terminal event
 
 	seq  int64
 	time time.Time // of the last event

@@ -116,7 +116,7 @@ func (d *draft) lacks(held map[apartRow]bool) error {
 }
 
 // holdsNamed refuses events of a run that is there which name what it does not hold.
-func (rd *reader) holdsNamed(ctx context.Context, run string, events []world.Event) error {
+func holdsNamed(ctx context.Context, rd *reader, run string, events []world.Event) error {
 	for i := range events {
 		value := events[i].Apart
 		if value == "" {

@@ -157,7 +157,6 @@ type runRow struct {
 	body                                []byte
 	encrypted, origin                   *string
 	rowSum, sum, endSum                 *int32
-	apart                               *string // what the output refers to
 
 	running, paused, full              *bool // null where it is over, as all that follows
 	version                            *int
@@ -171,14 +170,15 @@ func scanRun(row scanner) (rank, world.Run, error) {
 	var r runRow
 	var out world.Run
 	var output []byte
+	var apart *string
 	if err := row.Scan(&r.key, &out.ID, &out.Workflow, &out.Version, &r.status, &r.idem, &out.Priority, &r.parentRun,
 		&r.parentStep, &r.detached, &r.created, &r.ended, &r.retention, &output, &r.errorText, &r.attributes, &out.Claims,
-		&r.format, &r.head, &r.body, &r.rowSum, &r.encrypted, &r.origin, &r.sum, &r.endSum, &r.apart,
+		&r.format, &r.head, &r.body, &r.rowSum, &r.encrypted, &r.origin, &r.sum, &r.endSum, &apart,
 		&r.running, &r.version, &r.claim, &r.wake, &r.paused, &r.blocked, &r.full, &r.waiting, &r.owner, &r.ownerName,
 		&r.mail); err != nil {
 		return rank{}, out, err
 	}
-	out.Output, out.OutputApart = output, textOf(r.apart)
+	out.Output, out.OutputApart = output, textOf(apart)
 	r.complete(&out)
 	return rank{r.created, r.key}, out, nil
 }
