@@ -126,6 +126,7 @@ func (s *Server) startRun(w http.ResponseWriter, r *request) error {
 	if err := r.decode(&b); err != nil {
 		return err
 	}
+	r.body = nil // its parts are copies, and one may be large
 	key, err := r.idempotencyKey()
 	switch {
 	case err != nil:

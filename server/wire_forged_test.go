@@ -40,7 +40,9 @@ func TestNobodyForgesAReference(t *testing.T) {
 			r.want(201, "POST", "/v1/workflows/mail/runs", `{"id": "rest", "version": 1, "delay": "1h", "input": `+ref+`}`, op...)
 			plain("rest")
 			now := world.Now().Format(time.RFC3339)
-			named := func(body string) string { return strings.Replace(body, `"payload":`, `"apart": "`+id+`", "payload":`, 1) }
+			named := func(body string) string {
+				return strings.Replace(body, `"payload":`, `"apart": "`+id+`", "payload":`, 1)
+			}
 			r.call("commit", birthOf("wire", "mail", now, ref, ""), op...)
 			plain("wire")
 			r.want(202, "POST", "/v1/runs/rest/signals/a", ref, op...)

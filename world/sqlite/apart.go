@@ -57,7 +57,7 @@ func (w *World) Piece(ctx context.Context, run, value string, number int) (data 
 	found := false
 	err = w.read(ctx, func(c *conn) error {
 		found, err = c.one(readPiece, func(r row) error {
-			data = slices.Clone(r.bytes(0))
+			data = r.bytes(0)
 			return layout.CheckPiece(run, value, number, data, r.sum(1))
 		}, run, value, int64(number))
 		return err
