@@ -147,7 +147,7 @@ func (c *caller) calls() map[string]func(ctx context.Context, w *remote.World) e
 		},
 		"queues": func(ctx context.Context, w *remote.World) error { return of(w.Messages().Queues(ctx)) },
 		"keepPiece": func(ctx context.Context, w *remote.World) error {
-			return w.KeepPiece(ctx, run, value, 0, []byte("\x001"))
+			return w.KeepPiece(ctx, &world.Piece{Run: run, Value: value, Data: []byte("\x001")})
 		},
 		"piece":  func(ctx context.Context, w *remote.World) error { return of(w.Piece(ctx, run, value, 0)) },
 		"stats":  func(ctx context.Context, w *remote.World) error { return of(w.Stats(ctx)) },

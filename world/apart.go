@@ -40,11 +40,34 @@ type ApartKeeper interface {
 	// comes first. One that comes again is the same, and changes nothing, nor does one of a value that an event names.
 	// A value that the run does not hold, and cannot begin to, as another holds it or the piece is not the first:
 	// [ErrNotFound].
-	KeepPiece(ctx context.Context, run, value string, number int, data []byte) error
+	KeepPiece(ctx context.Context, p *Piece) error
 
 	// Piece reads a piece of a value that a run holds. One that is not there, or that the run does not hold:
 	// [ErrNotFound].
 	Piece(ctx context.Context, run, value string, number int) ([]byte, error)
+
+	// DropValue deletes a value that a run holds, and that no event of it names: what was kept for a commit that is not
+	// made. Of another one nothing is deleted, and it is no error.
+	DropValue(ctx context.Context, run, value string) error
+
+	// ValueKeys tells which keys values are encrypted with, by their IDs. It reads no piece.
+	ValueKeys(ctx context.Context) ([]ValueKey, error)
+}
+
+// ValueKey is a key that values which are kept apart are encrypted with. A value may be of another key than a run that
+// holds it: a fork, or who awaited its run, needs both.
+type ValueKey struct {
+	Key  string `json:"key"`  // ID; "": they are plain
+	Runs int64  `json:"runs"` // that hold any
+}
+
+// Piece is a piece of a value that is to be kept. Number counts from 0.
+type Piece struct {
+	Run, Value string
+	Number     int
+	Data       []byte
+	Key        string // ID of the key that Data is encrypted with; "": it is plain
+	Birth      bool   // a birth is to name the value: whatever is known of a run with this ID is of another one
 }
 
 // Apart refers to a value that is kept apart. As JSON it stands in a log where the value would.
@@ -133,20 +156,22 @@ func CheckApart(id string) error {
 }
 
 // CheckPiece refuses, with [ErrInvalid] or [ErrTooLarge], a piece that no world can keep.
-func CheckPiece(run, value string, number int, data []byte) error {
-	if err := CheckRunID(run); err != nil {
+func CheckPiece(p *Piece) error {
+	if err := CheckRunID(p.Run); err != nil {
 		return err
 	}
-	if err := CheckApart(value); err != nil {
+	if err := CheckApart(p.Value); err != nil {
 		return err
 	}
 	switch {
-	case number < 0 || number > MaxApart/ApartPiece:
-		return fmt.Errorf("%w: value %s: piece %d", ErrInvalid, value, number)
-	case len(data) > MaxPiece:
-		return fmt.Errorf("%w: value %s: piece %d has %d bytes, more than %d", ErrTooLarge, value, number, len(data), MaxPiece)
+	case p.Number < 0 || p.Number > MaxApart/ApartPiece:
+		return fmt.Errorf("%w: value %s: piece %d", ErrInvalid, p.Value, p.Number)
+	case len(p.Data) > MaxPiece:
+		return fmt.Errorf("%w: value %s: piece %d has %d bytes, more than %d", ErrTooLarge, p.Value, p.Number, len(p.Data), MaxPiece)
+	case p.Key == "":
+		return nil
 	}
-	return nil
+	return CheckBinding(p.Key, nil)
 }
 
 // NoValue refuses an event of a run that refers to a value which the run does not hold.

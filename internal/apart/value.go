@@ -21,7 +21,12 @@ const (
 
 // Keep reads a value to its end, and keeps it apart under a run. One of more than most bytes is [world.ErrTooLarge].
 // All but a piece of it is never in memory.
-func Keep(ctx context.Context, to world.ApartKeeper, run string, from io.Reader, most int64) (a world.Apart, err error) {
+func Keep(ctx context.Context, to world.ApartKeeper, run string, from io.Reader, most int64) (world.Apart, error) {
+	return keepFor(ctx, to, run, false, from, most)
+}
+
+// keepFor is Keep, for a birth or not.
+func keepFor(ctx context.Context, to world.ApartKeeper, run string, birth bool, from io.Reader, most int64) (a world.Apart, err error) {
 	a = world.Apart{ID: world.NewID(world.PrefixApart, world.Now())}
 	sum := sha256.New()
 	kept := make([]byte, 1+world.ApartPiece)
@@ -38,7 +43,7 @@ func Keep(ctx context.Context, to world.ApartKeeper, run string, from io.Reader,
 		}
 		if n > 0 || number == 0 {
 			_, _ = sum.Write(piece[:n]) // it never fails
-			if err := keep(ctx, to, run, a.ID, number, kept[:1+n]); err != nil {
+			if err := keep(ctx, to, &world.Piece{Run: run, Value: a.ID, Number: number, Data: kept[:1+n], Birth: birth}); err != nil {
 				return a, fmt.Errorf("run %s: value %s of %d bytes, which is kept apart: %w", run, a.ID, a.Size, err)
 			}
 		}
@@ -50,9 +55,9 @@ func Keep(ctx context.Context, to world.ApartKeeper, run string, from io.Reader,
 }
 
 // keep keeps a piece. What is not known to be there is written again: that is the same.
-func keep(ctx context.Context, to world.ApartKeeper, run, id string, number int, piece []byte) (err error) {
+func keep(ctx context.Context, to world.ApartKeeper, p *world.Piece) (err error) {
 	for range 3 {
-		if err = to.KeepPiece(ctx, run, id, number, piece); !errors.Is(err, world.ErrUnknownOutcome) {
+		if err = to.KeepPiece(ctx, p); !errors.Is(err, world.ErrUnknownOutcome) {
 			return err
 		}
 	}

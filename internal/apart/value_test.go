@@ -15,10 +15,13 @@ import (
 )
 
 // sink forgets pieces, and makes them up where they are read.
-type sink struct{ pieces, last int }
+type sink struct {
+	world.ApartKeeper
+	pieces, last int
+}
 
-func (s *sink) KeepPiece(_ context.Context, _, _ string, number int, data []byte) error {
-	s.pieces, s.last = number+1, len(data)
+func (s *sink) KeepPiece(_ context.Context, p *world.Piece) error {
+	s.pieces, s.last = p.Number+1, len(p.Data)
 	return nil
 }
 

@@ -35,19 +35,66 @@ func Wrap(w world.World, most int) *World {
 // apart, as the transaction may hold what that needs.
 func (w *World) Abilities() world.Abilities { return w.able }
 
-// Commit keeps large values of a commit apart, and writes it.
+// Commit keeps large values of a commit apart, and writes it. Of a start that was made before nothing is kept.
 func (w *World) Commit(ctx context.Context, c *world.Commit) (world.Committed, error) {
+	if c.Birth() && slices.ContainsFunc(c.Events, w.large) {
+		if done, known, err := w.before(ctx, c); known {
+			return done, err
+		}
+	}
 	if err := w.commit(ctx, c); err != nil {
 		return world.Committed{}, err
 	}
-	return w.World.Commit(ctx, c)
+	done, err := w.World.Commit(ctx, c)
+	switch {
+	case c.Birth() && (err == nil && done.Existing != "" || errors.Is(err, world.ErrRunExists)):
+		w.drop(ctx, c)
+	case err == nil && done.Events != nil: // children may be left out
+		for _, child := range c.Births {
+			w.drop(ctx, child)
+		}
+	}
+	return done, err
+}
+
+// before is what a start comes to whose run, or whose idempotency key, is there already. Where nothing is found, or
+// that cannot be told, the world below decides.
+func (w *World) before(ctx context.Context, c *world.Commit) (done world.Committed, known bool, err error) {
+	holder := ""
+	if b := c.Events[0].Birth; b != nil && b.Key != "" {
+		page, err := w.World.Runs(ctx, world.RunQuery{Workflow: b.Workflow, Key: b.Key, Limit: 1})
+		if err != nil {
+			return done, false, nil
+		}
+		if len(page.Runs) > 0 {
+			holder = page.Runs[0].ID
+		}
+	}
+	switch _, err = w.World.Run(ctx, c.Run); {
+	case err == nil:
+		done, err = world.CreatedBefore(c, holder)
+		return done, true, err
+	case errors.Is(err, world.ErrNotFound) && holder != "":
+		return world.Committed{Existing: holder}, true, nil
+	}
+	return done, false, nil
+}
+
+// drop deletes what was kept for a birth that is not made. What an event names stays. What stays of it by a fault goes
+// with the run, or a day later.
+func (w *World) drop(ctx context.Context, c *world.Commit) {
+	for i := range c.Events {
+		if value := c.Events[i].Apart; value != "" {
+			_ = w.able.ApartKeeper.DropValue(ctx, c.Run, value)
+		}
+	}
 }
 
 // Deliver keeps the large result of a task apart, and sends it.
 func (w *World) Deliver(ctx context.Context, d *world.Delivery) (world.Delivered, error) {
 	if d.Task != nil {
 		var err error
-		if d.Events, err = w.events(ctx, d.Task.Run, d.Events); err != nil {
+		if d.Events, err = w.events(ctx, d.Task.Run, false, d.Events); err != nil {
 			return world.Delivered{}, err
 		}
 	}
@@ -80,7 +127,7 @@ func (w *World) Runs(ctx context.Context, q world.RunQuery) (world.RunPage, erro
 
 // commit keeps what is too large of a commit apart, and puts references in its place.
 func (w *World) commit(ctx context.Context, c *world.Commit) (err error) {
-	if c.Events, err = w.events(ctx, c.Run, c.Events); err != nil {
+	if c.Events, err = w.events(ctx, c.Run, c.Birth(), c.Events); err != nil {
 		return err
 	}
 	for _, child := range c.Births {
@@ -105,13 +152,13 @@ func (w *World) commit(ctx context.Context, c *world.Commit) (err error) {
 // events are those of a run with what is too large kept apart. The list that is given stays as it is. With an error
 // come
 // those with the references so far: who tries again has no second copy of a value.
-func (w *World) events(ctx context.Context, run string, events []world.Event) ([]world.Event, error) {
-	own, types := false, world.ApartTypes()
+func (w *World) events(ctx context.Context, run string, birth bool, events []world.Event) ([]world.Event, error) {
+	own := false
 	for i := range events {
-		if e := &events[i]; len(e.Payload) <= w.most || e.Apart != "" || !slices.Contains(types, e.Type) {
+		if !w.large(events[i]) {
 			continue
 		}
-		a, err := Keep(ctx, w.able.ApartKeeper, run, bytes.NewReader(events[i].Payload), world.MaxApart)
+		a, err := keepFor(ctx, w.able.ApartKeeper, run, birth, bytes.NewReader(events[i].Payload), world.MaxApart)
 		if err != nil {
 			return events, err
 		}
@@ -121,4 +168,9 @@ func (w *World) events(ctx context.Context, run string, events []world.Event) ([
 		events[i].Payload, events[i].Apart = a.JSON(), a.ID
 	}
 	return events, nil
+}
+
+// large reports whether the payload of an event is kept apart, and is not yet.
+func (w *World) large(e world.Event) bool {
+	return len(e.Payload) > w.most && e.Apart == "" && slices.Contains(world.ApartTypes(), e.Type)
 }

@@ -22,24 +22,24 @@ import (
 
 const encryptedPiece = 2
 
-// KeepPiece encrypts a piece, as its run is encrypted; where that is not there yet, with the key of new runs. It is
-// for
-// a world below that keeps values apart: see Abilities.
-func (w *World) KeepPiece(ctx context.Context, run, value string, number int, data []byte) error {
-	key, err := w.keyOf(ctx, nil, run, true)
-	birth := errors.Is(err, world.ErrNotFound)
-	if birth {
-		key, err = w.ring.Primary(), nil
+// KeepPiece encrypts a piece with the key of its run. Of a birth that is the key which the birth gets: what is known of
+// a run with the same ID is of one that was deleted. It is for a world below that keeps values apart: see Abilities.
+func (w *World) KeepPiece(ctx context.Context, p *world.Piece) (err error) {
+	out := *p
+	if out.Key = w.ring.Primary(); !p.Birth {
+		if out.Key, err = w.keyOf(ctx, nil, p.Run, true); errors.Is(err, world.ErrNotFound) {
+			err = fmt.Errorf("%w: %w", world.ErrLeaseLost, err) // as the world would say of the commit
+		}
 	}
-	if err == nil && key != "" {
-		if err = w.vet(ctx, key, birth); err == nil {
-			data, err = w.ring.encryptPiece(key, run, value, number, data)
+	if err == nil && out.Key != "" {
+		if err = w.vet(ctx, out.Key, p.Birth); err == nil {
+			out.Data, err = w.ring.encryptPiece(out.Key, p.Run, p.Value, p.Number, p.Data)
 		}
 	}
 	if err != nil {
 		return err
 	}
-	return w.able.ApartKeeper.KeepPiece(ctx, run, value, number, data)
+	return w.able.ApartKeeper.KeepPiece(ctx, &out)
 }
 
 // Piece decrypts a piece. Where the key is not there it is refused, with [world.ErrNoKey].
@@ -53,6 +53,16 @@ func (w *World) Piece(ctx context.Context, run, value string, number int) ([]byt
 		err = w.wrongKey(ctx, key, &world.CorruptError{Run: run, Err: fmt.Errorf("piece %d of value %s, which is kept apart: %w", number, value, err)})
 	}
 	return plain, err
+}
+
+// DropValue deletes a value that no event names; see [world.ApartKeeper].
+func (w *World) DropValue(ctx context.Context, run, value string) error {
+	return w.able.ApartKeeper.DropValue(ctx, run, value)
+}
+
+// ValueKeys tells which keys values are encrypted with; see [world.ApartKeeper].
+func (w *World) ValueKeys(ctx context.Context) ([]world.ValueKey, error) {
+	return w.able.ApartKeeper.ValueKeys(ctx)
 }
 
 func piecePlace(value string, number int) string {

@@ -2,7 +2,7 @@ package engine
 
 import (
 	"context"
-	"fmt"
+	"errors"
 	"runtime/debug"
 	"time"
 
@@ -36,10 +36,26 @@ func whole(e *Engine, fn bodyFunc, run, apart string) bodyFunc {
 	return func(ctx context.Context, input []byte) ([]byte, error) {
 		input, err := e.cfg.Whole(ctx, run, input, apart)
 		if err != nil {
-			return nil, fmt.Errorf("the input of the step: %w", err)
+			return nil, &inputError{err}
 		}
 		return fn(ctx, input)
 	}
+}
+
+// inputError is why the recorded input of a step could not be had: its function was not called.
+type inputError struct{ err error }
+
+func (e *inputError) Error() string { return "the input of the step: " + e.err.Error() }
+
+// Unwrap returns what is behind it.
+func (e *inputError) Unwrap() error { return e.err }
+
+// damagedInput is the error of an input that is not what was recorded; nil: that is not why the attempt has failed.
+func damagedInput(err error) error {
+	if of := (*inputError)(nil); errors.As(err, &of) && errors.Is(of.err, world.ErrCorrupt) {
+		return of.err
+	}
+	return nil
 }
 
 // bodyFunc is a step's function: a closure, or the registered one with its recorded input.

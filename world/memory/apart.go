@@ -4,6 +4,7 @@ package memory
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"time"
 
@@ -18,27 +19,28 @@ type apart struct {
 
 type value struct {
 	pieces  map[int][]byte
+	key     string // ID of the one that they are encrypted with; "": they are plain
 	holders int
 }
 
 var _ world.ApartKeeper = (*World)(nil)
 
 // KeepPiece keeps a piece of a value apart; see [world.ApartKeeper].
-func (w *World) KeepPiece(ctx context.Context, run, id string, number int, data []byte) error {
-	if err := world.CheckPiece(run, id, number, data); err != nil {
+func (w *World) KeepPiece(ctx context.Context, p *world.Piece) error {
+	if err := world.CheckPiece(p); err != nil {
 		return err
 	}
 	if err := w.enter(ctx); err != nil {
 		return err
 	}
 	defer w.mu.Unlock()
-	a := &w.apart
+	a, run, id, number := &w.apart, p.Run, p.Value, p.Number
 	v := a.values[id]
 	if v == nil && number == 0 {
 		if a.values == nil {
 			a.values, a.runs = make(map[string]*value), make(map[string]map[string]time.Time)
 		}
-		v = &value{pieces: make(map[int][]byte)}
+		v = &value{pieces: make(map[int][]byte), key: p.Key}
 		a.values[id] = v
 		a.hold(run, id, w.now())
 	}
@@ -47,7 +49,7 @@ func (w *World) KeepPiece(ctx context.Context, run, id string, number int, data 
 		return world.NoPiece(run, id, number)
 	}
 	if _, ok := v.pieces[number]; !ok && !at.IsZero() {
-		v.pieces[number] = slices.Clone(data)
+		v.pieces[number] = slices.Clone(p.Data)
 	}
 	return nil
 }
@@ -64,6 +66,41 @@ func (w *World) Piece(ctx context.Context, run, id string, number int) ([]byte, 
 		}
 	}
 	return nil, world.NoPiece(run, id, number)
+}
+
+// DropValue deletes a value that no event names; see [world.ApartKeeper].
+func (w *World) DropValue(ctx context.Context, run, id string) error {
+	if err := w.enter(ctx); err != nil {
+		return err
+	}
+	defer w.mu.Unlock()
+	if at, held := w.apart.runs[run][id]; held && !at.IsZero() {
+		w.apart.release(id)
+		delete(w.apart.runs[run], id)
+	}
+	return nil
+}
+
+// ValueKeys tells which keys values are encrypted with; see [world.ApartKeeper].
+func (w *World) ValueKeys(ctx context.Context) (out []world.ValueKey, err error) {
+	if err := w.enter(ctx); err != nil {
+		return nil, err
+	}
+	defer w.mu.Unlock()
+	runs := map[string]int64{}
+	for _, held := range w.apart.runs {
+		keys := map[string]bool{}
+		for id := range held {
+			keys[w.apart.values[id].key] = true
+		}
+		for key := range keys {
+			runs[key]++
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(runs)) {
+		out = append(out, world.ValueKey{Key: key, Runs: runs[key]})
+	}
+	return out, nil
 }
 
 // hold makes a run hold a value that is there. at is when it was written; zero: an event names it.
@@ -119,13 +156,18 @@ func (a *apart) lacks(c *world.Commit, p *plan) error {
 // drop lets a run hold nothing any more.
 func (a *apart) drop(run string) {
 	for id := range a.runs[run] {
-		if v := a.values[id]; v.holders > 1 {
-			v.holders--
-		} else {
-			delete(a.values, id)
-		}
+		a.release(id)
 	}
 	delete(a.runs, run)
+}
+
+// release notes that one run less holds a value.
+func (a *apart) release(id string) {
+	if v := a.values[id]; v.holders > 1 {
+		v.holders--
+	} else {
+		delete(a.values, id)
+	}
 }
 
 // sweep deletes what was written for runs that never came to be.

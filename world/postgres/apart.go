@@ -21,6 +21,8 @@ var (
 	sweepApart  = load("sweep_apart")
 	sweepPieces = load("sweep_pieces")
 	orphanApart = load("orphan_apart")
+	dropValue   = load("drop_value")
+	valueKeys   = load("value_keys")
 )
 
 // orphansBatch is of how many runs that are not there a transaction deletes what was written for them.
@@ -29,16 +31,17 @@ const orphansBatch = 20
 var _ world.ApartKeeper = (*World)(nil)
 
 // KeepPiece keeps a piece of a value apart; see [world.ApartKeeper].
-func (rd *reader) KeepPiece(ctx context.Context, run, value string, number int, data []byte) error {
-	if err := world.CheckPiece(run, value, number, data); err != nil {
+func (rd *reader) KeepPiece(ctx context.Context, p *world.Piece) error {
+	if err := world.CheckPiece(p); err != nil {
 		return err
 	}
+	run, value, number, data := p.Run, p.Value, p.Number, p.Data
 	if data == nil {
 		data = []byte{}
 	}
 	return rd.change(ctx, func(ctx context.Context, tx pgx.Tx) error {
 		t := rd.in(tx)
-		n, err := t.exec(ctx, keepPiece, run, value, int32(number), data, layout.PieceSum(value, number, data).Value())
+		n, err := t.exec(ctx, keepPiece, run, value, int32(number), data, layout.PieceSum(value, number, data).Value(), p.Key)
 		if err != nil || n > 0 {
 			return err
 		}
@@ -69,6 +72,24 @@ func (rd *reader) Piece(ctx context.Context, run, value string, number int) (dat
 		err = world.NoPiece(run, value, number)
 	}
 	return data, err
+}
+
+// DropValue deletes a value that no event names; see [world.ApartKeeper].
+func (rd *reader) DropValue(ctx context.Context, run, value string) error {
+	return rd.change(ctx, func(ctx context.Context, tx pgx.Tx) error {
+		return deletePieces(ctx, rd.in(tx), dropValue, run, value)
+	})
+}
+
+// ValueKeys tells which keys values are encrypted with; see [world.ApartKeeper].
+func (rd *reader) ValueKeys(ctx context.Context) (out []world.ValueKey, err error) {
+	err = rd.read(ctx, valueKeys, func(row pgx.Rows) error {
+		var k world.ValueKey
+		err := row.Scan(&k.Key, &k.Runs)
+		out = append(out, k)
+		return err
+	})
+	return out, err
 }
 
 // apartRow is a value that events of a run name. The run holds it already, or gets it of another that does; "": none.
@@ -135,13 +156,18 @@ func holdsNamed(ctx context.Context, rd *reader, run string, events []world.Even
 
 // sweepApart lets runs that are swept hold nothing any more, and deletes what nobody holds then.
 func (k *keeper) sweepApart(ctx context.Context, tx txn, runs []string) error {
+	return deletePieces(ctx, tx, sweepApart, runs)
+}
+
+// deletePieces lets go of values, and deletes what nobody holds then.
+func deletePieces(ctx context.Context, tx txn, letGo *statement, args ...any) error {
 	var values []string
-	if err := tx.each(ctx, sweepApart, func(row scanner) error {
+	if err := tx.each(ctx, letGo, func(row scanner) error {
 		var value string
 		err := row.Scan(&value)
 		values = append(values, value)
 		return err
-	}, runs); err != nil || len(values) == 0 {
+	}, args...); err != nil || len(values) == 0 {
 		return err
 	}
 	_, err := tx.exec(ctx, sweepPieces, values)

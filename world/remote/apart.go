@@ -22,13 +22,26 @@ func (w *World) Abilities() world.Abilities {
 }
 
 // KeepPiece keeps a piece of a value apart; see [world.ApartKeeper].
-func (w *World) KeepPiece(ctx context.Context, run, value string, number int, data []byte) error {
-	if err := world.CheckPiece(run, value, number, data); err != nil {
+func (w *World) KeepPiece(ctx context.Context, p *world.Piece) error {
+	if err := world.CheckPiece(p); err != nil {
 		return err
 	}
 	var out wire.Accepted
-	in := wire.Piece{PieceOf: wire.PieceOf{Run: run, Value: value, Number: number}, Data: data}
+	in := wire.Piece{PieceOf: wire.PieceOf{Run: p.Run, Value: p.Value, Number: p.Number}, Data: p.Data, Key: p.Key}
 	return w.ask(ctx, manner{twice: true}, "keepPiece", &in, &out)
+}
+
+// DropValue deletes a value that no event names; see [world.ApartKeeper].
+func (w *World) DropValue(ctx context.Context, run, value string) error {
+	var out wire.Accepted
+	return w.ask(ctx, manner{twice: true}, "dropValue", &wire.ValueOf{Run: run, Value: value}, &out)
+}
+
+// ValueKeys tells which keys values are encrypted with; see [world.ApartKeeper].
+func (w *World) ValueKeys(ctx context.Context) ([]world.ValueKey, error) {
+	var out wire.ValueKeys
+	err := w.ask(ctx, manner{twice: true}, "valueKeys", struct{}{}, &out)
+	return out.Keys, err
 }
 
 // Piece reads a piece of a value; see [world.ApartKeeper].

@@ -18,6 +18,8 @@ var (
 	heldApart   = load("held_apart")
 	readPiece   = load("read_piece")
 	orphanApart = load("orphan_apart")
+	dropValue   = load("drop_value")
+	valueKeys   = load("value_keys")
 )
 
 // orphansBatch is how many values without a run a transaction deletes.
@@ -26,17 +28,18 @@ const orphansBatch = 20
 var _ world.ApartKeeper = (*World)(nil)
 
 // KeepPiece keeps a piece of a value apart; see [world.ApartKeeper].
-func (w *World) KeepPiece(ctx context.Context, run, value string, number int, data []byte) error {
-	if err := world.CheckPiece(run, value, number, data); err != nil {
+func (w *World) KeepPiece(ctx context.Context, p *world.Piece) error {
+	if err := world.CheckPiece(p); err != nil {
 		return err
 	}
-	data = slices.Clone(data) // the writer may go on with it when the caller has given up
+	run, value, number, key := p.Run, p.Value, p.Number, p.Key
+	data := slices.Clone(p.Data) // the writer may go on with it when the caller has given up
 	if data == nil {
 		data = []byte{}
 	}
 	return w.write(ctx, func(g *group) error {
 		if number == 0 {
-			if err := g.tx.exec(keepApart, run, value, g.tx.now().UnixMicro()); err != nil {
+			if err := g.tx.exec(keepApart, run, value, g.tx.now().UnixMicro(), orNull(key)); err != nil {
 				return err
 			}
 		}
@@ -66,6 +69,22 @@ func (w *World) Piece(ctx context.Context, run, value string, number int) (data 
 		err = world.NoPiece(run, value, number)
 	}
 	return data, err
+}
+
+// DropValue deletes a value that no event names; see [world.ApartKeeper].
+func (w *World) DropValue(ctx context.Context, run, value string) error {
+	return w.write(ctx, func(g *group) error { return g.tx.exec(dropValue, run, value) })
+}
+
+// ValueKeys tells which keys values are encrypted with; see [world.ApartKeeper].
+func (w *World) ValueKeys(ctx context.Context) (out []world.ValueKey, err error) {
+	err = w.read(ctx, func(c *conn) error {
+		return c.query(valueKeys, func(r row) (bool, error) {
+			out = append(out, world.ValueKey{Key: r.text(0), Runs: r.int(1)})
+			return true, nil
+		})
+	})
+	return out, err
 }
 
 // hold notes the values that events of a run name. The run holds each already, or it gets what another holds; "": none.

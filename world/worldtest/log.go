@@ -244,7 +244,7 @@ func (r *rig) keepNamed(run string, events []world.Event, state *world.State) {
 		case r.able.ApartKeeper == nil:
 			events[i].Apart, state.OutputApart = "", ""
 		default:
-			r.must(r.able.ApartKeeper.KeepPiece(r.ctx, run, value, 0, []byte("7")), "keep a piece")
+			r.must(r.able.ApartKeeper.KeepPiece(r.ctx, &world.Piece{Run: run, Value: value, Data: []byte("7")}), "keep a piece")
 		}
 	}
 }

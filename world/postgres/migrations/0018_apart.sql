@@ -4,6 +4,7 @@ CREATE TABLE {schema}.apart (
   run   text NOT NULL,
   value text NOT NULL,
   at    timestamptz, -- when it was written; null: an event names it
+  key   text,        -- ID of the key that the value is encrypted with; null: it is plain
   PRIMARY KEY (run, value)
 );
 CREATE INDEX apart_value ON {schema}.apart (value);

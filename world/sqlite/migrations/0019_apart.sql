@@ -4,6 +4,7 @@ CREATE TABLE apart (
   run   TEXT    NOT NULL,
   value TEXT    NOT NULL,
   at_us INTEGER,          -- when it was written; null: an event names it
+  key   TEXT,             -- ID of the key that the value is encrypted with; null: it is plain
   PRIMARY KEY (run, value)
 ) WITHOUT ROWID;
 CREATE INDEX apart_value ON apart (value);
