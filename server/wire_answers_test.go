@@ -90,7 +90,7 @@ func (c *caller) creates() *world.Commit {
 
 // calls are one of each route, which the server answers well each time.
 func (c *caller) calls() map[string]func(ctx context.Context, w *remote.World) error {
-	run := c.birth.Run
+	run, value := c.birth.Run, world.NewID(world.PrefixApart, world.Now())
 	of := func(_ any, err error) error { return err }
 	return map[string]func(ctx context.Context, w *remote.World) error{
 		"join": func(ctx context.Context, w *remote.World) error {
@@ -146,6 +146,10 @@ func (c *caller) calls() map[string]func(ctx context.Context, w *remote.World) e
 			return of(w.Messages().SettleMessages(ctx, []world.Settlement{{Receipt: world.Receipt(1, 1), Kind: world.Ack}}))
 		},
 		"queues": func(ctx context.Context, w *remote.World) error { return of(w.Messages().Queues(ctx)) },
+		"keepPiece": func(ctx context.Context, w *remote.World) error {
+			return w.KeepPiece(ctx, &world.Piece{Run: run, Value: value, Data: []byte("\x001")})
+		},
+		"piece": func(ctx context.Context, w *remote.World) error { return of(w.Piece(ctx, run, value, 0)) },
 		"topics": func(ctx context.Context, w *remote.World) error {
 			return of(w.Topics().Publish(ctx, []world.Publication{{Topic: "answered", Payload: json.RawMessage("1")}}))
 		},

@@ -365,6 +365,7 @@ func (m *Machine) end(e *world.Event) {
 	m.ended(op)
 	op.attempt = e.Attempt
 	if e.Type != world.StepFailed {
+		op.future.apart = e.Apart
 		op.future.resolve(e.Payload, nil)
 		if r := op.receiver; r != nil && !r.gone() {
 			r.end(nil, ErrNoPayload)
