@@ -147,9 +147,9 @@ func (c *caller) calls() map[string]func(ctx context.Context, w *remote.World) e
 		},
 		"queues": func(ctx context.Context, w *remote.World) error { return of(w.Messages().Queues(ctx)) },
 		"keepPiece": func(ctx context.Context, w *remote.World) error {
-			return w.KeepPiece(ctx, &world.Piece{Run: run, Value: value, Data: []byte("\x001")})
+			return w.Values().KeepPiece(ctx, &world.Piece{Run: run, Value: value, Data: []byte("\x001")})
 		},
-		"piece": func(ctx context.Context, w *remote.World) error { return of(w.Piece(ctx, run, value, 0)) },
+		"piece": func(ctx context.Context, w *remote.World) error { return of(w.Values().Piece(ctx, run, value, 0)) },
 		"topics": func(ctx context.Context, w *remote.World) error {
 			return of(w.Topics().Publish(ctx, []world.Publication{{Topic: "answered", Payload: json.RawMessage("1")}}))
 		},

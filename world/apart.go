@@ -27,7 +27,13 @@ const (
 // PrefixApart begins the IDs of values that are kept apart.
 const PrefixApart = "valu"
 
-// ApartKeeper is a [World] that keeps values apart from logs, in pieces. Who first writes a value under a run makes that
+// ApartKeeper is a [World] that keeps values apart from logs.
+type ApartKeeper interface {
+	// Values are those of the world.
+	Values() Values
+}
+
+// Values are kept apart from logs, in pieces. Who first writes a value under a run makes that
 // run hold it, whether or not the run is there yet. A value is deleted with the last run that holds it; what is held by
 // a run that is not there, and never came to be, Sweep deletes after [ApartOrphan].
 //
@@ -35,7 +41,7 @@ const PrefixApart = "valu"
 // run that holds the value, and for the birth of one whose [Origin] holds it: that run holds it too from then on. All
 // else is refused with [ErrInvalid], and nothing is written. The result of a run that is over is told by the world
 // itself: who waits for it holds the value with that.
-type ApartKeeper interface {
+type Values interface {
 	// KeepPiece keeps a piece of a value under a run; it is durable when it returns. Pieces are numbered from 0, which
 	// comes first. One that comes again is the same, and changes nothing, nor does one of a value that an event names.
 	// A value that the run does not hold, and cannot begin to, as another holds it or the piece is not the first:

@@ -189,7 +189,8 @@ type Task struct {
 	// Abandoned counts the attempts that their worker gave up, of all, not of the last ten: neither failures nor deaths. Set when claimed.
 	Abandoned int
 
-	// Apart is the value that Input refers to, as Options say: see ApartOptions. It is set by a [TaskReader], which gives neither. "": none.
+	// Apart is the value that Input refers to, as Options say: see ApartOptions. It is set by a [TaskReader], which
+	// gives neither. "": none.
 	Apart string
 
 	// Damage says why the task cannot be run: what is kept of it is not what was written. Its run is to be blocked. "": it can. Set when claimed.

@@ -229,7 +229,7 @@ func verifyApart(ctx context.Context, from ApartKeeper, run string, e *Event) er
 	}
 	most := max(1, (of.Size+ApartPiece-1)/ApartPiece)
 	for n := 0; !ok || int64(n) < most; n++ {
-		_, err := from.Piece(ctx, run, e.Apart, n)
+		_, err := from.Values().Piece(ctx, run, e.Apart, n)
 		switch {
 		case errors.Is(err, ErrNotFound) && !ok && n > 0:
 			return nil

@@ -104,12 +104,13 @@ func examine(ctx context.Context, c *cli, db *database, q reading) error {
 	return nil
 }
 
-// valuesKeys holds the keys of values that are kept apart against those of this environment. ok is false where it has none.
+// valuesKeys holds the keys of values that are kept apart against those of this environment. ok is false where it has
+// none.
 func valuesKeys(ctx context.Context, k world.ApartKeeper, db *database) (f world.Finding, ok bool, err error) {
 	if k == nil || db.ring == nil {
 		return f, false, nil
 	}
-	keys, err := k.ValueKeys(ctx)
+	keys, err := k.Values().ValueKeys(ctx)
 	if errors.Is(err, world.ErrForbidden) {
 		return f, false, nil
 	}

@@ -68,7 +68,7 @@ type usedKey struct {
 	Key   string `json:"key"`             // ID; "": runs that are not encrypted
 	Live  int    `json:"live"`            // runs that are not over
 	Ended int    `json:"ended"`           // runs that are, and are kept
-	Held  int    `json:"held"`            // runs with another key, or none, that hold large values or results under this one
+	Held  int    `json:"held"`            // runs of another key, or none, with large values or results under this one
 	Here  bool   `json:"here"`            // the environment of this command has the key
 	First bool   `json:"first"`           // and it is that of new runs
 	Wrong string `json:"wrong,omitempty"` // and it is another than the one that its ID stands for in this database: why
@@ -104,8 +104,8 @@ that is here is another than the one with its ID.
 	return cmd
 }
 
-// countHeld counts the runs that need a key for what others came to: values that are kept apart, which forks and those who wait hold, and results in their
-// logs. Logs are read only where else some key here could be dropped.
+// countHeld counts the runs that need a key for what others came to: values that are kept apart, which forks and those
+// who wait hold, and results in their logs. Logs are read only where else some key here could be dropped.
 func countHeld(ctx context.Context, c *cli, db *database, used map[string]*usedKey, most int) error {
 	of := func(id string) *usedKey {
 		if used[id] == nil {
@@ -114,7 +114,7 @@ func countHeld(ctx context.Context, c *cli, db *database, used map[string]*usedK
 		return used[id]
 	}
 	if keeper := world.AbilitiesOf(db.world).ApartKeeper; keeper != nil {
-		keys, err := keeper.ValueKeys(ctx)
+		keys, err := keeper.Values().ValueKeys(ctx)
 		if err != nil && !errors.Is(err, world.ErrForbidden) {
 			return err
 		}
@@ -156,7 +156,7 @@ func resultKeys(ctx context.Context, w world.World, run string) (map[string]bool
 	q := world.EventQuery{Types: []world.EventType{world.StepCompleted, world.StepFailed}}
 	for {
 		page, err := w.Events(ctx, run, q)
-		if errors.Is(err, world.ErrNotFound) || errors.Is(err, world.ErrCorrupt) { // it was swept meanwhile, or doctor tells of it
+		if errors.Is(err, world.ErrNotFound) || errors.Is(err, world.ErrCorrupt) { // swept meanwhile, or doctor tells of it
 			return keys, nil
 		}
 		if err != nil {

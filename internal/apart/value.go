@@ -57,7 +57,7 @@ func keepFor(ctx context.Context, to world.ApartKeeper, run string, birth bool, 
 // keep keeps a piece. What is not known to be there is written again: that is the same.
 func keep(ctx context.Context, to world.ApartKeeper, p *world.Piece) (err error) {
 	for range 3 {
-		if err = to.KeepPiece(ctx, p); !errors.Is(err, world.ErrUnknownOutcome) {
+		if err = to.Values().KeepPiece(ctx, p); !errors.Is(err, world.ErrUnknownOutcome) {
 			return err
 		}
 	}
@@ -141,7 +141,7 @@ func (r *reader) next() (err error) {
 		}
 		return io.EOF
 	}
-	r.piece, err = r.from.Piece(r.ctx, r.run, r.of.ID, r.number)
+	r.piece, err = r.from.Values().Piece(r.ctx, r.run, r.of.ID, r.number)
 	damaged := (*world.CorruptError)(nil)
 	switch {
 	case errors.As(err, &damaged):

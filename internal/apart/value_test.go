@@ -16,9 +16,14 @@ import (
 
 // sink forgets pieces, and makes them up where they are read.
 type sink struct {
-	world.ApartKeeper
+	rest
 	pieces, last int
 }
+
+// rest is what a test leaves as it is.
+type rest = world.Values
+
+func (s *sink) Values() world.Values { return s }
 
 func (s *sink) KeepPiece(_ context.Context, p *world.Piece) error {
 	s.pieces, s.last = p.Number+1, len(p.Data)
@@ -95,12 +100,14 @@ func TestSizes(t *testing.T) {
 
 // changed gives pieces that are not what was written.
 type changed struct {
-	world.ApartKeeper
+	rest
 	change func(number int, piece []byte) ([]byte, error)
 }
 
+func (c *changed) Values() world.Values { return c }
+
 func (c *changed) Piece(ctx context.Context, run, value string, number int) ([]byte, error) {
-	piece, err := c.ApartKeeper.Piece(ctx, run, value, number)
+	piece, err := c.rest.Piece(ctx, run, value, number)
 	if err != nil {
 		return nil, err
 	}
@@ -126,17 +133,17 @@ func TestDamage(t *testing.T) {
 			return b, nil
 		},
 	} {
-		_, err := io.Copy(io.Discard, Open(t.Context(), &changed{w, change}, "r", 7, a))
+		_, err := io.Copy(io.Discard, Open(t.Context(), &changed{w.Values(), change}, "r", 7, a))
 		var bad *world.CorruptError
 		if !errors.As(err, &bad) || bad.Run != "r" || bad.Seq != 7 || !strings.Contains(err.Error(), a.ID) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
-	_, err = Read(t.Context(), &changed{w, func(_ int, b []byte) ([]byte, error) { b[0] = 9; return b, nil }}, "r", a.JSON(), a.ID, world.MaxApart)
+	_, err = Read(t.Context(), &changed{w.Values(), func(_ int, b []byte) ([]byte, error) { b[0] = 9; return b, nil }}, "r", a.JSON(), a.ID, world.MaxApart)
 	if !errors.Is(err, world.ErrFormat) {
 		t.Errorf("a form of a later release: %v", err)
 	}
-	_, err = Read(t.Context(), &changed{w, func(_ int, b []byte) ([]byte, error) { b[0] = formEncrypted; return b, nil }}, "r", a.JSON(), a.ID, world.MaxApart)
+	_, err = Read(t.Context(), &changed{w.Values(), func(_ int, b []byte) ([]byte, error) { b[0] = formEncrypted; return b, nil }}, "r", a.JSON(), a.ID, world.MaxApart)
 	if !errors.Is(err, world.ErrNoKey) {
 		t.Errorf("an encrypted one: %v", err)
 	}

@@ -85,7 +85,7 @@ func (w *World) before(ctx context.Context, c *world.Commit) (done world.Committ
 func (w *World) drop(ctx context.Context, c *world.Commit) {
 	for i := range c.Events {
 		if value := c.Events[i].Apart; value != "" {
-			_ = w.able.ApartKeeper.DropValue(ctx, c.Run, value)
+			_ = w.able.ApartKeeper.Values().DropValue(ctx, c.Run, value)
 		}
 	}
 }

@@ -36,8 +36,9 @@ func TestABirthsValuesHaveItsKey(t *testing.T) {
 		if row, err := wk.Get(r.ctx, "nightly"); err != nil || row.Encryption != "" {
 			t.Fatal(row, err)
 		}
+		r.pass(time.Minute) // its retention
+		r.pass(5 * time.Minute)
 		until(t, "the sweep", func() bool {
-			r.pass(time.Minute)
 			_, err := w.Run(r.ctx, "nightly")
 			return errors.Is(err, world.ErrNotFound)
 		})
@@ -50,13 +51,13 @@ func TestABirthsValuesHaveItsKey(t *testing.T) {
 			t.Fatal(row.Encryption, row.InputApart, err)
 		}
 		for n := range 5 {
-			piece, err := w.Piece(r.ctx, "nightly", row.InputApart, n)
+			piece, err := w.Values().Piece(r.ctx, "nightly", row.InputApart, n)
 			if err != nil || piece[0] != 2 || strings.Contains(string(piece), "sssssss") {
 				t.Errorf("piece %d begins with %x, %v: want it encrypted", n, piece[:1], err)
 			}
 		}
 		want(r, again, 2<<20)
-		if keys, err := w.ValueKeys(r.ctx); err != nil || len(keys) != 1 || keys[0].Key != "k1" || keys[0].Runs != 1 {
+		if keys, err := w.Values().ValueKeys(r.ctx); err != nil || len(keys) != 1 || keys[0].Key != "k1" || keys[0].Runs != 1 {
 			t.Errorf("keys of values: %v, %v", keys, err)
 		}
 	})

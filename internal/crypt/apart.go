@@ -22,47 +22,51 @@ import (
 
 const encryptedPiece = 2
 
+// apartKeeper has values that are encrypted.
+type apartKeeper struct {
+	of world.ApartKeeper
+	w  *World
+}
+
+// Values are the values of the world below, encrypted; see [world.ApartKeeper].
+func (k apartKeeper) Values() world.Values { return values{k.of.Values(), k.w} }
+
+type values struct {
+	world.Values
+	w *World
+}
+
 // KeepPiece encrypts a piece with the key of its run. Of a birth that is the key which the birth gets: what is known of
-// a run with the same ID is of one that was deleted. It is for a world below that keeps values apart: see Abilities.
-func (w *World) KeepPiece(ctx context.Context, p *world.Piece) (err error) {
+// a run with the same ID is of one that was deleted.
+func (v values) KeepPiece(ctx context.Context, p *world.Piece) (err error) {
 	out := *p
-	if out.Key = w.ring.Primary(); !p.Birth {
-		if out.Key, err = w.keyOf(ctx, nil, p.Run, true); errors.Is(err, world.ErrNotFound) {
+	if out.Key = v.w.ring.Primary(); !p.Birth {
+		if out.Key, err = v.w.keyOf(ctx, nil, p.Run, true); errors.Is(err, world.ErrNotFound) {
 			err = fmt.Errorf("%w: %w", world.ErrLeaseLost, err) // as the world would say of the commit
 		}
 	}
 	if err == nil && out.Key != "" {
-		if err = w.vet(ctx, out.Key, p.Birth); err == nil {
-			out.Data, err = w.ring.encryptPiece(out.Key, p.Run, p.Value, p.Number, p.Data)
+		if err = v.w.vet(ctx, out.Key, p.Birth); err == nil {
+			out.Data, err = v.w.ring.encryptPiece(out.Key, p.Run, p.Value, p.Number, p.Data)
 		}
 	}
 	if err != nil {
 		return err
 	}
-	return w.able.ApartKeeper.KeepPiece(ctx, &out)
+	return v.Values.KeepPiece(ctx, &out)
 }
 
 // Piece decrypts a piece. Where the key is not there it is refused, with [world.ErrNoKey].
-func (w *World) Piece(ctx context.Context, run, value string, number int) ([]byte, error) {
-	data, err := w.able.ApartKeeper.Piece(ctx, run, value, number)
+func (v values) Piece(ctx context.Context, run, value string, number int) ([]byte, error) {
+	data, err := v.Values.Piece(ctx, run, value, number)
 	if err != nil || len(data) == 0 || data[0] != encryptedPiece {
 		return data, err
 	}
-	plain, key, err := w.ring.openPiece(run, value, number, data)
+	plain, key, err := v.w.ring.openPiece(run, value, number, data)
 	if errors.Is(err, errAuth) || errors.Is(err, errForm) {
-		err = w.wrongKey(ctx, key, &world.CorruptError{Run: run, Err: fmt.Errorf("piece %d of value %s, which is kept apart: %w", number, value, err)})
+		err = v.w.wrongKey(ctx, key, &world.CorruptError{Run: run, Err: fmt.Errorf("piece %d of value %s, which is kept apart: %w", number, value, err)})
 	}
 	return plain, err
-}
-
-// DropValue deletes a value that no event names; see [world.ApartKeeper].
-func (w *World) DropValue(ctx context.Context, run, value string) error {
-	return w.able.ApartKeeper.DropValue(ctx, run, value)
-}
-
-// ValueKeys tells which keys values are encrypted with; see [world.ApartKeeper].
-func (w *World) ValueKeys(ctx context.Context) ([]world.ValueKey, error) {
-	return w.able.ApartKeeper.ValueKeys(ctx)
 }
 
 func piecePlace(value string, number int) string {

@@ -62,7 +62,7 @@ func (w *World) Abilities() world.Abilities {
 		a.TopicKeeper = topicKeeper{a.TopicKeeper, w}
 	}
 	if a.ApartKeeper != nil {
-		a.ApartKeeper = w
+		a.ApartKeeper = apartKeeper{a.ApartKeeper, w}
 	}
 	return a
 }

@@ -30,11 +30,11 @@ func damage(state *world.State, mail *world.Mail) string {
 // refuseDamaged gives up a task of which nobody knows what it was: its run is told, and blocked by that. Its step slot is free again.
 func (e *Engine) refuseDamaged(t *world.Task) {
 	defer e.steps.release(1)
-	e.tellDamaged(t)
+	tellDamaged(e, t)
 }
 
 // tellDamaged tells the run of a task which nobody can run.
-func (e *Engine) tellDamaged(t *world.Task) {
+func tellDamaged(e *Engine, t *world.Task) {
 	why := "the task of step " + t.Step + ": " + t.Damage
 	e.cfg.Logger.Error("a task is damaged", "run_id", t.Run, "step.id", t.Step, "err", t.Damage)
 	d := e.taskDelivery(t)

@@ -158,7 +158,7 @@ func (e *Engine) endTask(ctx *stepContext, t *world.Task, home *mailbox, policy 
 	defer e.holdings.ending(taskKey{t.Run, t.Step})()
 	if why := damagedInput(r.err); why != nil {
 		t.Damage = why.Error()
-		e.tellDamaged(t)
+		tellDamaged(e, t)
 		if home != nil {
 			home.post(message{kind: msgTaskEnded, at: r.at, step: t.Step})
 		}

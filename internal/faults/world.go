@@ -21,41 +21,9 @@ func (w *World) Abilities() world.Abilities {
 		a.Holder = w
 	}
 	if a.ApartKeeper != nil {
-		a.ApartKeeper = w
+		a.ApartKeeper = apartKeeper{a.ApartKeeper, w}
 	}
 	return a
-}
-
-// KeepPiece has failpoints; see [world.ApartKeeper].
-func (w *World) KeepPiece(ctx context.Context, p *world.Piece) error {
-	_, err := through(ctx, w, Call{Op: Piece}, func() (struct{}, error) {
-		return struct{}{}, w.able.ApartKeeper.KeepPiece(ctx, p)
-	})
-	return err
-}
-
-// DropValue has failpoints; see [world.ApartKeeper].
-func (w *World) DropValue(ctx context.Context, run, value string) error {
-	_, err := through(ctx, w, Call{Op: Piece}, func() (struct{}, error) {
-		return struct{}{}, w.able.ApartKeeper.DropValue(ctx, run, value)
-	})
-	return err
-}
-
-// ValueKeys fails for the dead; see [world.ApartKeeper].
-func (w *World) ValueKeys(ctx context.Context) ([]world.ValueKey, error) {
-	if err := w.alive(); err != nil {
-		return nil, err
-	}
-	return w.able.ApartKeeper.ValueKeys(ctx)
-}
-
-// Piece fails for the dead; see [world.ApartKeeper].
-func (w *World) Piece(ctx context.Context, run, value string, number int) ([]byte, error) {
-	if err := w.alive(); err != nil {
-		return nil, err
-	}
-	return w.able.ApartKeeper.Piece(ctx, run, value, number)
 }
 
 // Commit has failpoints; see [world.Log].

@@ -23,18 +23,24 @@ type value struct {
 	holders int
 }
 
+// apartKeeper are the values that are kept apart.
+type apartKeeper struct{ w *World }
+
 var _ world.ApartKeeper = (*World)(nil)
 
-// KeepPiece keeps a piece of a value apart; see [world.ApartKeeper].
-func (w *World) KeepPiece(ctx context.Context, p *world.Piece) error {
+// Values are the values that are kept apart; see [world.ApartKeeper].
+func (w *World) Values() world.Values { return apartKeeper{w} }
+
+// KeepPiece keeps a piece of a value apart; see [world.Values].
+func (k apartKeeper) KeepPiece(ctx context.Context, p *world.Piece) error {
 	if err := world.CheckPiece(p); err != nil {
 		return err
 	}
-	if err := w.enter(ctx); err != nil {
+	if err := k.w.enter(ctx); err != nil {
 		return err
 	}
-	defer w.mu.Unlock()
-	a, run, id, number := &w.apart, p.Run, p.Value, p.Number
+	defer k.w.mu.Unlock()
+	a, run, id, number := &k.w.apart, p.Run, p.Value, p.Number
 	v := a.values[id]
 	if v == nil && number == 0 {
 		if a.values == nil {
@@ -42,7 +48,7 @@ func (w *World) KeepPiece(ctx context.Context, p *world.Piece) error {
 		}
 		v = &value{pieces: make(map[int][]byte), key: p.Key}
 		a.values[id] = v
-		a.hold(run, id, w.now())
+		a.hold(run, id, k.w.now())
 	}
 	at, held := a.runs[run][id]
 	if !held {
@@ -54,44 +60,44 @@ func (w *World) KeepPiece(ctx context.Context, p *world.Piece) error {
 	return nil
 }
 
-// Piece reads a piece of a value; see [world.ApartKeeper].
-func (w *World) Piece(ctx context.Context, run, id string, number int) ([]byte, error) {
-	if err := w.enter(ctx); err != nil {
+// Piece reads a piece of a value; see [world.Values].
+func (k apartKeeper) Piece(ctx context.Context, run, id string, number int) ([]byte, error) {
+	if err := k.w.enter(ctx); err != nil {
 		return nil, err
 	}
-	defer w.mu.Unlock()
-	if w.apart.held(run, id) {
-		if piece, ok := w.apart.values[id].pieces[number]; ok {
+	defer k.w.mu.Unlock()
+	if k.w.apart.held(run, id) {
+		if piece, ok := k.w.apart.values[id].pieces[number]; ok {
 			return slices.Clone(piece), nil
 		}
 	}
 	return nil, world.NoPiece(run, id, number)
 }
 
-// DropValue deletes a value that no event names; see [world.ApartKeeper].
-func (w *World) DropValue(ctx context.Context, run, id string) error {
-	if err := w.enter(ctx); err != nil {
+// DropValue deletes a value that no event names; see [world.Values].
+func (k apartKeeper) DropValue(ctx context.Context, run, id string) error {
+	if err := k.w.enter(ctx); err != nil {
 		return err
 	}
-	defer w.mu.Unlock()
-	if at, held := w.apart.runs[run][id]; held && !at.IsZero() {
-		w.apart.release(id)
-		delete(w.apart.runs[run], id)
+	defer k.w.mu.Unlock()
+	if at, held := k.w.apart.runs[run][id]; held && !at.IsZero() {
+		k.w.apart.release(id)
+		delete(k.w.apart.runs[run], id)
 	}
 	return nil
 }
 
-// ValueKeys tells which keys values are encrypted with; see [world.ApartKeeper].
-func (w *World) ValueKeys(ctx context.Context) (out []world.ValueKey, err error) {
-	if err := w.enter(ctx); err != nil {
+// ValueKeys tells which keys values are encrypted with; see [world.Values].
+func (k apartKeeper) ValueKeys(ctx context.Context) (out []world.ValueKey, err error) {
+	if err := k.w.enter(ctx); err != nil {
 		return nil, err
 	}
-	defer w.mu.Unlock()
+	defer k.w.mu.Unlock()
 	runs := map[string]int64{}
-	for _, held := range w.apart.runs {
+	for _, held := range k.w.apart.runs {
 		keys := map[string]bool{}
 		for id := range held {
-			keys[w.apart.values[id].key] = true
+			keys[k.w.apart.values[id].key] = true
 		}
 		for key := range keys {
 			runs[key]++

@@ -28,10 +28,16 @@ var (
 // orphansBatch is of how many runs that are not there a transaction deletes what was written for them.
 const orphansBatch = 20
 
+// apartKeeper are the values that are kept apart.
+type apartKeeper struct{ rd *reader }
+
 var _ world.ApartKeeper = (*World)(nil)
 
-// KeepPiece keeps a piece of a value apart; see [world.ApartKeeper].
-func (rd *reader) KeepPiece(ctx context.Context, p *world.Piece) error {
+// Values are the values that are kept apart; see [world.ApartKeeper].
+func (w *World) Values() world.Values { return apartKeeper{&w.reader} }
+
+// KeepPiece keeps a piece of a value apart; see [world.Values].
+func (k apartKeeper) KeepPiece(ctx context.Context, p *world.Piece) error {
 	if err := world.CheckPiece(p); err != nil {
 		return err
 	}
@@ -39,8 +45,8 @@ func (rd *reader) KeepPiece(ctx context.Context, p *world.Piece) error {
 	if data == nil {
 		data = []byte{}
 	}
-	return rd.change(ctx, func(ctx context.Context, tx pgx.Tx) error {
-		t := rd.in(tx)
+	return k.rd.change(ctx, func(ctx context.Context, tx pgx.Tx) error {
+		t := k.rd.in(tx)
 		n, err := t.exec(ctx, keepPiece, run, value, int32(number), data, layout.PieceSum(value, number, data).Value(), p.Key)
 		if err != nil || n > 0 {
 			return err
@@ -57,10 +63,10 @@ func holds(ctx context.Context, t txn, run, value string, none error) error {
 	return none
 }
 
-// Piece reads a piece of a value; see [world.ApartKeeper].
-func (rd *reader) Piece(ctx context.Context, run, value string, number int) (data []byte, err error) {
+// Piece reads a piece of a value; see [world.Values].
+func (k apartKeeper) Piece(ctx context.Context, run, value string, number int) (data []byte, err error) {
 	found := false
-	err = rd.read(ctx, readPiece, func(row pgx.Rows) error {
+	err = k.rd.read(ctx, readPiece, func(row pgx.Rows) error {
 		var sum int32
 		if err := row.Scan(&data, &sum); err != nil {
 			return err
@@ -74,16 +80,16 @@ func (rd *reader) Piece(ctx context.Context, run, value string, number int) (dat
 	return data, err
 }
 
-// DropValue deletes a value that no event names; see [world.ApartKeeper].
-func (rd *reader) DropValue(ctx context.Context, run, value string) error {
-	return rd.change(ctx, func(ctx context.Context, tx pgx.Tx) error {
-		return deletePieces(ctx, rd.in(tx), dropValue, run, value)
+// DropValue deletes a value that no event names; see [world.Values].
+func (k apartKeeper) DropValue(ctx context.Context, run, value string) error {
+	return k.rd.change(ctx, func(ctx context.Context, tx pgx.Tx) error {
+		return deletePieces(ctx, k.rd.in(tx), dropValue, run, value)
 	})
 }
 
-// ValueKeys tells which keys values are encrypted with; see [world.ApartKeeper].
-func (rd *reader) ValueKeys(ctx context.Context) (out []world.ValueKey, err error) {
-	err = rd.read(ctx, valueKeys, func(row pgx.Rows) error {
+// ValueKeys tells which keys values are encrypted with; see [world.Values].
+func (k apartKeeper) ValueKeys(ctx context.Context) (out []world.ValueKey, err error) {
+	err = k.rd.read(ctx, valueKeys, func(row pgx.Rows) error {
 		var k world.ValueKey
 		err := row.Scan(&k.Key, &k.Runs)
 		out = append(out, k)
@@ -154,8 +160,8 @@ func holdsNamed(ctx context.Context, rd *reader, run string, events []world.Even
 	return nil
 }
 
-// sweepApart lets runs that are swept hold nothing any more, and deletes what nobody holds then.
-func (k *keeper) sweepApart(ctx context.Context, tx txn, runs []string) error {
+// sweepHeld lets runs that are swept hold nothing any more, and deletes what nobody holds then.
+func sweepHeld(ctx context.Context, tx txn, runs []string) error {
 	return deletePieces(ctx, tx, sweepApart, runs)
 }
 
@@ -175,7 +181,7 @@ func deletePieces(ctx context.Context, tx txn, letGo *statement, args ...any) er
 }
 
 // sweepOrphans deletes values that were written for runs that never came to be.
-func (k *keeper) sweepOrphans(ctx context.Context) error {
+func sweepOrphans(ctx context.Context, k *keeper) error {
 	for {
 		var runs []string
 		if err := k.read(ctx, orphanApart, func(row pgx.Rows) error {
@@ -186,7 +192,7 @@ func (k *keeper) sweepOrphans(ctx context.Context) error {
 		}, k.now().Add(-world.ApartOrphan), int32(orphansBatch)); err != nil || len(runs) == 0 {
 			return err
 		}
-		if err := k.change(ctx, func(ctx context.Context, tx pgx.Tx) error { return k.sweepApart(ctx, k.in(tx), runs) }); err != nil {
+		if err := k.change(ctx, func(ctx context.Context, tx pgx.Tx) error { return sweepHeld(ctx, k.in(tx), runs) }); err != nil {
 			return err
 		}
 	}

@@ -92,7 +92,7 @@ func (k *keeper) Sweep(ctx context.Context, limit int) (swept int, err error) {
 	if err := k.topics.sweep(ctx); err != nil {
 		return swept, err
 	}
-	if err := k.sweepOrphans(ctx); err != nil {
+	if err := sweepOrphans(ctx, k); err != nil {
 		return swept, err
 	}
 	if err := k.sumTotals(ctx); err != nil {
@@ -169,7 +169,7 @@ func (k *keeper) sweep(ctx context.Context, tx pgx.Tx, limit int) (int, error) {
 	if err := tx.SendBatch(ctx, &b).Close(); err != nil {
 		return 0, err
 	}
-	return len(keys), k.sweepApart(ctx, k.in(tx), ids)
+	return len(keys), sweepHeld(ctx, k.in(tx), ids)
 }
 
 // sweepLate deletes mail for runs that are over, and what is known of deliveries to runs that are gone: their sender looked the run up before and committed after;

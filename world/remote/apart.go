@@ -13,7 +13,7 @@ import (
 // apart.
 func (w *World) Abilities() world.Abilities {
 	a := world.Abilities{
-		Notifier: w, Poller: w, TaskReader: w, ReadyReader: w, Holder: w, Doctor: w, KeyBook: w, Definer: w, MetricsKeeper: w, MessageKeeper: w,
+		Notifier: w, Poller: w, TaskReader: w, ReadyReader: w, Holder: w, Doctor: w, KeyBook: w, Definer: w, MetricsKeeper: w, MessageKeeper: w, TopicKeeper: w,
 	}
 	if w.hello.Apart {
 		a.ApartKeeper = w
@@ -21,32 +21,38 @@ func (w *World) Abilities() world.Abilities {
 	return a
 }
 
-// KeepPiece keeps a piece of a value apart; see [world.ApartKeeper].
-func (w *World) KeepPiece(ctx context.Context, p *world.Piece) error {
+// apartKeeper are the values that are kept apart.
+type apartKeeper struct{ w *World }
+
+// Values are the values that are kept apart; see [world.ApartKeeper].
+func (w *World) Values() world.Values { return apartKeeper{w} }
+
+// KeepPiece keeps a piece of a value apart; see [world.Values].
+func (k apartKeeper) KeepPiece(ctx context.Context, p *world.Piece) error {
 	if err := world.CheckPiece(p); err != nil {
 		return err
 	}
 	var out wire.Accepted
 	in := wire.Piece{PieceOf: wire.PieceOf{Run: p.Run, Value: p.Value, Number: p.Number}, Data: p.Data, Key: p.Key}
-	return w.ask(ctx, manner{twice: true}, "keepPiece", &in, &out)
+	return k.w.ask(ctx, manner{twice: true}, "keepPiece", &in, &out)
 }
 
-// DropValue deletes a value that no event names; see [world.ApartKeeper].
-func (w *World) DropValue(ctx context.Context, run, value string) error {
+// DropValue deletes a value that no event names; see [world.Values].
+func (k apartKeeper) DropValue(ctx context.Context, run, value string) error {
 	var out wire.Accepted
-	return w.ask(ctx, manner{twice: true}, "dropValue", &wire.ValueOf{Run: run, Value: value}, &out)
+	return k.w.ask(ctx, manner{twice: true}, "dropValue", &wire.ValueOf{Run: run, Value: value}, &out)
 }
 
-// ValueKeys tells which keys values are encrypted with; see [world.ApartKeeper].
-func (w *World) ValueKeys(ctx context.Context) ([]world.ValueKey, error) {
+// ValueKeys tells which keys values are encrypted with; see [world.Values].
+func (k apartKeeper) ValueKeys(ctx context.Context) ([]world.ValueKey, error) {
 	var out wire.ValueKeys
-	err := w.ask(ctx, manner{twice: true}, "valueKeys", struct{}{}, &out)
+	err := k.w.ask(ctx, manner{twice: true}, "valueKeys", struct{}{}, &out)
 	return out.Keys, err
 }
 
-// Piece reads a piece of a value; see [world.ApartKeeper].
-func (w *World) Piece(ctx context.Context, run, value string, number int) ([]byte, error) {
+// Piece reads a piece of a value; see [world.Values].
+func (k apartKeeper) Piece(ctx context.Context, run, value string, number int) ([]byte, error) {
 	var out wire.PieceData
-	err := w.ask(ctx, manner{twice: true}, "piece", &wire.PieceOf{Run: run, Value: value, Number: number}, &out)
+	err := k.w.ask(ctx, manner{twice: true}, "piece", &wire.PieceOf{Run: run, Value: value, Number: number}, &out)
 	return out.Data, err
 }

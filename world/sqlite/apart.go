@@ -25,10 +25,16 @@ var (
 // orphansBatch is how many values without a run a transaction deletes.
 const orphansBatch = 20
 
+// apartKeeper are the values that are kept apart.
+type apartKeeper struct{ w *World }
+
 var _ world.ApartKeeper = (*World)(nil)
 
-// KeepPiece keeps a piece of a value apart; see [world.ApartKeeper].
-func (w *World) KeepPiece(ctx context.Context, p *world.Piece) error {
+// Values are the values that are kept apart; see [world.ApartKeeper].
+func (w *World) Values() world.Values { return apartKeeper{w} }
+
+// KeepPiece keeps a piece of a value apart; see [world.Values].
+func (k apartKeeper) KeepPiece(ctx context.Context, p *world.Piece) error {
 	if err := world.CheckPiece(p); err != nil {
 		return err
 	}
@@ -37,7 +43,7 @@ func (w *World) KeepPiece(ctx context.Context, p *world.Piece) error {
 	if data == nil {
 		data = []byte{}
 	}
-	return w.write(ctx, func(g *group) error {
+	return k.w.write(ctx, func(g *group) error {
 		if number == 0 {
 			if err := g.tx.exec(keepApart, run, value, g.tx.now().UnixMicro(), orNull(key)); err != nil {
 				return err
@@ -55,10 +61,10 @@ func (w *World) KeepPiece(ctx context.Context, p *world.Piece) error {
 	})
 }
 
-// Piece reads a piece of a value; see [world.ApartKeeper].
-func (w *World) Piece(ctx context.Context, run, value string, number int) (data []byte, err error) {
+// Piece reads a piece of a value; see [world.Values].
+func (k apartKeeper) Piece(ctx context.Context, run, value string, number int) (data []byte, err error) {
 	found := false
-	err = w.read(ctx, func(c *conn) error {
+	err = k.w.read(ctx, func(c *conn) error {
 		found, err = c.one(readPiece, func(r row) error {
 			data = r.bytes(0)
 			return layout.CheckPiece(run, value, number, data, r.sum(1))
@@ -71,14 +77,14 @@ func (w *World) Piece(ctx context.Context, run, value string, number int) (data 
 	return data, err
 }
 
-// DropValue deletes a value that no event names; see [world.ApartKeeper].
-func (w *World) DropValue(ctx context.Context, run, value string) error {
-	return w.write(ctx, func(g *group) error { return g.tx.exec(dropValue, run, value) })
+// DropValue deletes a value that no event names; see [world.Values].
+func (k apartKeeper) DropValue(ctx context.Context, run, value string) error {
+	return k.w.write(ctx, func(g *group) error { return g.tx.exec(dropValue, run, value) })
 }
 
-// ValueKeys tells which keys values are encrypted with; see [world.ApartKeeper].
-func (w *World) ValueKeys(ctx context.Context) (out []world.ValueKey, err error) {
-	err = w.read(ctx, func(c *conn) error {
+// ValueKeys tells which keys values are encrypted with; see [world.Values].
+func (k apartKeeper) ValueKeys(ctx context.Context) (out []world.ValueKey, err error) {
+	err = k.w.read(ctx, func(c *conn) error {
 		return c.query(valueKeys, func(r row) (bool, error) {
 			out = append(out, world.ValueKey{Key: r.text(0), Runs: r.int(1)})
 			return true, nil

@@ -19,7 +19,7 @@ func (r *rig) keep(run string, pieces ...string) string {
 	id := world.NewID(world.PrefixApart, world.Now())
 	_, err := r.w.Run(r.ctx, run)
 	for i, piece := range pieces {
-		r.must(r.able.ApartKeeper.KeepPiece(r.ctx, &world.Piece{Run: run, Value: id, Number: i, Data: []byte(piece), Birth: errors.Is(err, world.ErrNotFound)}), "keep a piece")
+		r.must(r.able.ApartKeeper.Values().KeepPiece(r.ctx, &world.Piece{Run: run, Value: id, Number: i, Data: []byte(piece), Birth: errors.Is(err, world.ErrNotFound)}), "keep a piece")
 	}
 	return id
 }
@@ -28,7 +28,7 @@ func (r *rig) keep(run string, pieces ...string) string {
 func (r *rig) kept(run, value string) (pieces []string) {
 	r.Helper()
 	for i := 0; ; i++ {
-		piece, err := r.able.ApartKeeper.Piece(r.ctx, run, value, i)
+		piece, err := r.able.ApartKeeper.Values().Piece(r.ctx, run, value, i)
 		if errors.Is(err, world.ErrNotFound) {
 			return pieces
 		}
@@ -60,17 +60,17 @@ var aparts = []check{
 		large := strings.Repeat("x", world.ApartPiece)
 		id := r.keep(c.Run, large, "two", "")
 		r.same(r.kept(c.Run, id), []string{large, "two", ""}, "pieces")
-		r.must(r.able.ApartKeeper.KeepPiece(r.ctx, &world.Piece{Run: c.Run, Value: id, Number: 1, Data: []byte("two")}), "keep a piece again")
+		r.must(r.able.ApartKeeper.Values().KeepPiece(r.ctx, &world.Piece{Run: c.Run, Value: id, Number: 1, Data: []byte("two")}), "keep a piece again")
 		other := birth("greet")
 		r.same(r.kept(other.Run, id), []string(nil), "pieces for another run")
 		r.same(r.kept(c.Run, world.NewID(world.PrefixApart, world.Now())), []string(nil), "pieces of a value that is not there")
 		for what, err := range map[string]error{
-			"no value": r.able.ApartKeeper.KeepPiece(r.ctx, &world.Piece{Run: c.Run, Value: "x"}), "no run": r.able.ApartKeeper.KeepPiece(r.ctx, &world.Piece{Value: id}),
-			"a number": r.able.ApartKeeper.KeepPiece(r.ctx, &world.Piece{Run: c.Run, Value: id, Number: -1}),
+			"no value": r.able.ApartKeeper.Values().KeepPiece(r.ctx, &world.Piece{Run: c.Run, Value: "x"}), "no run": r.able.ApartKeeper.Values().KeepPiece(r.ctx, &world.Piece{Value: id}),
+			"a number": r.able.ApartKeeper.Values().KeepPiece(r.ctx, &world.Piece{Run: c.Run, Value: id, Number: -1}),
 		} {
 			r.refused(err, world.ErrInvalid, what)
 		}
-		err := r.able.ApartKeeper.KeepPiece(r.ctx, &world.Piece{Run: c.Run, Value: id, Number: 3, Data: bytes.Repeat([]byte("x"), world.MaxPiece+1)})
+		err := r.able.ApartKeeper.Values().KeepPiece(r.ctx, &world.Piece{Run: c.Run, Value: id, Number: 3, Data: bytes.Repeat([]byte("x"), world.MaxPiece+1)})
 		r.refused(err, world.ErrTooLarge, "a large piece")
 	})},
 	{"nobody writes to another's value", "a piece of a value that another run holds, or that nobody holds any more, is refused: ErrNotFound; one of a value that an event names changes nothing", needs("ApartKeeper", func(r *rig) {
@@ -78,16 +78,16 @@ var aparts = []check{
 		s, other := k.create("greet", lately()), k.create("greet")
 		id := r.keep(s.run, "one", "two")
 		for n := range 3 {
-			r.refused(r.able.ApartKeeper.KeepPiece(r.ctx, &world.Piece{Run: other.run, Value: id, Number: n, Data: []byte("mine")}), world.ErrNotFound, "a piece of another's value")
+			r.refused(r.able.ApartKeeper.Values().KeepPiece(r.ctx, &world.Piece{Run: other.run, Value: id, Number: n, Data: []byte("mine")}), world.ErrNotFound, "a piece of another's value")
 		}
-		r.refused(r.able.ApartKeeper.KeepPiece(r.ctx, &world.Piece{Run: s.run, Value: world.NewID(world.PrefixApart, world.Now()), Number: 1, Data: []byte("two")}), world.ErrNotFound, "a piece before the first")
+		r.refused(r.able.ApartKeeper.Values().KeepPiece(r.ctx, &world.Piece{Run: s.run, Value: world.NewID(world.PrefixApart, world.Now()), Number: 1, Data: []byte("two")}), world.ErrNotFound, "a piece before the first")
 		s.append(refer(stepCreated("step_1", world.KindClosure), id))
-		r.must(r.able.ApartKeeper.KeepPiece(r.ctx, &world.Piece{Run: s.run, Value: id, Number: 1, Data: []byte("two")}), "a piece again")
-		r.must(r.able.ApartKeeper.KeepPiece(r.ctx, &world.Piece{Run: s.run, Value: id, Number: 2, Data: []byte("three")}), "a piece of what is named")
+		r.must(r.able.ApartKeeper.Values().KeepPiece(r.ctx, &world.Piece{Run: s.run, Value: id, Number: 1, Data: []byte("two")}), "a piece again")
+		r.must(r.able.ApartKeeper.Values().KeepPiece(r.ctx, &world.Piece{Run: s.run, Value: id, Number: 2, Data: []byte("three")}), "a piece of what is named")
 		r.same(r.kept(s.run, id), []string{"one", "two"}, "pieces")
 		s.end()
 		r.sweptAll(1)
-		r.refused(r.able.ApartKeeper.KeepPiece(r.ctx, &world.Piece{Run: s.run, Value: id, Number: 2, Data: []byte("late")}), world.ErrNotFound, "a piece for a run that was deleted")
+		r.refused(r.able.ApartKeeper.Values().KeepPiece(r.ctx, &world.Piece{Run: s.run, Value: id, Number: 2, Data: []byte("late")}), world.ErrNotFound, "a piece for a run that was deleted")
 		r.same(r.kept(s.run, id), []string(nil), "pieces")
 	})},
 	{"what a log names comes back", "the ID of a value stands in the event, in the log and in the run's row; a payload that looks like a reference is none", needs("ApartKeeper", func(r *rig) {

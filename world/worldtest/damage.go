@@ -108,7 +108,7 @@ func RunDamage(t *testing.T, s DamageStore, some func(table, column, how string)
 		if !s.Spoil(t, "apart_pieces", "data", "flip", ids.victim) {
 			t.Fatal("the run holds no value apart")
 		}
-		_, err := r.able.ApartKeeper.Piece(r.ctx, ids.victim, ids.value, 0)
+		_, err := r.able.ApartKeeper.Values().Piece(r.ctx, ids.victim, ids.value, 0)
 		if c, ok := errors.AsType[*world.CorruptError](err); !ok || c.Run != ids.victim || !strings.Contains(err.Error(), ids.value) {
 			t.Errorf("a damaged piece: %v; want an ErrCorrupt that names the run and the value", err)
 		}
@@ -384,7 +384,7 @@ func (r *rig) damaged(k *worker, ids damageIDs, run string, must bool) {
 		_, err = r.w.Events(r.ctx, id, world.EventQuery{})
 		fine(err, "events")
 		if a := r.able.ApartKeeper; a != nil {
-			_, err = a.Piece(r.ctx, id, map[string]string{ids.good: ids.goodValue}[id]+map[string]string{ids.victim: ids.value}[id], 0)
+			_, err = a.Values().Piece(r.ctx, id, map[string]string{ids.good: ids.goodValue}[id]+map[string]string{ids.victim: ids.value}[id], 0)
 			fine(err, "a value apart")
 		}
 		_, err = r.w.Chunks(r.ctx, id, "s", world.ChunkQuery{})

@@ -4,6 +4,7 @@ package worldtest
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"reflect"
 	"slices"
@@ -237,6 +238,8 @@ func (r *rig) writeAll(k *worker, run string, commits [][]world.Event) (want []w
 // keepNamed keeps the values that events of a run name. For a world that keeps none, they name none.
 func (r *rig) keepNamed(run string, events []world.Event, state *world.State) {
 	r.Helper()
+	_, err := r.w.Run(r.ctx, run)
+	birth := errors.Is(err, world.ErrNotFound)
 	for i := range events {
 		value := events[i].Apart
 		switch {
@@ -244,7 +247,7 @@ func (r *rig) keepNamed(run string, events []world.Event, state *world.State) {
 		case r.able.ApartKeeper == nil:
 			events[i].Apart, state.OutputApart = "", ""
 		default:
-			r.must(r.able.ApartKeeper.KeepPiece(r.ctx, &world.Piece{Run: run, Value: value, Data: []byte("7")}), "keep a piece")
+			r.must(r.able.ApartKeeper.Values().KeepPiece(r.ctx, &world.Piece{Run: run, Value: value, Data: []byte("7"), Birth: birth}), "keep a piece")
 		}
 	}
 }
