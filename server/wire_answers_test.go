@@ -149,7 +149,9 @@ func (c *caller) calls() map[string]func(ctx context.Context, w *remote.World) e
 		"keepPiece": func(ctx context.Context, w *remote.World) error {
 			return w.Values().KeepPiece(ctx, &world.Piece{Run: run, Value: value, Data: []byte("\x001")})
 		},
-		"piece": func(ctx context.Context, w *remote.World) error { return of(w.Values().Piece(ctx, run, value, 0)) },
+		"dropValue": func(ctx context.Context, w *remote.World) error { return w.Values().DropValue(ctx, run, value) },
+		"valueKeys": func(ctx context.Context, w *remote.World) error { return of(w.Values().ValueKeys(ctx)) },
+		"piece":     func(ctx context.Context, w *remote.World) error { return of(w.Values().Piece(ctx, run, value, 0)) },
 		"topics": func(ctx context.Context, w *remote.World) error {
 			return of(w.Topics().Publish(ctx, []world.Publication{{Topic: "answered", Payload: json.RawMessage("1")}}))
 		},
