@@ -100,6 +100,10 @@ func TestProtocol(t *testing.T) {
 			r.is(r.call("piece", piece+`}`), "value", value)
 			r.refused(404, "NOT_FOUND", "POST", inWorld+"piece", strings.Replace(piece, `"number": 0`, `"number": 1`, 1)+`}`)
 			r.refused(404, "NOT_FOUND", "POST", inWorld+"piece", strings.Replace(piece, `"m1"`, `"m2"`, 1)+`}`)
+			r.is(r.call("valueKeys", `{}`), "keys.0.runs", 1.0)
+			r.call("dropValue", `{"run": "m1", "value": "`+value+`"}`) // no event names it
+			r.refused(404, "NOT_FOUND", "POST", inWorld+"piece", piece+`}`)
+			r.refused(400, "INVALID", "POST", inWorld+"dropValue", `{"run": "m1", "value": "x"}`)
 			r.refused(400, "INVALID", "POST", inWorld+"keepPiece", strings.Replace(piece, value, "x", 1)+`, "data": "AA=="}`)
 
 			r.refused(413, "TOO_LARGE", "POST", inWorld+"beat", `{"worker": "`+strings.Repeat("x", wireBody)+`"}`)

@@ -161,12 +161,17 @@ func CheckApart(id string) error {
 	return nil
 }
 
-// CheckPiece refuses, with [ErrInvalid] or [ErrTooLarge], a piece that no world can keep.
-func CheckPiece(p *Piece) error {
-	if err := CheckRunID(p.Run); err != nil {
+// CheckValue refuses, with [ErrInvalid], what no run can hold.
+func CheckValue(run, value string) error {
+	if err := CheckRunID(run); err != nil {
 		return err
 	}
-	if err := CheckApart(p.Value); err != nil {
+	return CheckApart(value)
+}
+
+// CheckPiece refuses, with [ErrInvalid] or [ErrTooLarge], a piece that no world can keep.
+func CheckPiece(p *Piece) error {
+	if err := CheckValue(p.Run, p.Value); err != nil {
 		return err
 	}
 	switch {

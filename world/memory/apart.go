@@ -76,6 +76,9 @@ func (k apartKeeper) Piece(ctx context.Context, run, id string, number int) ([]b
 
 // DropValue deletes a value that no event names; see [world.Values].
 func (k apartKeeper) DropValue(ctx context.Context, run, id string) error {
+	if err := world.CheckValue(run, id); err != nil {
+		return err
+	}
 	if err := k.w.enter(ctx); err != nil {
 		return err
 	}

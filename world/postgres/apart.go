@@ -82,6 +82,9 @@ func (k apartKeeper) Piece(ctx context.Context, run, value string, number int) (
 
 // DropValue deletes a value that no event names; see [world.Values].
 func (k apartKeeper) DropValue(ctx context.Context, run, value string) error {
+	if err := world.CheckValue(run, value); err != nil {
+		return err
+	}
 	return k.rd.change(ctx, func(ctx context.Context, tx pgx.Tx) error {
 		return deletePieces(ctx, k.rd.in(tx), dropValue, run, value)
 	})

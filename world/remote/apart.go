@@ -39,6 +39,9 @@ func (k apartKeeper) KeepPiece(ctx context.Context, p *world.Piece) error {
 
 // DropValue deletes a value that no event names; see [world.Values].
 func (k apartKeeper) DropValue(ctx context.Context, run, value string) error {
+	if err := world.CheckValue(run, value); err != nil {
+		return err
+	}
 	var out wire.Accepted
 	return k.w.ask(ctx, manner{twice: true}, "dropValue", &wire.ValueOf{Run: run, Value: value}, &out)
 }

@@ -79,6 +79,9 @@ func (k apartKeeper) Piece(ctx context.Context, run, value string, number int) (
 
 // DropValue deletes a value that no event names; see [world.Values].
 func (k apartKeeper) DropValue(ctx context.Context, run, value string) error {
+	if err := world.CheckValue(run, value); err != nil {
+		return err
+	}
 	return k.w.write(ctx, func(g *group) error { return g.tx.exec(dropValue, run, value) })
 }
 

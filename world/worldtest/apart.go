@@ -60,7 +60,7 @@ var aparts = []check{
 		large := strings.Repeat("x", world.ApartPiece)
 		id := r.keep(c.Run, large, "two", "")
 		r.same(r.kept(c.Run, id), []string{large, "two", ""}, "pieces")
-		r.must(r.able.ApartKeeper.Values().KeepPiece(r.ctx, &world.Piece{Run: c.Run, Value: id, Number: 1, Data: []byte("two")}), "keep a piece again")
+		r.must(r.able.ApartKeeper.Values().KeepPiece(r.ctx, &world.Piece{Run: c.Run, Value: id, Number: 1, Data: []byte("two"), Birth: true}), "keep a piece again")
 		other := birth("greet")
 		r.same(r.kept(other.Run, id), []string(nil), "pieces for another run")
 		r.same(r.kept(c.Run, world.NewID(world.PrefixApart, world.Now())), []string(nil), "pieces of a value that is not there")
@@ -235,5 +235,47 @@ var aparts = []check{
 			w.append(result)
 		}
 		r.same(r.kept(after.run, id), []string{"one", "two"}, "pieces for who waited later")
+	})},
+	{"what no event names is dropped", "a value that no event of the run names is deleted for that run at once; one that is named, or another's, stays, and it is no error; what is no ID is refused: ErrInvalid", needs("ApartKeeper", func(r *rig) {
+		k := r.worker("greet")
+		s, other := k.create("greet"), k.create("greet")
+		named, left, others := r.keep(s.run, "named"), r.keep(s.run, "left", "over"), r.keep(other.run, "another's")
+		s.append(refer(stepCreated("step_1", world.KindClosure), named))
+		values := r.able.ApartKeeper.Values()
+		for range 2 {
+			for _, id := range []string{named, left, others, world.NewID(world.PrefixApart, world.Now())} {
+				r.must(values.DropValue(r.ctx, s.run, id), "drop a value")
+			}
+		}
+		r.same(r.kept(s.run, named), []string{"named"}, "pieces that an event names")
+		r.same(r.kept(s.run, left), []string(nil), "pieces that were dropped")
+		r.same(r.kept(other.run, others), []string{"another's"}, "pieces of another run")
+		_, err := r.w.Commit(r.ctx, s.next(refer(stepCreated("step_2", world.KindClosure), left)))
+		r.refused(err, world.ErrInvalid, "an event with a value that was dropped")
+		r.refused(values.DropValue(r.ctx, s.run, "x\x00"), world.ErrInvalid, "no value")
+		r.refused(values.DropValue(r.ctx, "\x00", left), world.ErrInvalid, "no run")
+	})},
+	{"keys of values are known", "each key is told, with how many runs hold values under it: those that came to one of another's key, too", needs("ApartKeeper", func(r *rig) {
+		k := r.worker("greet")
+		s, none := k.create("greet"), k.create("greet")
+		id := r.keep(s.run, "one", "two")
+		r.keep(s.run, "three")
+		s.append(refer(stepCreated("step_1", world.KindClosure), id))
+		c := birth("greet", withOrigin(s.run, 1))
+		c.Events[0] = refer(c.Events[0], id)
+		r.commit(c)
+		keys := func() []world.ValueKey {
+			got, err := r.able.ApartKeeper.Values().ValueKeys(r.ctx)
+			r.must(err, "ask for keys of values")
+			return got
+		}
+		want := keys()
+		r.same(len(want), 1, "keys")
+		r.same(want[0].Runs, int64(2), "runs")
+		if want[0].Key == "" { // else all is under one key, which is not known here
+			p := world.Piece{Run: none.run, Value: world.NewID(world.PrefixApart, world.Now()), Data: []byte("x"), Key: "k9"}
+			r.must(r.able.ApartKeeper.Values().KeepPiece(r.ctx, &p), "keep a piece")
+			r.same(keys(), append(want, world.ValueKey{Key: "k9", Runs: 1}), "keys")
+		}
 	})},
 }
