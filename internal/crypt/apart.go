@@ -39,6 +39,9 @@ type values struct {
 // KeepPiece encrypts a piece with the key of its run. Of a birth that is the key which the birth gets: what is known of
 // a run with the same ID is of one that was deleted.
 func (v values) KeepPiece(ctx context.Context, p *world.Piece) (err error) {
+	if err := world.CheckPiece(p); err != nil {
+		return err
+	}
 	out := *p
 	if out.Key = v.w.ring.Primary(); !p.Birth {
 		if out.Key, err = v.w.keyOf(ctx, nil, p.Run, true); errors.Is(err, world.ErrNotFound) {
