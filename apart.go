@@ -19,10 +19,15 @@ const defaultValue = 64 << 20
 
 // whole is a payload of the run, or the value that it refers to, where an ID says so. One that cannot be read blocks the
 // run.
-func (c Context) whole(payload []byte, apart string) []byte {
-	b, err := wholeOf(context.Background(), c.env.keeper, c.RunID(), payload, apart)
+func (c Context) whole(payload []byte, id string) []byte {
+	b, err := wholeOf(context.Background(), c.env.keeper, c.RunID(), payload, id)
 	if err != nil {
 		panic(engine.Block(engine.BlockOf(err).Code, err))
+	}
+	if len(b) > apart.Most { // in a run's first turn it is not kept apart yet
+		if l := localOf(c); l != nil {
+			l.read += len(b)
+		}
 	}
 	return b
 }

@@ -68,7 +68,7 @@ type Config struct {
 	// CancelGrace is how long a step of a cancelled run may take to return. Default 10 s.
 	CancelGrace time.Duration
 	// CacheRuns is how many waiting runs are kept in memory, so that they need not be replayed when they go on; CacheBytes what
-	// they may take, estimated. Defaults 1,000 and 64 MiB; below 0: none.
+	// they may take, estimated, with the large values that their code has read. Defaults 1,000 and 64 MiB; below 0: none.
 	CacheRuns  int
 	CacheBytes int
 	// Strict checks determinism at every suspension and before the end, by a replay beside the live run: the first difference, in what was asked for or what it
