@@ -14,8 +14,8 @@ import (
 )
 
 // AdmitCommit holds a commit that came over a network against this App's settings, as [App.Start] holds a start: births keep to MaxRetention, or what the database has lower, and to the
-// bounds of attributes; the input of a plain start, by no worker and of no child or fork, has at most MaxPayload bytes, is JSON, and fits its type where the App, or a live worker, has the
-// workflow. Births are changed in place where they ask for more than they get. Servers call it, and nobody else needs to.
+// bounds of attributes; the input of a plain start, by no worker and of no child or fork, has at most MaxValue bytes, kept apart or not, is JSON, and fits its type where the App, or
+// a live worker, has the workflow. Births are changed in place where they ask for more than they get. Servers call it, and nobody else needs to.
 //
 // Errors: [ErrInvalid], [ErrTooLarge].
 func (a *App) AdmitCommit(c *world.Commit) error {
@@ -65,14 +65,22 @@ func (a *App) admitBirth(run string, e *world.Event, alone bool) error {
 	if e.Encrypted != "" {
 		return codec.CheckSize(e.Payload, world.EncryptedSize(a.cfg.MaxPayload))
 	}
-	return admitInput(a, run, &b, e.Payload)
+	return admitInput(a, run, &b, e)
 }
 
-// admitInput holds an input against what is known after a moment: where the database is away, what is written next fails.
-func admitInput(a *App, run string, b *world.Birth, input []byte) error {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+// admitInput holds an input against what is known after a moment, or as long as it takes to read it where it is kept
+// apart: where the database is away, what is written next fails.
+func admitInput(a *App, run string, b *world.Birth, e *world.Event) error {
+	most := time.Second
+	if e.Apart != "" {
+		most = 30 * time.Second
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), most)
 	defer cancel()
-	return unlessStarted(ctx, a, checkInput(ctx, a, b.Workflow, b.Version, input, true), b.Workflow, b.Key, run)
+	err := withInput(ctx, a, run, e.Payload, e.Apart, func(whole []byte) error {
+		return checkInput(ctx, a, b.Workflow, b.Version, whole, true)
+	})
+	return unlessStarted(ctx, a, err, b.Workflow, b.Key, run)
 }
 
 // AdmitDelivery holds what is sent over a network against this App's settings, as [App.Signal] and [App.SendHook] hold what is sent through them: payloads

@@ -13,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/stepwell/stepwell/internal/apart"
 	"github.com/stepwell/stepwell/internal/codec"
 	"github.com/stepwell/stepwell/internal/crypt"
 	"github.com/stepwell/stepwell/internal/engine"
@@ -38,9 +39,16 @@ type Config struct {
 	// MaxSteps is how many bodies of steps run at once. Default 256: enough that commits share their syncs; lower it where bodies hold what
 	// is scarce, such as connections of a pool.
 	MaxSteps int
-	// MaxPayload is the limit of one encoded value (input, output, result, payload) in bytes. Default 1 MiB, which is
-	// also the most.
+	// MaxPayload is the limit of what is sent (the payload of an event or a hook, a chunk of a stream) and of
+	// metadata,
+	// encoded, in bytes. Default 1 MiB, which is also the most.
 	MaxPayload int
+	// MaxValue is the limit of one encoded value of a run (its input and output, the input and result of a step) in
+	// bytes;
+	// over 1 MiB it is kept apart from the log. Default 64 MiB, as such a value is whole in memory; MaxPayload, where
+	// that
+	// is set; at most 1 GiB. What a transaction writes has at most MaxPayload bytes.
+	MaxValue int
 	// MaxRetention is the most that ended runs are kept: what asks for more is lowered, and the log says so. Default 365 days; [Forever] sets no limit. A worker that
 	// says it lowers it for the whole database when it joins: from then on all who start runs there keep to the lowest that was said, and whoever says
 	// nothing keeps to that alone. The command stepwell retention shows it, and raises it.
@@ -60,7 +68,7 @@ type Config struct {
 	// CancelGrace is how long a step of a cancelled run may take to return. Default 10 s.
 	CancelGrace time.Duration
 	// CacheRuns is how many waiting runs are kept in memory, so that they need not be replayed when they go on; CacheBytes what
-	// they may take, estimated. Defaults 1,000 and 64 MiB; below 0: none.
+	// they may take, estimated, with the large values that their code has read. Defaults 1,000 and 64 MiB; below 0: none.
 	CacheRuns  int
 	CacheBytes int
 	// Strict checks determinism at every suspension and before the end, by a replay beside the live run: the first difference, in what was asked for or what it
@@ -139,8 +147,17 @@ func (c *Config) defaults() error {
 		errs = append(errs, err)
 	}
 	refuse(c.CancelGrace < 0, "CancelGrace", c.CancelGrace)
+	refuse(c.MaxValue < 0, "MaxValue", c.MaxValue)
+	if c.MaxValue == 0 {
+		if c.MaxValue = c.MaxPayload; c.MaxPayload == 0 {
+			c.MaxValue = defaultValue
+		}
+	}
 	if c.MaxPayload == 0 {
-		c.MaxPayload = codec.DefaultLimit
+		c.MaxPayload = min(codec.DefaultLimit, max(c.MaxValue, 0))
+	}
+	if c.MaxValue > world.MaxApart || c.MaxValue < c.MaxPayload {
+		errs = append(errs, fmt.Errorf("%w: Config.MaxValue is %d: want MaxPayload, which is %d, or more, and at most %d bytes", ErrInvalid, c.MaxValue, c.MaxPayload, world.MaxApart))
 	}
 	if c.MaxPayload > world.MaxCommit/4 {
 		errs = append(errs, fmt.Errorf("%w: Config.MaxPayload is %d: at most %d bytes", ErrInvalid, c.MaxPayload, world.MaxCommit/4))
@@ -220,8 +237,14 @@ func newApp(w world.World, cfg Config, besides error) (*App, error) {
 		w = crypt.Wrap(w, cfg.Encryption)
 	}
 	able := world.AbilitiesOf(w)
+	if able.ApartKeeper == nil {
+		cfg.MaxValue = min(cfg.MaxValue, cfg.MaxPayload)
+	} else {
+		w = apart.Wrap(w, cfg.overrides.Apart)
+		able = world.AbilitiesOf(w)
+	}
 	book := engine.NewBook(able.Definer, cfg.MaxRetention)
-	r := &registrar{cfg: &cfg, book: book}
+	r := &registrar{cfg: &cfg, book: book, keeper: able.ApartKeeper}
 	for i, d := range cfg.Definitions {
 		if kit.IsNil(d) {
 			r.faults = append(r.faults, fmt.Errorf("%w: Config.Definitions[%d] is nil", ErrInvalid, i))
@@ -239,7 +262,7 @@ func newApp(w world.World, cfg Config, besides error) (*App, error) {
 			r.faults = append(r.faults, p.Check(able))
 		}
 	}
-	app := &App{world: w, able: able, cfg: cfg, book: book, known: map[world.Class]*engine.Workflow{}, has: r.manifest(), sets: &sets{}, parts: r.parts}
+	app := &App{world: w, able: able, cfg: cfg, book: book, known: map[world.Class]*engine.Workflow{}, has: r.manifest(), sets: &sets{whole: make(chan struct{}, 1)}, parts: r.parts}
 	for _, wf := range r.workflows {
 		app.known[world.Class{Workflow: wf.Name, Version: wf.Version}] = wf
 		open := world.Class{Workflow: wf.Name}
@@ -254,7 +277,10 @@ func newApp(w world.World, cfg Config, besides error) (*App, error) {
 	e, err := engine.New(engine.Config{
 		World: w, Workflows: r.workflows, Steps: r.steps, Name: cfg.Name, Build: cfg.Build,
 		Runs: cfg.MaxRuns, StepSlots: cfg.MaxSteps, Lease: cfg.Lease, Poll: cfg.Poll, Sweep: cfg.SweepInterval, Drain: cfg.Drain, Idle: cfg.Idle, FailUnknown: cfg.FailUnknown,
-		CancelGrace: cfg.CancelGrace, CacheRuns: cfg.CacheRuns, CacheBytes: cfg.CacheBytes, Limit: cfg.MaxPayload,
+		CancelGrace: cfg.CancelGrace, CacheRuns: cfg.CacheRuns, CacheBytes: cfg.CacheBytes, Limit: cfg.MaxValue, Chunk: min(cfg.MaxPayload, world.MaxChunk),
+		Whole: func(ctx context.Context, run string, payload []byte, id string) ([]byte, error) {
+			return wholeOf(ctx, able.ApartKeeper, run, payload, id)
+		},
 		Strict: cfg.Strict, Logger: cfg.Logger, Observer: cfg.Observer, Stall: cfg.overrides.Stall, Unread: cfg.overrides.Unread, Secret: secret,
 		Record: func(err error) *world.Error { return codec.FromError(err, cfg.Errors) },
 		Book:   book, Joined: func(before, now time.Duration) { tellLimit(r.workflows, &cfg, before, now) },

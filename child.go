@@ -77,7 +77,7 @@ func (c *ChildCall[In, Out]) Start(ctx Context, in In) *ChildRun[Out] {
 	if len(c.w.faults) > 0 {
 		return fail(c.w.faults[0])
 	}
-	input, err := outgoing(ctx, &in, ctx.env.limit, world.KindChild, c.w.name)
+	input, err := outgoing(ctx, &in, ctx.env.most, world.KindChild, c.w.name)
 	if err != nil {
 		return fail(fmt.Errorf("input: %w", err))
 	}

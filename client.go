@@ -69,7 +69,7 @@ func unlessStarted(ctx context.Context, a *App, err error, workflow, key, id str
 
 // checkInput refuses an input that is too large, or does not fit, and one from outside that is not JSON. What a log has came in by the rules of its day.
 func checkInput(ctx context.Context, a *App, workflow string, version int, input []byte, outside bool) error {
-	if err := codec.CheckSize(input, a.cfg.MaxPayload); err != nil {
+	if err := codec.CheckSize(input, a.cfg.MaxValue); err != nil {
 		return fmt.Errorf("input: %w", err)
 	}
 	if outside {
@@ -89,6 +89,11 @@ func startRun[Out any](ctx context.Context, a *App, workflow string, input []byt
 	}
 	if err := o.check(); err != nil {
 		return nil, fmt.Errorf("start %s: %w", workflow, err)
+	}
+	if o.In != nil { // nothing is kept apart in a transaction
+		if err := codec.CheckSize(input, a.cfg.MaxPayload); err != nil {
+			return nil, fmt.Errorf("start %s: input, in a transaction: %w", workflow, err)
+		}
 	}
 	also, err := alsoSent(a, o.also)
 	if err != nil {
@@ -442,7 +447,7 @@ func (a *App) wait(ctx context.Context, run string) (RunInfo, error) {
 			return RunInfo{}, fmt.Errorf("wait for run %s: %w", run, context.Cause(ctx))
 		case e := <-ended:
 			t.Stop()
-			return RunInfo{ID: run, Workflow: e.Workflow, Status: e.Status, Output: e.Output, Error: e.Error}, nil
+			return RunInfo{ID: run, Workflow: e.Workflow, Status: e.Status, Output: e.Output, OutputApart: e.Apart, Error: e.Error}, nil
 		case <-news:
 		case <-t.C:
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/stepwell/stepwell/internal/engine"
 	"github.com/stepwell/stepwell/internal/kit"
 	"github.com/stepwell/stepwell/internal/replay"
+	"github.com/stepwell/stepwell/world"
 )
 
 // Context is what workflow code works with. It is not a context.Context, so that it cannot be handed to I/O by accident: I/O
@@ -25,7 +26,9 @@ type Context struct {
 // env is what the code of one run shares.
 type env struct {
 	workflow string
-	limit    int    // bytes of one encoded value
+	limit    int // bytes of what others are sent
+	most     int // bytes of one encoded value, which may be kept apart
+	keeper   world.ApartKeeper
 	base     string // of the URLs of webhooks
 	// maxRetention clamps that of children, whatever else the database says; 0: it does not.
 	maxRetention time.Duration

@@ -38,7 +38,7 @@ func ContinueAsNew[In any](ctx Context, in In, opts ...ContinueOption) error {
 	if err := world.CheckVersion(o.version); err != nil {
 		return fmt.Errorf("continue as new: %w", err)
 	}
-	input, err := sent(&in, ctx.env.limit)
+	input, err := sent(&in, ctx.env.most)
 	if err == nil {
 		err = ctx.env.fits(ctx.env.workflow, o.version, input)
 	}

@@ -8,6 +8,7 @@ import "github.com/stepwell/stepwell/internal/engine"
 type local struct {
 	list     []undo              // undo functions, in the order in which they were registered; nil: there never were any
 	answered map[string]struct{} // requests of webhooks that were answered, by where their answers go
+	read     int                 // bytes of large values that the code was given, each time
 }
 
 // localOf is nil on a foreign goroutine: the run is blocked for that.
@@ -42,6 +43,10 @@ func answer(ctx Context, stream string, chunk []byte) error {
 	kept.answered[stream] = struct{}{}
 	return nil
 }
+
+// Holds is about how many bytes the code may hold of large values. It is for the estimate of what a kept
+// run takes.
+func (l *local) Holds() int { return l.read }
 
 // Undos are the names of the undo functions that are registered, in that order. It is for the engine, where code cannot go on.
 func (l *local) Undos() (names []string) {

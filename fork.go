@@ -136,17 +136,19 @@ func restart(ctx context.Context, a *App, run string, o RestartOptions) (*Run[js
 	b.Origin = &world.Origin{Run: run, Seq: created.Seq}
 	b.Timeout = history.Timeout(page.Events)
 	asked := fromLog(b.Retention)
-	input := created.Payload
+	input, apart := created.Payload, created.Apart
 	if o.Input != nil {
-		input = o.Input
+		input, apart = o.Input, ""
 	}
 	if err := settleAgain(ctx, a, &b); err != nil {
 		return nil, err
 	}
-	if err := checkInput(ctx, a, b.Workflow, b.Version, input, o.Input != nil); err != nil {
+	if err := withInput(ctx, a, run, input, apart, func(whole []byte) error {
+		return checkInput(ctx, a, b.Workflow, b.Version, whole, o.Input != nil)
+	}); err != nil {
 		return nil, err
 	}
-	started, err := a.engine.Start(ctx, engine.Birth{ID: o.ID, Birth: b, Input: input})
+	started, err := a.engine.Start(ctx, engine.Birth{ID: o.ID, Birth: b, Input: input, Apart: apart})
 	if err != nil {
 		return nil, err
 	}

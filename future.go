@@ -47,7 +47,7 @@ func recorded[T any](ctx Context, f *replay.Future) (v T, err error) {
 	if f.Err() != nil {
 		return v, stepError(ctx, f)
 	}
-	if err := codec.Decode(f.Payload(), &v); err != nil {
+	if err := codec.Decode(ctx.whole(f.Payload(), f.Apart()), &v); err != nil {
 		key, _ := f.Key()
 		panic(engine.BlockOver(f, world.CodeDecode, fmt.Errorf("the recorded result of step %q does not fit: %w", key, err)))
 	}

@@ -154,6 +154,11 @@ func mayImport(a *App, h *History) (*History, *world.State, error) {
 	if !state.Status.Terminal() && slices.ContainsFunc(whole.Events, func(e world.Event) bool { return world.Hidden(&e) }) {
 		return nil, nil, fmt.Errorf("%w: it was exported with a viewer's key, which is not shown tokens of hooks: the run cannot go on from it; export it with an operator's", ErrInvalid)
 	}
+	for i := range whole.Events { // its birth may name an origin of which it would hold them
+		if e := &whole.Events[i]; e.Apart != "" {
+			return nil, nil, fmt.Errorf("%w: event %d refers to value %s, which is kept apart, and a history brings no such values", ErrInvalid, e.Seq, e.Apart)
+		}
+	}
 	opened, err := a.opened(whole)
 	return opened, state, err
 }

@@ -27,7 +27,7 @@ func init() {
 		if len(r.workflows) != 1 {
 			return nil, fmt.Errorf("want a workflow, got %d", len(r.workflows))
 		}
-		return r.workflows[0].Body, nil
+		return func(input []byte) replay.Body { return r.workflows[0].Body(input, "") }, nil
 	}
 	kit.AppOf = func(app any) kit.App {
 		a := app.(*App)

@@ -142,7 +142,11 @@ func heal(ctx context.Context, a *App, h *History) (RetryAdvice, error) {
 		case err != nil:
 			return advice, err
 		case newest.Status == world.Completed && newest.Output != nil:
-			healed[run] = newest.Output
+			output, err := wholeOf(ctx, a.able.ApartKeeper, newest.ID, newest.Output, newest.OutputApart)
+			if err != nil {
+				return advice, err
+			}
+			healed[run] = output
 		case newest.Status == world.Cancelled, !newest.Status.Terminal():
 			if advice.Peer, advice.PeerIs = newest.ID, standing(&newest); newest.ID != run {
 				advice.Refused += fmt.Sprintf("; run %s, in its place, is %s", newest.ID, advice.PeerIs)

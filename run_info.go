@@ -1,6 +1,7 @@
 package stepwell
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -13,14 +14,18 @@ import (
 
 // RunInfo is a run as it is listed and looked up. Its JSON is what the REST API and the command line show of it.
 type RunInfo struct {
-	ID         string                     `json:"id"`
-	Workflow   string                     `json:"workflow"`
-	Version    int                        `json:"version"` // 0: that of the worker that claims it first
-	Status     world.Status               `json:"status"`
-	Key        string                     `json:"idempotencyKey,omitempty"` // that it was started with
-	Priority   int                        `json:"priority"`                 // 1 to 4; 4 is served first
-	Input      json.RawMessage            `json:"input,omitempty"`
-	Output     json.RawMessage            `json:"output,omitempty"`
+	ID       string          `json:"id"`
+	Workflow string          `json:"workflow"`
+	Version  int             `json:"version"` // 0: that of the worker that claims it first
+	Status   world.Status    `json:"status"`
+	Key      string          `json:"idempotencyKey,omitempty"` // that it was started with
+	Priority int             `json:"priority"`                 // 1 to 4; 4 is served first
+	Input    json.RawMessage `json:"input,omitempty"`
+	Output   json.RawMessage `json:"output,omitempty"`
+
+	InputApart  string `json:"inputApart,omitempty"`  // see [OpenValue]; "": the input is the value
+	OutputApart string `json:"outputApart,omitempty"` // the same of the output
+
 	Error      *world.Error               `json:"error,omitempty"`
 	Parent     *world.Parent              `json:"parent,omitempty"`
 	Origin     *world.Origin              `json:"origin,omitempty"` // of a fork, a restart, a retry
@@ -82,14 +87,14 @@ func infoOf(row world.Run) RunInfo {
 	row = legible(row)
 	return RunInfo{
 		ID: row.ID, Workflow: row.Workflow, Version: row.Version, Status: row.Status, Key: row.Key, Priority: row.Priority + 1,
-		Input: row.Input, Output: row.Output, Error: row.Error, Parent: row.Parent, Origin: row.Origin, CreatedAt: row.CreatedAt, EndedAt: row.EndedAt,
+		Input: row.Input, Output: row.Output, InputApart: row.InputApart, OutputApart: row.OutputApart, Error: row.Error, Parent: row.Parent, Origin: row.Origin, CreatedAt: row.CreatedAt, EndedAt: row.EndedAt,
 		Retention: Kept(fromLog(row.Retention)), Timeout: Span(row.Timeout), Attributes: row.Attributes, Takes: row.Claims, Encryption: row.Encryption, Sealed: row.Encrypted,
 		Queue: row.Queue, Late: row.Late, Damage: row.Damage,
 	}
 }
 
 // result decodes the output of a run that is over.
-func (i RunInfo) result(out any, reg *codec.Registry) error {
+func (a *App) result(ctx context.Context, i *RunInfo, out any) error {
 	if i.Damage != "" {
 		return &world.CorruptError{Run: i.ID, Seq: 1, Err: errors.New(i.Damage)}
 	}
@@ -97,9 +102,13 @@ func (i RunInfo) result(out any, reg *codec.Registry) error {
 		return &world.KeyError{Run: i.ID, Key: i.Encryption}
 	}
 	if i.Status != world.Completed {
-		return &RunError{Run: i.ID, Workflow: i.Workflow, Status: i.Status, err: codec.ToError(i.Error, reg), record: i.Error}
+		return &RunError{Run: i.ID, Workflow: i.Workflow, Status: i.Status, err: codec.ToError(i.Error, a.cfg.Errors), record: i.Error}
 	}
-	if err := codec.Decode(i.Output, out); err != nil {
+	output, err := wholeOf(ctx, a.able.ApartKeeper, i.ID, i.Output, i.OutputApart)
+	if err == nil {
+		err = codec.Decode(output, out)
+	}
+	if err != nil {
 		return fmt.Errorf("run %s: output: %w", i.ID, err)
 	}
 	return nil

@@ -150,6 +150,7 @@ const mostSets = 1000
 type sets struct {
 	mu    sync.Mutex
 	known map[string]readSet
+	whole chan struct{} // held by who has a value in memory that is kept apart, to check it
 }
 
 // readSet are schemas as they are kept, and as they are checked with. The zero value are none.

@@ -28,6 +28,7 @@ var settings = []setting{
 	field("STEPWELL_MAX_RUNS", "a whole number from 1 to 1048576", func(c *Config) *int { return &c.MaxRuns }, whole(1, 1<<20)),
 	field("STEPWELL_MAX_STEPS", "a whole number from 1 to 1048576", func(c *Config) *int { return &c.MaxSteps }, whole(1, 1<<20)),
 	field("STEPWELL_MAX_PAYLOAD", "a whole number of bytes from 1024 to 1048576", func(c *Config) *int { return &c.MaxPayload }, whole(1<<10, 1<<20)),
+	field("STEPWELL_MAX_VALUE", "a whole number of bytes from 1024 to 1073741824", func(c *Config) *int { return &c.MaxValue }, whole(1<<10, 1<<30)),
 	field("STEPWELL_MAX_RETENTION_DAYS", "a whole number from 1 to 36525", retention, days),
 	field("WORKFLOWS_MAX_RETENTION_DAYS", "a whole number from 1 to 36525", retention, days),
 	field("STEPWELL_SWEEP_INTERVAL", aSpan+", or off", sweeping, func(v string) (time.Duration, bool) {

@@ -27,6 +27,7 @@ func TestEnvironment(t *testing.T) {
 		"STEPWELL_MAX_RUNS":             {"7", Config{MaxRuns: 7}, []string{"0", "-1", "1.5", "many", "9999999999"}},
 		"STEPWELL_MAX_STEPS":            {"8", Config{MaxSteps: 8}, []string{"0", "x"}},
 		"STEPWELL_MAX_PAYLOAD":          {"4096", Config{MaxPayload: 4096}, []string{"1", "2097152", "1MiB"}},
+		"STEPWELL_MAX_VALUE":            {"1073741824", Config{MaxValue: 1 << 30}, []string{"1023", "1073741825", "64M"}},
 		"STEPWELL_MAX_RETENTION_DAYS":   {"9", Config{MaxRetention: 9 * 24 * time.Hour}, []string{"0", "9d", "99999"}},
 		"WORKFLOWS_MAX_RETENTION_DAYS":  {"9", Config{MaxRetention: 9 * 24 * time.Hour}, []string{"0", "-3"}},
 		"STEPWELL_SWEEP_INTERVAL":       {"off", Config{SweepInterval: -1}, []string{"0s", "-5m", "300000"}},
@@ -52,7 +53,7 @@ func TestEnvironment(t *testing.T) {
 		return c, err
 	}
 	same := cmp.Options{cmpopts.IgnoreUnexported(Config{}), cmpopts.IgnoreFields(Config{}, "Definitions")}
-	set := Config{MaxRuns: 1, MaxSteps: 1, MaxPayload: 1, MaxRetention: 1, SweepInterval: 1, Lease: 1, Poll: 1, Drain: 1, Slice: 1, Idle: 1, CancelGrace: 1,
+	set := Config{MaxRuns: 1, MaxSteps: 1, MaxPayload: 1, MaxValue: 1, MaxRetention: 1, SweepInterval: 1, Lease: 1, Poll: 1, Drain: 1, Slice: 1, Idle: 1, CancelGrace: 1,
 		CacheRuns: 1, CacheBytes: 1, Strict: true, FailOn: []string{}, FailUnknown: 1, PublicURL: "x", Name: "x", Build: "x"}
 	page, err := os.ReadFile(filepath.Join("docs", "operating.md"))
 	if err != nil {

@@ -63,7 +63,7 @@ type stepCall[T any] struct {
 
 // askStep asks for a step. The error is a bad option.
 func askStep[T any](ctx Context, name string, fn func(ctx context.Context) (T, error), opts []StepOption) (*stepCall[T], *replay.Future, error) {
-	c := &stepCall[T]{fn: fn, limit: ctx.env.limit}
+	c := &stepCall[T]{fn: fn, limit: ctx.env.most}
 	if err := stepPolicy(&c.spec.Policy, opts); err != nil {
 		return nil, nil, fmt.Errorf("step %q: %w", name, err)
 	}
@@ -71,6 +71,9 @@ func askStep[T any](ctx Context, name string, fn func(ctx context.Context) (T, e
 		return nil, nil, fmt.Errorf("step %q: %w: no function", name, ErrInvalid)
 	}
 	c.spec.Policy.Tx = c.spec.Policy.Tx && ctx.env.overrides.Together()
+	if c.spec.Policy.Tx { // nothing is kept apart in a transaction
+		c.limit = ctx.env.limit
+	}
 	c.spec.Run = ctx.env.overrides.Wrap(func(c2 context.Context, _ []byte) ([]byte, error) { return c.run(c2) })
 	f := ctx.x.Step(world.KindClosure, name, nil, &c.spec)
 	undoes(ctx, c.spec.Policy.Undo, f)
@@ -159,8 +162,11 @@ func (s *RegisteredStep[In, Out]) register(r *registrar) {
 	if s.fault != nil {
 		r.faults = append(r.faults, fmt.Errorf("step %q: %w", s.name, s.fault))
 	}
-	limit, policy := r.cfg.MaxPayload, s.policy
+	limit, policy := r.cfg.MaxValue, s.policy
 	policy.Tx = policy.Tx && r.cfg.overrides.Together()
+	if policy.Tx {
+		limit = r.cfg.MaxPayload
+	}
 	r.steps = append(r.steps, &engine.Step{
 		Name: s.name, Policy: policy, Check: s.check, Source: engine.Source(s.fn),
 		Run: r.cfg.overrides.Wrap(func(ctx context.Context, input []byte) ([]byte, error) {
@@ -222,12 +228,17 @@ func (s *RegisteredStep[In, Out]) Start(ctx Context, in In, opts ...StepOption) 
 	if err != nil {
 		return failedFuture[Out](fmt.Errorf("step %q: %w", s.name, err))
 	}
-	input, err := outgoing(ctx, &in, ctx.env.limit, world.KindTask, s.name)
+	input, err := outgoing(ctx, &in, ctx.env.most, world.KindTask, s.name)
 	if err != nil {
 		return failedFuture[Out](fmt.Errorf("step %q: input: %w", s.name, err))
 	}
-	limit, back := ctx.env.limit, new(landing[Out])
-	spec.Run = ctx.env.overrides.Wrap(func(c context.Context, recorded []byte) ([]byte, error) { return s.call(c, recorded, limit, back) })
+	limit, back := ctx.env.most, new(landing[Out])
+	if spec.Policy.Tx {
+		limit = ctx.env.limit
+	}
+	spec.Run = ctx.env.overrides.Wrap(func(c context.Context, recorded []byte) ([]byte, error) {
+		return s.call(c, recorded, limit, back)
+	})
 	f := ctx.x.Step(world.KindTask, s.name, input, spec)
 	undoes(ctx, spec.Policy.Undo, f)
 	return &Future[Out]{f: f, get: func(ctx Context) (Out, error) { return back.result(ctx, f) }}

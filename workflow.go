@@ -26,6 +26,7 @@ type Definition interface {
 type registrar struct {
 	cfg       *Config
 	book      *engine.Book
+	keeper    world.ApartKeeper
 	workflows []*engine.Workflow
 	steps     []*engine.Step
 	seen      []Definition // registered steps
@@ -162,7 +163,7 @@ func (w *Workflow[In, Out]) register(r *registrar) {
 	if w.of != nil {
 		r.alone = append(r.alone, w.of)
 	}
-	e := &env{workflow: w.name, limit: r.cfg.MaxPayload, maxRetention: r.cfg.MaxRetention, book: r.book, logger: r.cfg.words, errors: r.cfg.Errors}
+	e := &env{workflow: w.name, limit: r.cfg.MaxPayload, most: r.cfg.MaxValue, keeper: r.keeper, maxRetention: r.cfg.MaxRetention, book: r.book, logger: r.cfg.words, errors: r.cfg.Errors}
 	failOn := w.failOn
 	if failOn == nil {
 		failOn = r.cfg.FailOn
@@ -170,8 +171,8 @@ func (w *Workflow[In, Out]) register(r *registrar) {
 	e.overrides, e.fits, e.base = &r.cfg.overrides, r.fits, strings.TrimRight(r.cfg.PublicURL, "/")
 	r.workflows = append(r.workflows, &engine.Workflow{
 		Name: w.name, Version: w.version, Retention: w.retention, Timeout: w.timeout, KeepSegments: w.keep, FailOn: failOn, Attributes: w.attributes,
-		Body: func(input []byte) replay.Body {
-			return func(x *replay.Ctx) replay.Outcome { return w.run(x, e, input) }
+		Body: func(input []byte, apart string) replay.Body {
+			return func(x *replay.Ctx) replay.Outcome { return w.run(x, e, input, apart) }
 		},
 		Check:  func(input []byte) error { return codec.Fits(input, new(In)) },
 		Source: cmp.Or(w.source, engine.Source(w.fn)),
@@ -182,12 +183,12 @@ func (w *Workflow[In, Out]) register(r *registrar) {
 }
 
 // run evaluates the function once, from its recorded input.
-func (w *Workflow[In, Out]) run(x *replay.Ctx, e *env, input []byte) replay.Outcome {
+func (w *Workflow[In, Out]) run(x *replay.Ctx, e *env, input []byte, apart string) replay.Outcome {
 	ctx := Context{x, e}
 	var output []byte
 	err := crashed(x, e.errors)
 	if err == nil {
-		if output, err = w.call(ctx, input); crashed(x, e.errors) != nil { // beside it
+		if output, err = w.call(ctx, input, apart); crashed(x, e.errors) != nil { // beside it
 			err = crashed(x, e.errors)
 		}
 	}
@@ -198,16 +199,16 @@ func (w *Workflow[In, Out]) run(x *replay.Ctx, e *env, input []byte) replay.Outc
 }
 
 // call calls the function.
-func (w *Workflow[In, Out]) call(ctx Context, input []byte) ([]byte, error) {
+func (w *Workflow[In, Out]) call(ctx Context, input []byte, apart string) ([]byte, error) {
 	var in In
-	if err := codec.Decode(input, &in); err != nil {
+	if err := codec.Decode(ctx.whole(input, apart), &in); err != nil {
 		panic(engine.Block(world.CodeDecode, fmt.Errorf("workflow %s: the recorded input does not fit: %w", w.name, err)))
 	}
 	out, err := w.fn(ctx, in)
 	if err != nil {
 		return nil, err
 	}
-	output, err := sent(&out, ctx.env.limit)
+	output, err := sent(&out, ctx.env.most)
 	if err != nil {
 		return nil, fmt.Errorf("workflow %s: output: %w", w.name, err)
 	}
@@ -227,7 +228,7 @@ func (w *Workflow[In, Out]) Start(ctx context.Context, app *App, in In, opts ...
 	case app == nil:
 		return nil, kit.Missing("start " + w.name + ": the App")
 	}
-	input, err := sent(&in, app.cfg.MaxPayload)
+	input, err := sent(&in, app.cfg.MaxValue)
 	if raw, ok := any(&in).(*json.RawMessage); ok && err == nil { // it is nothing that Go encoded
 		err = world.CheckJSON("it", *raw)
 	}
@@ -299,7 +300,7 @@ func (r *Run[Out]) Result(ctx context.Context) (Out, error) {
 	if err != nil {
 		return out, err
 	}
-	return out, row.result(&out, r.app.cfg.Errors)
+	return out, r.app.result(ctx, &row, &out)
 }
 
 // RunError says that a run did not complete.

@@ -224,6 +224,47 @@ func TestWhatIsRefusedWritesNothing(t *testing.T) {
 	}
 }
 
+// TestLargeInputsAndOutputs: an input that is kept apart from the log is still what its key is for, and an output of
+// that size is given out.
+func TestLargeInputsAndOutputs(t *testing.T) {
+	t.Parallel()
+	w := memory.New()
+	echo := stepwell.Define("echo", func(_ stepwell.Context, text string) (string, error) { return text, nil })
+	app, err := stepwell.New(w, stepwell.Config{Definitions: []stepwell.Definition{echo}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	var worker sync.WaitGroup
+	worker.Go(func() {
+		if err := app.Run(ctx); err != nil {
+			t.Error(err)
+		}
+	})
+	mux := httptest.NewServer(durable.Handler(app, echo, durable.Options{MaxBody: 8 << 20}))
+	t.Cleanup(func() { mux.Close(); stop(); worker.Wait() })
+	s := &shop{T: t, app: app, url: mux.URL}
+	text := `"` + strings.Repeat("large ", 400_000) + `"`
+	first := s.do("POST", text, "Idempotency-Key: k")
+	if first.status != 200 || first.body != text {
+		t.Fatalf("got %d with %d bytes, want what was sent", first.status, len(first.body))
+	}
+	if again := s.do("POST", text, "Idempotency-Key: k"); again.status != 200 || again.body != text || again.head.Get("Stepwell-Run") != first.head.Get("Stepwell-Run") {
+		t.Errorf("again: got %d with %d bytes, want the same", again.status, len(again.body))
+	}
+	if other := s.do("POST", `"other"`, "Idempotency-Key: k"); other.Code != "KEY_USED" {
+		t.Errorf("another input: got %d %.200s, want KEY_USED", other.status, other.body)
+	}
+	looks := s.do("POST", `"small"`, "Idempotency-Key: l")
+	if looks.status != 200 || looks.body != `"small"` {
+		t.Errorf("got %+v", looks)
+	}
+	events := s.do("POST", text, "Idempotency-Key: k", "Accept: text/event-stream")
+	if events.status != 200 || !strings.Contains(events.body, text) {
+		t.Errorf("events: got %d with %d bytes, want the output in them", events.status, len(events.body))
+	}
+}
+
 func TestAKeyIsForOneInput(t *testing.T) {
 	t.Parallel()
 	s := open(t, durable.Options{})

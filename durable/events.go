@@ -15,6 +15,7 @@ import (
 
 	"github.com/stepwell/stepwell"
 	"github.com/stepwell/stepwell/internal/codec"
+	"github.com/stepwell/stepwell/world"
 )
 
 const eventStream = "text/event-stream"
@@ -129,7 +130,7 @@ func (h *handler[In, Out]) read(ctx context.Context, run *stepwell.Run[Out], fro
 	out, err := run.Result(ctx)
 	p := piece{err: err, end: true}
 	if err == nil {
-		p.out, p.err = codec.Encode(out, codec.DefaultLimit)
+		p.out, p.err = codec.Encode(out, world.MaxApart)
 	}
 	give(p)
 }

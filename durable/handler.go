@@ -220,8 +220,18 @@ func (h *handler[In, Out]) same(ctx context.Context, run string, in *In) error {
 	if err != nil || info.Origin != nil || info.Sealed || info.Input == nil {
 		return err
 	}
+	input := []byte(info.Input)
+	if info.InputApart != "" {
+		from, _, err := stepwell.OpenValue(ctx, h.app, run, info.InputApart)
+		if err == nil {
+			input, err = io.ReadAll(from)
+		}
+		if err != nil {
+			return err
+		}
+	}
 	var had In
-	if codec.Decode(info.Input, &had) != nil {
+	if codec.Decode(input, &had) != nil {
 		return nil // it was of an older type
 	}
 	before, err := json.Marshal(&had)
@@ -259,7 +269,7 @@ func (h *handler[In, Out]) result(a *answer, run *stepwell.Run[Out], wait time.D
 	if err != nil {
 		return err
 	}
-	body, err := codec.Encode(out, codec.DefaultLimit)
+	body, err := codec.Encode(out, world.MaxApart) // the run has it already
 	if err != nil {
 		return err
 	}

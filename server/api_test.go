@@ -30,6 +30,7 @@ func TestWalk(t *testing.T) {
 			walkTopics(r)
 			walkSystem(r) // which drains the server
 			walkShort(r)
+			walkValues(r)
 			at := r.opens(hookSpec{Token: "walk", Requests: 2})
 			r.want(202, "POST", at, `{}`)
 			r.want(202, "POST", at+"/a/b", `{}`)
@@ -38,6 +39,18 @@ func TestWalk(t *testing.T) {
 			}
 		})
 	}
+}
+
+// walkValues reads an input over 1 MiB by both paths.
+func walkValues(r *rig) {
+	value := `{"customer":"` + strings.Repeat("v", 3<<19) + `","cents":1}`
+	id := r.want(201, "POST", orders, `{"id": "o-big", "delay": "1h", "input": `+value+`}`).get("input.stepwell:apart.id")
+	for _, at := range []string{orders + "/o-big", "/v1/runs/o-big"} {
+		if a := r.want(200, "GET", fmt.Sprintf("%s/values/%v", at, id), ""); string(a.body) != value {
+			r.Errorf("%s: the value has %d bytes, want the %d that were sent", at, len(a.body), len(value))
+		}
+	}
+	r.refused(404, "NOT_FOUND", "GET", fmt.Sprintf("/v1/workflows/other/runs/o-big/values/%v", id), "")
 }
 
 const orders = "/v1/workflows/order/runs"

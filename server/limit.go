@@ -110,6 +110,58 @@ func (g *guard) mayRun(r *request, run string) error {
 	return nil
 }
 
+// mayKeep refuses to keep a value for a run that the key is not for: who may are those who start it, and who holds a
+// task of it, which may come to a large result.
+func (g *guard) mayKeep(r *request, run string) error {
+	err := g.mayRun(r, run)
+	if err == nil || errors.Is(err, world.ErrNotFound) {
+		return nil
+	}
+	return g.holdsTask(r, run, func(*world.Task) bool { return true }, err)
+}
+
+// mayReadValue refuses a value of a run that the key is not for, but to who holds the task whose input it is.
+func (g *guard) mayReadValue(r *request, run, value string) error {
+	err := g.mayRun(r, run)
+	if err == nil || errors.Is(err, world.ErrNotFound) {
+		return err
+	}
+	return g.holdsTask(r, run, func(t *world.Task) bool { return t.Apart == value }, err)
+}
+
+// holdsTask is the refusal, unless a worker of the key holds a task of the run that is wanted.
+func (g *guard) holdsTask(r *request, run string, wanted func(*world.Task) bool, refusal error) error {
+	l, able := r.limited(), world.AbilitiesOf(g.below)
+	if l == nil || len(l.Steps) == 0 || able.TaskReader == nil {
+		return refusal
+	}
+	tasks, err := able.TaskReader.Tasks(r.Context(), run)
+	if err != nil {
+		return err
+	}
+	for i := range tasks {
+		t := &tasks[i]
+		if t.Worker != "" && slices.Contains(l.Steps, t.Name) && wanted(t) && g.isOf(r, t.Worker) {
+			return nil
+		}
+	}
+	return refusal
+}
+
+// isOf reports whether a worker that is known joined with the key that asks.
+func (g *guard) isOf(r *request, worker string) bool {
+	key, ok := g.joined.get(worker)
+	if !ok {
+		key, ok, _ = g.lookUp(r.Context(), worker)
+	}
+	return ok && key == r.key.Name
+}
+
+// namesValue reports whether events of a commit refer to values that are kept apart: a run has those of its origin.
+func namesValue(c *wire.Commit) bool {
+	return slices.ContainsFunc(c.Events, func(e wire.Event) bool { return e.Apart != "" })
+}
+
 // mayWrite refuses a commit that writes to what the key is not for. That a worker commits to runs that it took the world holds; what is beside that is
 // looked at here. A birth may be within another commit, that of the run whose code asks for it.
 func (g *guard) mayWrite(r *request, c, within *wire.Commit) error {
@@ -126,7 +178,7 @@ func (g *guard) mayWrite(r *request, c, within *wire.Commit) error {
 				return fmt.Errorf("%w: run %.100q: a limited key creates a child with the commit in which its parent asks for it", errScope, c.Run)
 			}
 			if o := e.Birth.Origin; o != nil {
-				if err := g.mayRun(r, o.Run); err != nil && !errors.Is(err, world.ErrNotFound) {
+				if err := g.mayRun(r, o.Run); err != nil && (!errors.Is(err, world.ErrNotFound) || namesValue(c)) {
 					return err
 				}
 			}

@@ -44,7 +44,7 @@ var (
 	errNoRoute     = errors.New("there is nothing at this path")
 	errMethod      = errors.New("the path does not have this method; see the header Allow")
 	errNoKey       = errors.New("this needs an API key: Authorization: Bearer KEY")
-	errScope       = errors.New("the key's scope does not allow this")
+	errScope       = world.ErrForbidden
 	errHost        = errors.New("without API keys the server answers to its address and to localhost alone")
 	errOrigin      = errors.New("a page of another origin sent this")
 	errMedia       = errors.New("send application/json")

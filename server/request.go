@@ -88,7 +88,7 @@ func (r *request) bytes(w http.ResponseWriter) ([]byte, error) {
 	if r.ContentLength > r.max {
 		return nil, tooLarge(r.max)
 	}
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, r.max))
+	body, err := readAll(http.MaxBytesReader(w, r.Body, r.max), r.ContentLength)
 	var more *http.MaxBytesError
 	switch {
 	case errors.As(err, &more):
@@ -99,6 +99,31 @@ func (r *request) bytes(w http.ResponseWriter) ([]byte, error) {
 		return nil, invalid("the body broke off: %v", err)
 	}
 	return body, nil
+}
+
+// readAll reads a body to its end. Where its length is said, its room grows with what came and never beyond that.
+func readAll(from io.Reader, length int64) ([]byte, error) {
+	const first = 16 << 10
+	if length < first {
+		return io.ReadAll(from)
+	}
+	for b := make([]byte, 0, first); ; {
+		if len(b) == cap(b) { // the last byte is for the end
+			room := 2 * int64(cap(b))
+			if length >= int64(cap(b)) {
+				room = min(room, length+1)
+			}
+			b = append(make([]byte, 0, room), b...)
+		}
+		n, err := from.Read(b[len(b):cap(b)])
+		b = b[:len(b)+n]
+		if errors.Is(err, io.EOF) {
+			return b, nil
+		}
+		if err != nil {
+			return b, err
+		}
+	}
 }
 
 func (r *request) readBody(w http.ResponseWriter) error {

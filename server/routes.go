@@ -74,6 +74,7 @@ func routes() []route {
 		operateRoutes(),
 		bulkRoutes(),
 		historyRoutes(),
+		valueRoutes(),
 		streamRoutes(),
 		queueRoutes(),
 		messageRoutes(),

@@ -126,6 +126,7 @@ func (s *Server) startRun(w http.ResponseWriter, r *request) error {
 	if err := r.decode(&b); err != nil {
 		return err
 	}
+	r.body = nil // its parts are copies, and one may be large
 	key, err := r.idempotencyKey()
 	switch {
 	case err != nil:
@@ -378,7 +379,7 @@ func (s *Server) listRuns(w http.ResponseWriter, r *request) error {
 		for i := range some.Runs {
 			run := &some.Runs[i]
 			if !payloads {
-				run.Input, run.Output = nil, nil
+				run.Input, run.Output, run.InputApart, run.OutputApart = nil, nil, "", ""
 			}
 			bytes += sizeOf(run)
 		}

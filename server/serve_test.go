@@ -239,7 +239,7 @@ func TestProblems(t *testing.T) {
 	all := []error{
 		world.ErrNotFound, world.ErrRunExists, world.ErrTerminal, world.ErrConflict, world.ErrTooEarly, world.ErrLeaseLost, world.ErrUnknownOutcome,
 		world.ErrInboxFull, world.ErrTooLarge, world.ErrInvalid, world.ErrCorrupt, world.ErrFormat, world.ErrWorkerExists, world.ErrStorage, world.ErrClosed,
-		world.ErrStreamClosed, world.ErrNoKey, world.ErrDeliveryUsed, world.ErrReplaced, world.ErrWrongKey,
+		world.ErrStreamClosed, world.ErrNoKey, world.ErrDeliveryUsed, world.ErrReplaced, world.ErrWrongKey, world.ErrForbidden,
 	}
 	if got, want := len(all), bytes.Count(source, []byte("= errors.New(")); got != want {
 		t.Errorf("got %d sentinels, package world has %d", got, want)

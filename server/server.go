@@ -33,7 +33,8 @@ type Options struct {
 	// WebhookSecrets are what requests to webhooks are signed with; see [ParseWebhookSecrets]. A request to a webhook whose secret is not among them is refused
 	// with 503.
 	WebhookSecrets []WebhookSecret
-	// MaxBody is the limit of a request's body in bytes. Default 2 MiB: a payload may have 1 MiB.
+	// MaxBody is the limit of a request's body in bytes. Default 2 MiB: a payload may have 1 MiB. An input may have
+	// more, see [stepwell.Config].
 	MaxBody int64
 	// ReadTimeout is how long a request's body may take to arrive. Default 30 s.
 	ReadTimeout time.Duration

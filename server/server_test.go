@@ -250,7 +250,7 @@ func (r *rig) hold(req *http.Request, a *reply) {
 	} else if got, want := a.header.Get("Content-Type"), "application/problem+json"; got != want {
 		r.Errorf("%s: status %d with type %q, want %q", at, a.status, got, want)
 	}
-	if slices.Contains([]string{eventStream, textPlain, ndJSON}, a.header.Get("Content-Type")) {
+	if slices.Contains([]string{eventStream, textPlain, ndJSON, "application/octet-stream"}, a.header.Get("Content-Type")) {
 		return
 	}
 	var v any

@@ -90,7 +90,7 @@ func (c *caller) creates() *world.Commit {
 
 // calls are one of each route, which the server answers well each time.
 func (c *caller) calls() map[string]func(ctx context.Context, w *remote.World) error {
-	run := c.birth.Run
+	run, value := c.birth.Run, world.NewID(world.PrefixApart, world.Now())
 	of := func(_ any, err error) error { return err }
 	return map[string]func(ctx context.Context, w *remote.World) error{
 		"join": func(ctx context.Context, w *remote.World) error {
@@ -146,6 +146,12 @@ func (c *caller) calls() map[string]func(ctx context.Context, w *remote.World) e
 			return of(w.Messages().SettleMessages(ctx, []world.Settlement{{Receipt: world.Receipt(1, 1), Kind: world.Ack}}))
 		},
 		"queues": func(ctx context.Context, w *remote.World) error { return of(w.Messages().Queues(ctx)) },
+		"keepPiece": func(ctx context.Context, w *remote.World) error {
+			return w.Values().KeepPiece(ctx, &world.Piece{Run: run, Value: value, Data: []byte("\x001")})
+		},
+		"dropValue": func(ctx context.Context, w *remote.World) error { return w.Values().DropValue(ctx, run, value) },
+		"valueKeys": func(ctx context.Context, w *remote.World) error { return of(w.Values().ValueKeys(ctx)) },
+		"piece":     func(ctx context.Context, w *remote.World) error { return of(w.Values().Piece(ctx, run, value, 0)) },
 		"topics": func(ctx context.Context, w *remote.World) error {
 			return of(w.Topics().Publish(ctx, []world.Publication{{Topic: "answered", Payload: json.RawMessage("1")}}))
 		},

@@ -87,7 +87,7 @@ func (d *doors) commit(r *request, in *wire.Commit) (wire.Committed, error) {
 		if off.Abs() <= littleSkew {
 			now = e.Time
 		}
-		*e = world.Event{Seq: e.Seq, Type: e.Type, Time: now, Payload: e.Payload, Encrypted: e.Encrypted, Birth: e.Birth} // the rest others say
+		*e = world.Event{Seq: e.Seq, Type: e.Type, Time: now, Payload: e.Payload, Apart: e.Apart, Encrypted: e.Encrypted, Birth: e.Birth} // the rest others say
 	}
 	if err := d.app.AdmitCommit(c); err != nil {
 		return wire.Committed{}, err

@@ -3,7 +3,12 @@ package server
 // The doors of remote workers hold the rules that the others hold, and a key to what is its own.
 
 import (
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -47,20 +52,23 @@ func TestWireStartsAreStarts(t *testing.T) {
 			t.Errorf("a retention of 200 years became %s, want that of the server's limit", e.Birth.Retention)
 		}
 	}
+	ids := 0
 	for what, bad := range map[string]string{
 		"in year 1":                    birthOf("b", "nobody", "0001-01-01T00:00:00Z", "1", ""),
 		"in year 9000":                 birthOf("b", "nobody", "9000-01-01T00:00:00Z", "1", ""),
 		"timeout -1":                   birthOf("b", "nobody", now, "1", `, "timeout": -1`),
-		"1.5 MiB":                      birthOf("b", "nobody", now, `"`+strings.Repeat("x", 3<<19)+`"`, ""),
 		"not JSON":                     birthOf("b", "nobody", now, `{"$base64": "eA=="}`, ""),
 		"an input with a member twice": birthOf("b", "nobody", now, `{"$base64": "eyJhIjoxLCJhIjoyfQ=="}`, ""), // {"a":1,"a":2}
 		"an attribute with one":        birthOf("b", "nobody", now, "1", `, "attributes": {"a": {"$base64": "eyJhIjoxLCJhIjoyfQ=="}}`),
 		"an input of no order":         birthOf("b", "order", now, `{"cents": "five"}`, ""),
+		"a large input of no order":    birthOf("b", "order", now, `{"cents": "`+strings.Repeat("5", 3<<19)+`"}`, ""),
 		"an attribute that is no JSON": birthOf("b", "nobody", now, "1", `, "attributes": {"a": {"$base64": "eyB9IHg="}}`),
 		"another's child":              birthOf("b", "nobody", now, "1", `, "parent": {"run": "long", "step": "step_1"}`),
 		"a version beyond":             strings.Replace(birthOf("b", "nobody", now, "1", ""), `"version": 1`, `"version": 3000000000`, 1),
 		"an attribute of 9 KiB":        birthOf("b", "nobody", now, "1", `, "attributes": {"a": "`+strings.Repeat("x", 9<<10)+`"}`),
 	} {
+		ids++ // none is a copy of another
+		bad = strings.Replace(bad, `"id": "62`, fmt.Sprintf(`"id": "%02x`, ids), 1)
 		a := r.send("POST", inWorld+"commit", bad, as(operatorSecret)...)
 		if a.status < 400 || a.status >= 500 {
 			t.Errorf("%s: got %d, %.200s, want a refusal", what, a.status, a.body)
@@ -77,6 +85,94 @@ func TestWireStartsAreStarts(t *testing.T) {
 	}
 	big := `{"run": "long", "events": [{"type": "signal_received", ` + at + `, "name": "a", "payload": "` + strings.Repeat("x", 3<<19) + `"}]}`
 	r.refused(413, "TOO_LARGE", "POST", inWorld+"deliver", big, as(operatorSecret)...)
+}
+
+// TestWireStartsWithLargeInputs: an input over 1 MiB is held against the same rules, within the start or kept apart
+// before it.
+func TestWireStartsWithLargeInputs(t *testing.T) {
+	t.Parallel()
+	for _, kind := range sample.OneKey(t, kinds) {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			r := wireRig(t, kind)
+			now, op := world.Now().Format(time.RFC3339), as(operatorSecret)
+			large := func(cents string) string {
+				return `{"customer":"` + strings.Repeat("x", 3<<19) + `","cents":` + cents + `}`
+			}
+			keep := func(run, value string) world.Apart {
+				sum := sha256.Sum256([]byte(value))
+				of := world.Apart{ID: world.NewID(world.PrefixApart, world.Now()), Size: int64(len(value)), SHA256: hex.EncodeToString(sum[:])}
+				for number := 0; len(value) > 0; number++ {
+					n := min(len(value), world.ApartPiece)
+					data := base64.StdEncoding.EncodeToString(append([]byte{0}, value[:n]...))
+					r.call("keepPiece", fmt.Sprintf(`{"run": %q, "value": %q, "number": %d, "data": %q}`, run, of.ID, number, data), op...)
+					value = value[n:]
+				}
+				return of
+			}
+			start := func(run, workflow string, of world.Apart) string {
+				return strings.Replace(birthOf(run, workflow, now, string(of.JSON()), ""), `"payload":`, `"apart": "`+of.ID+`", "payload":`, 1)
+			}
+			r.call("commit", birthOf("within", "nobody", now, large(`1`), ""), op...)
+			r.call("commit", start("apart", "order", keep("apart", large(`1`))), op...)
+			for _, run := range []string{"within", "apart"} {
+				id, _ := r.want(200, "GET", "/v1/runs/"+run, "", op...).get("input.stepwell:apart.id").(string)
+				if a := r.want(200, "GET", "/v1/runs/"+run+"/values/"+id, "", op...); string(a.body) != large(`1`) {
+					t.Errorf("%s: the input has %d bytes, want what was sent", run, len(a.body))
+				}
+			}
+			of := func(run, value string, change func(*world.Apart)) world.Apart {
+				of := keep(run, value)
+				change(&of)
+				return of
+			}
+			same := func(*world.Apart) {}
+			nowhere := world.Apart{ID: world.NewID(world.PrefixApart, world.Now()), Size: 3 << 19, SHA256: strings.Repeat("0", 64)}
+			for run, c := range map[string]struct {
+				code   string
+				status int
+				start  string
+			}{
+				"b1": {"UNFIT", 422, birthOf("b1", "order", now, large(`"five"`), "")},
+				"b2": {"UNFIT", 422, start("b2", "order", of("b2", large(`"five"`), same))},
+				"b3": {"INVALID", 400, start("b3", "nobody", of("b3", large(`{`), same))},
+				"b4": {"INVALID", 400, start("b4", "nobody", of("b4", large(`1`), func(of *world.Apart) { of.SHA256 = strings.Repeat("0", 64) }))},
+				"b5": {"INVALID", 400, start("b5", "nobody", of("b5", large(`1`), func(of *world.Apart) { of.Size-- }))},
+				"b6": {"INVALID", 400, start("b6", "nobody", nowhere)},
+				"b7": {"TOO_LARGE", 413, start("b7", "nobody", of("b7", large(`1`), func(of *world.Apart) { of.Size = 64<<20 + 1 }))},
+			} {
+				r.refused(c.status, c.code, "POST", inWorld+"commit", c.start, op...)
+				r.refused(404, "NOT_FOUND", "POST", inWorld+"run", `{"run": "`+run+`"}`, op...)
+			}
+		})
+	}
+}
+
+// TestWireStartsKeepToMaxValue: the limit of values is the server's, whoever starts.
+func TestWireStartsKeepToMaxValue(t *testing.T) {
+	t.Parallel()
+	w := kinds["memory"](t)
+	defer func() { _ = w.Close() }()
+	app, err := stepwell.New(w, stepwell.Config{MaxValue: 2 << 20})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := New(app, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for size, want := range map[int]int{2<<20 - 2: 200, 2<<20 - 1: 413} { // and two quotes
+		run := fmt.Sprint("r", size)
+		body := birthOf(run, "nobody", world.Now().Format(time.RFC3339), `"`+strings.Repeat("x", size)+`"`, "")
+		req := httptest.NewRequestWithContext(t.Context(), http.MethodPost, inWorld+"commit", strings.NewReader(body))
+		req.Host = "127.0.0.1"
+		req.Header.Set("Content-Type", "application/json")
+		answer := httptest.NewRecorder()
+		s.ServeHTTP(answer, req)
+		if answer.Code != want {
+			t.Errorf("an input of %d bytes, of 2 MiB: got %d, %.300s; want %d", size+2, answer.Code, answer.Body, want)
+		}
+	}
 }
 
 func (r *rig) log1(run string) []world.Event {

@@ -21,6 +21,7 @@ var (
 		wire.RunID{}, wire.OneRun{}, wire.Accepted{}, wire.RunQuery{}, wire.RunPage{}, wire.HookQuery{}, wire.Hooks{}, wire.Tasks{}, wire.ChunkQuery{}, wire.ChunkPage{},
 		wire.Streams{}, wire.ReadyQuery{}, wire.Ready{}, wire.Stats{}, wire.Findings{}, wire.KeyQuery{}, wire.KeyPrint{}, wire.Definitions{}, wire.DefinedQuery{}, wire.Defined{},
 		wire.SchemasQuery{}, wire.Schemas{}, wire.Limit{}, wire.Limited{}, wire.ProcessMetrics{}, wire.AllMetrics{}, nothing{},
+		wire.PieceOf{}, wire.Piece{}, wire.PieceData{}, wire.ValueOf{}, wire.ValueKeys{},
 		wire.MessageAct{}, wire.MessageActed{}, wire.QueueQuery{}, wire.Queues{},
 		wire.TopicAct{}, wire.TopicActed{}, wire.TopicQuery{}, wire.Topics{},
 	}

@@ -92,6 +92,20 @@ func TestProtocol(t *testing.T) {
 			r.is(heartbeat, "ended.0.step", "step_1")
 			r.is(heartbeat, "mail.0.events.1.payload", "sent")
 
+			const value = "valu_01JD3V7Q61QK1ZXW0D8F4T6S2B"
+			piece := `{"run": "m1", "value": "` + value + `", "number": 0`
+			r.call("keepPiece", piece+`, "data": "ACJzZW50Ig=="}`) // 0 and "sent"
+			r.call("keepPiece", piece+`, "data": "ACJzZW50Ig=="}`)
+			r.is(r.call("piece", piece+`}`), "data", "ACJzZW50Ig==")
+			r.is(r.call("piece", piece+`}`), "value", value)
+			r.refused(404, "NOT_FOUND", "POST", inWorld+"piece", strings.Replace(piece, `"number": 0`, `"number": 1`, 1)+`}`)
+			r.refused(404, "NOT_FOUND", "POST", inWorld+"piece", strings.Replace(piece, `"m1"`, `"m2"`, 1)+`}`)
+			r.is(r.call("valueKeys", `{}`), "keys.0.runs", 1.0)
+			r.call("dropValue", `{"run": "m1", "value": "`+value+`"}`) // no event names it
+			r.refused(404, "NOT_FOUND", "POST", inWorld+"piece", piece+`}`)
+			r.refused(400, "INVALID", "POST", inWorld+"dropValue", `{"run": "m1", "value": "x"}`)
+			r.refused(400, "INVALID", "POST", inWorld+"keepPiece", strings.Replace(piece, value, "x", 1)+`, "data": "AA=="}`)
+
 			r.refused(413, "TOO_LARGE", "POST", inWorld+"beat", `{"worker": "`+strings.Repeat("x", wireBody)+`"}`)
 			r.call("commit", `{`+otherID+`, "run": "m1", "worker": "wrkr_py1", "take": 1, "first": 4, "mail": [`+fmt.Sprint(heartbeat.get("mail.0.row"))+`], "events": [
 				{"type": "step_started", "id": "step_1", "attempt": 1, `+at+`}, {"type": "step_completed", "id": "step_1", "attempt": 1, `+at+`, "payload": "sent"},

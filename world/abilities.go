@@ -20,6 +20,7 @@ type Abilities struct {
 	MessageKeeper MessageKeeper
 	TopicKeeper   TopicKeeper
 	Decrypter     Decrypter
+	ApartKeeper   ApartKeeper
 }
 
 // Wrapper is a [World] that says by itself what it can do, as one around another world does: it gives on what that can
@@ -58,5 +59,6 @@ func AbilitiesOf(w World) (a Abilities) {
 	a.MessageKeeper, _ = w.(MessageKeeper)
 	a.TopicKeeper, _ = w.(TopicKeeper)
 	a.Decrypter, _ = w.(Decrypter)
+	a.ApartKeeper, _ = w.(ApartKeeper)
 	return a
 }

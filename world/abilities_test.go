@@ -33,6 +33,7 @@ type everything struct {
 	world.MessageKeeper
 	world.TopicKeeper
 	world.Decrypter
+	world.ApartKeeper
 }
 
 // bare is a world with the four interfaces alone, whatever it has inside.

@@ -9,14 +9,18 @@ import (
 
 // Run is the row of a run: what is listed and looked up.
 type Run struct {
-	ID         string                     `json:"id"`
-	Workflow   string                     `json:"workflow"`
-	Version    int                        `json:"version"`
-	Status     Status                     `json:"status"`
-	Key        string                     `json:"key,omitempty"`
-	Priority   int                        `json:"priority"`
-	Input      json.RawMessage            `json:"input,omitempty"`
-	Output     json.RawMessage            `json:"output,omitempty"`
+	ID       string          `json:"id"`
+	Workflow string          `json:"workflow"`
+	Version  int             `json:"version"`
+	Status   Status          `json:"status"`
+	Key      string          `json:"key,omitempty"`
+	Priority int             `json:"priority"`
+	Input    json.RawMessage `json:"input,omitempty"`
+	Output   json.RawMessage `json:"output,omitempty"`
+
+	InputApart  string `json:"inputApart,omitempty"`  // see [Apart]; "": the input is the value
+	OutputApart string `json:"outputApart,omitempty"` // the same of the output
+
 	Error      *Error                     `json:"error,omitempty"`
 	Parent     *Parent                    `json:"parent,omitempty"`
 	Origin     *Origin                    `json:"origin,omitempty"` // of a fork, a restart, a retry
@@ -44,7 +48,7 @@ func RunOf(id string, b *Birth, created time.Time) Run {
 
 // Birth takes what the row of a run shows of its first event. It is for worlds.
 func (r *Run) Birth(created *Event) {
-	r.Input, r.Encryption, r.Encrypted = created.Payload, created.Encrypted, created.Encrypted != ""
+	r.Input, r.InputApart, r.Encryption, r.Encrypted = created.Payload, created.Apart, created.Encrypted, created.Encrypted != ""
 	if created.Birth != nil {
 		r.Origin, r.Timeout = created.Birth.Origin, created.Birth.Timeout
 	}

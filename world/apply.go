@@ -83,7 +83,7 @@ func (s *State) create(e *Event) (bool, error) {
 		return false, err
 	}
 	s.Birth, s.Status, s.Version = *e.Birth, Pending, e.Birth.Version
-	s.CreatedAt, s.Input, s.SegmentSeq = e.Time, e.Payload, 1
+	s.CreatedAt, s.Input, s.InputApart, s.SegmentSeq = e.Time, e.Payload, e.Apart, 1
 	s.Attributes = maps.Clone(e.Birth.Attributes)
 	return true, nil
 }
@@ -140,7 +140,7 @@ func (s *State) keep(e *Event) *Event {
 func (s *State) end(to Status, e *Event) {
 	s.Status, s.EndedAt, s.Error = to, e.Time, e.Error
 	if to == Completed {
-		s.Output = e.Payload
+		s.Output, s.OutputApart = e.Payload, e.Apart
 	}
 	s.Paused = nil
 	for id := range s.waits {

@@ -5,7 +5,9 @@ package world
 import (
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -79,6 +81,11 @@ func checkCommit(c *Commit) (bytes int, err error) {
 	if err := checkConditions(c); err != nil {
 		return s, err
 	}
+	if len(c.Prints) > 0 {
+		if err := checkPrints(c); err != nil {
+			return s, err
+		}
+	}
 	if len(c.Streams) > 0 {
 		n, err := checkStreams(c)
 		if s += n; err != nil {
@@ -133,7 +140,7 @@ func checkEvents(c *Commit) (s int, err error) {
 	for i := range c.Events {
 		e := &c.Events[i]
 		s += eventBytes(e)
-		if err := e.checkTimes(); err != nil {
+		if err := errors.Join(e.checkTimes(), e.checkApart()); err != nil {
 			return s, fmt.Errorf("run %s: event %d: %w", c.Run, c.First+int64(i), err)
 		}
 		switch {
@@ -212,6 +219,18 @@ func checkBirth(c *Commit, i int) error {
 	return nil
 }
 
+func checkPrints(c *Commit) error {
+	if n := len(BirthDeliveries(c)); len(c.Prints) > n {
+		return fmt.Errorf("%w: run %s: %d fingerprints, and %d signals with an ID that it is created with", ErrInvalid, c.Run, len(c.Prints), n)
+	}
+	for _, p := range c.Prints {
+		if len(p) > maxPrint {
+			return fmt.Errorf("%w: run %s: a fingerprint of %d bytes, more than %d", ErrInvalid, c.Run, len(p), maxPrint)
+		}
+	}
+	return nil
+}
+
 func checkChild(c *Commit) error {
 	if c == nil || !c.Birth() || c.Worker != "" || len(c.Births)+len(c.Send)+len(c.Conditions)+len(c.Held)+len(c.Streams)+len(c.Messages)+len(c.Ack) > 0 {
 		return fmt.Errorf("%w: not a plain birth", ErrInvalid)
@@ -279,7 +298,7 @@ func checkDelivery(d *Delivery) (bytes int, err error) {
 		if e.Seq != 0 {
 			return bad("an event has a number")
 		}
-		if err := e.checkTimes(); err != nil {
+		if err := errors.Join(e.checkTimes(), e.checkApart()); err != nil {
 			return 0, fmt.Errorf("delivery to run %q: %w", d.Run, err)
 		}
 		bytes += encryptedBytes(len(e.Payload), e.Encrypted) + len(e.Name) + len(e.Reason)
@@ -292,6 +311,9 @@ func checkDelivery(d *Delivery) (bytes int, err error) {
 	}
 	if d.Task != nil {
 		return bytes, checkTaskEnd(d)
+	}
+	if slices.ContainsFunc(d.Events, func(e Event) bool { return e.Apart != "" }) {
+		return bad("mail has its payload with it: only the end of a task can refer to a value that is kept apart")
 	}
 	switch {
 	case (d.Run == "") == (d.Token == ""):

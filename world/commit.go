@@ -55,7 +55,10 @@ type Commit struct {
 	Messages   []Message     // put into queues with it, in order; without dedupe IDs
 	Release    *Release      // the worker gives the run up
 	Ack        string        // of a birth by a client: the receipt of a message that is deleted with it
-	Unread     int           // payloads in the log that the code has not taken yet: a world may count them toward the limit of the inbox
+	// Prints are of what was sent with a birth, in the order of BirthDeliveries: see Delivery.Print. Of what has none
+	// here it is the payload.
+	Prints [][]byte
+	Unread int // payloads in the log that the code has not taken yet: a world may count them toward the limit of the inbox
 }
 
 // CreatedBefore is what a birth comes to whose run ID is taken; holder is the run that has its idempotency key, "" where none has. Where that is the run with the
@@ -186,6 +189,10 @@ type Task struct {
 	// Abandoned counts the attempts that their worker gave up, of all, not of the last ten: neither failures nor deaths. Set when claimed.
 	Abandoned int
 
+	// Apart is the value that Input refers to, as Options say: see ApartOptions. It is set by a [TaskReader], which
+	// gives neither. "": none.
+	Apart string
+
 	// Damage says why the task cannot be run: what is kept of it is not what was written. Its run is to be blocked. "": it can. Set when claimed.
 	Damage string
 }
@@ -268,12 +275,20 @@ type Mail struct {
 // Resumes reports whether the mail ends a pause. A run for which it waits is not claimed to be cancelled only.
 func (m Mail) Resumes() bool { return len(m.Events) == 1 && m.Events[0].Type == RunResumed }
 
+// OriginRun is the run that a birth has values of, which are kept apart; "": none, or no birth.
+func (c *Commit) OriginRun() string {
+	if !c.Birth() || c.Events[0].Birth == nil || c.Events[0].Birth.Origin == nil {
+		return ""
+	}
+	return c.Events[0].Birth.Origin.Run
+}
+
 // ResultFor is the event that tells a waiting step how another run ended.
 func ResultFor(end *Event, step string) Event {
 	e := Event{Type: StepFailed, ID: step, Error: end.Error, Encrypted: end.Encrypted}
 	switch end.Type {
 	case RunCompleted:
-		e.Type, e.Payload, e.Error = StepCompleted, end.Payload, nil
+		e.Type, e.Payload, e.Apart, e.Error = StepCompleted, end.Payload, end.Apart, nil
 	case RunCancelled:
 		e.Error = &Error{Message: "the run was cancelled", Code: CodeCancelled, Permanent: true}
 		if end.Error != nil { // what its code returned

@@ -103,7 +103,11 @@ func BirthDeliveries(c *Commit) (all []*Delivery) {
 	}
 	for i := 1; i < len(c.Events) && c.Events[i].Type == SignalReceived; i++ {
 		if e := c.Events[i]; e.Delivery != "" {
-			all = append(all, &Delivery{Run: c.Run, ID: e.Delivery, Events: []Event{e}})
+			d := &Delivery{Run: c.Run, ID: e.Delivery, Events: []Event{e}}
+			if n := len(all); n < len(c.Prints) {
+				d.Print = c.Prints[n]
+			}
+			all = append(all, d)
 		}
 	}
 	return all

@@ -53,6 +53,7 @@
 //     none.
 //   - [TopicKeeper] has topics, and subscriptions to what is published under them: see [Publisher]. It has queues too.
 //     Without it there are none.
+//   - [ApartKeeper] keeps large values apart from logs. Without it a value is no larger than a log takes.
 //   - [Decrypter] is the encryption that stands around a world. It gives on all else that the world can do. Without it
 //     what is encrypted is told by the ID of its key; no store has it.
 //

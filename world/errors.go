@@ -30,6 +30,8 @@ var (
 	ErrDeliveryUsed = errors.New("the delivery ID was used for another payload")
 	// ErrStreamClosed: the stream was closed; nothing was written to it.
 	ErrStreamClosed = errors.New("stream is closed")
+	// ErrForbidden: who asks may not do this; nothing was written. A remote world says it of its API key.
+	ErrForbidden = errors.New("the API key does not allow this")
 	// ErrTooLarge: a value or a commit is over its limit; nothing was written.
 	ErrTooLarge = errors.New("too large")
 	// ErrInvalid: the argument can never be accepted; nothing was written.

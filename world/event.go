@@ -133,6 +133,7 @@ type Event struct {
 	// Listened is of wait_completed, run_continued and what ends a run: a wait ends with it that listened.
 	Listened  bool   `json:"listened,omitempty"`
 	Encrypted string `json:"sealed,omitempty"` // ID of the key that payload, match and error are encrypted with; run_created: that of the whole run; "": plain
+	Apart     string `json:"apart,omitempty"`  // of the value that the payload refers to; "": it is the value
 	Build     string `json:"build,omitempty"`  // of the program that wrote it; kept once a commit
 	Commit    int64  `json:"commit,omitempty"` // set on reading: Seq of the first event of the same commit
 }

@@ -22,7 +22,8 @@ func (q *RunQuery) Fits(r *Run) bool {
 }
 
 // Holds reports whether a run is what the query asks for, with the origin, the input and the attributes. A run with the attributes whose input nobody can look into, as
-// it is encrypted, is [ErrInvalid]: to leave it out would be an answer that is wrong. Of one that is damaged nobody knows.
+// it is encrypted, is [ErrInvalid]: to leave it out would be an answer that is wrong. Of one that is damaged nobody knows. One whose input is kept apart
+// may be: who reads such values looks into it.
 func (q *RunQuery) Holds(r *Run) (bool, error) {
 	if !q.Fits(r) || q.Origin != "" && (r.Origin == nil || r.Origin.Run != q.Origin) {
 		return false, nil
@@ -34,6 +35,9 @@ func (q *RunQuery) Holds(r *Run) (bool, error) {
 	}
 	if len(q.Input) > 0 && r.Encryption != "" && r.Damage == "" {
 		return false, fmt.Errorf("%w: run %s is encrypted, so runs cannot be filtered by input: filter by attributes", ErrInvalid, r.ID)
+	}
+	if r.InputApart != "" {
+		return true, nil
 	}
 	for _, pattern := range q.Input {
 		if !Contains(r.Input, pattern) {

@@ -12,6 +12,21 @@ type Orphans struct {
 	First int64 // the least of these
 }
 
+// ApartFound is what a [Doctor] says of values that are kept apart: how many are held, how many of these have no first
+// piece, and of how many there are pieces that no run holds, in a schema whose name is before that of each table.
+func ApartFound(held, empty, left int64, schema string) Finding {
+	switch {
+	case empty > 0:
+		return Finding{Health: HealthBad, Found: fmt.Sprintf("%d of %d values kept apart are not there", empty, held), Advice: "restore a backup, or put its rows of " + schema + "apart_pieces back"}
+	case left > 0:
+		return Finding{
+			Health: HealthWarning, Found: fmt.Sprintf("pieces of %d values kept apart are of no run", left),
+			Advice: "nobody reads them: DELETE FROM " + schema + "apart_pieces WHERE value NOT IN (SELECT value FROM " + schema + "apart)",
+		}
+	}
+	return Finding{Health: HealthGood, Found: fmt.Sprintf("%d are kept apart, each with what it begins with", held)}
+}
+
 // OrphansFound is what a [Doctor] says of orphans, in a schema whose name is before that of each table.
 func OrphansFound(all []Orphans, schema string) Finding {
 	if len(all) == 0 {

@@ -165,7 +165,7 @@ func (s *State) enter(e *Event) error {
 
 // begin makes what is open that of a new segment, which the event with a number begins.
 func (s *State) begin(e *Event, seq int64, hooks map[string]*Hook, tokens map[string]string, before map[[16]byte]struct{}) {
-	s.SegmentSeq, s.Input, s.Base = seq, e.Payload, e.Next.Base
+	s.SegmentSeq, s.Input, s.InputApart, s.Base = seq, e.Payload, e.Apart, e.Next.Base
 	s.Attributes = maps.Clone(e.Next.Attributes)
 	s.steps, s.waits, s.hooks, s.tokens, s.over = nil, nil, hooks, tokens, nil
 	s.deliveries = [2]map[[16]byte]struct{}{nil, before}

@@ -107,6 +107,9 @@ type State struct {
 	Base       *Base           // what that says it needs of what was before; nil in the first segment
 	Input      json.RawMessage // of the segment
 	Output     json.RawMessage
+
+	InputApart, OutputApart string // the values that these refer to; "": they are the values
+
 	Error      *Error
 	Cancel     *Event // cancel_requested, if it was
 	Paused     *Event // run_paused, while it is

@@ -41,7 +41,7 @@ type Damage struct {
 	Mends bool
 }
 
-// Verify reads the rows, the logs and the streams of runs, and so compares them with their checksums, and what lies beside the logs with them. It changes nothing,
+// Verify reads the rows, the logs, the streams and the values kept apart of runs, and so compares them with their checksums, and what lies beside the logs with them. It changes nothing,
 // unless it is to mend.
 func Verify(ctx context.Context, w World, q VerifyQuery) (out Verified, err error) {
 	able := AbilitiesOf(w)
@@ -113,6 +113,7 @@ type logRead struct {
 	cursor string // behind it
 	events int64
 	asides int
+	apart  []Event // those that refer to values which are kept apart
 }
 
 // read folds a log, from where it is entered. Where it is trimmed meanwhile, that begins anew.
@@ -158,6 +159,9 @@ func (l *logRead) page(events []Event) error {
 		if e.Type.Terminal() {
 			l.over = outcomes[e.Type]
 		}
+		if e.Apart != "" {
+			l.apart = append(l.apart, Event{Seq: e.Seq, Payload: e.Payload, Apart: e.Apart, Encrypted: e.Encrypted})
+		}
 		if l.events++; e.Type == StepCreated && e.Kind == KindAside {
 			l.asides++
 		}
@@ -182,6 +186,11 @@ func verify(ctx context.Context, w World, able *Abilities, r *Run, mend bool) (e
 			return events, asides, mended, err
 		}
 	}
+	for i := range l.apart {
+		if err := verifyApart(ctx, able.ApartKeeper, r.ID, &l.apart[i]); err != nil {
+			return events, asides, mended, err
+		}
+	}
 	streams, err := w.StreamsOf(ctx, r.ID)
 	if err != nil {
 		return events, asides, mended, err
@@ -203,4 +212,34 @@ func verify(ctx context.Context, w World, able *Abilities, r *Run, mend bool) (e
 		return events, asides, mended, err
 	}
 	return events, asides, mended, nil
+}
+
+// verifyApart reads the pieces of the value that an event refers to. How many there are is in the reference; where that
+// is encrypted, those that are there are read.
+func verifyApart(ctx context.Context, from ApartKeeper, run string, e *Event) error {
+	bad := func(what string) error {
+		return &CorruptError{Run: run, Seq: e.Seq, Err: fmt.Errorf("value %s, which is kept apart: %s", e.Apart, what)}
+	}
+	of, ok := ReadApart(e.Payload, e.Apart)
+	switch {
+	case from == nil:
+		return bad("this world keeps none")
+	case !ok && e.Encrypted == "":
+		return bad("the event does not refer to it")
+	}
+	most := max(1, (of.Size+ApartPiece-1)/ApartPiece)
+	for n := 0; !ok || int64(n) < most; n++ {
+		_, err := from.Values().Piece(ctx, run, e.Apart, n)
+		switch {
+		case errors.Is(err, ErrNotFound) && !ok && n > 0:
+			return nil
+		case errors.Is(err, ErrNotFound):
+			return bad(fmt.Sprintf("piece %d is not there", n))
+		case errors.Is(err, ErrCorrupt):
+			return bad(err.Error())
+		case err != nil:
+			return err
+		}
+	}
+	return nil
 }

@@ -41,6 +41,7 @@ var commandOf = map[string]string{
 	"listVersions":  "workflows",
 	"listFailures":  "failures",
 	"listWorkers":   "workers",
+	"getValue":      "runs value",
 
 	"publish":            "topics publish",
 	"listPublications":   "topics publications",

@@ -4,10 +4,15 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/stepwell/stepwell/internal/human"
 	"github.com/stepwell/stepwell/world"
 )
 
@@ -81,6 +86,11 @@ func examine(ctx context.Context, c *cli, db *database, q reading) error {
 	if still(); err != nil {
 		return err
 	}
+	if f, ok, err := valuesKeys(ctx, able.ApartKeeper, db); err != nil {
+		return err
+	} else if ok {
+		show(f)
+	}
 	examineQueues(ctx, c, able, show)
 	if !q.mend {
 		verifyWorld(ctx, c, db.world, q, show)
@@ -92,6 +102,30 @@ func examine(ctx context.Context, c *cli, db *database, q reading) error {
 		return &fault{exitFailure, fmt.Errorf("%d of %d checks are bad", bads, all), ""}
 	}
 	return nil
+}
+
+// valuesKeys holds the keys of values that are kept apart against those of this environment. ok is false where it has
+// none.
+func valuesKeys(ctx context.Context, k world.ApartKeeper, db *database) (f world.Finding, ok bool, err error) {
+	if k == nil || db.ring == nil {
+		return f, false, nil
+	}
+	keys, err := k.Values().ValueKeys(ctx)
+	if errors.Is(err, world.ErrForbidden) {
+		return f, false, nil
+	}
+	f = world.Finding{Check: "keys of large values", Health: world.HealthGood, Found: "all are here"}
+	var missing []string
+	for _, of := range keys {
+		if of.Key != "" && !slices.Contains(db.ring.IDs(), of.Key) {
+			missing = append(missing, fmt.Sprintf("%s of %s", strconv.Quote(of.Key), human.Count(int(of.Runs), "run")))
+		}
+	}
+	if len(missing) > 0 {
+		f.Health, f.Found = world.HealthBad, "large values need keys that are not here: "+strings.Join(missing, ", ")
+		f.Advice = "give them with STEPWELL_ENCRYPTION_KEYS or STEPWELL_ENCRYPTION_KEY_FILE, here and to all workers"
+	}
+	return f, true, err
 }
 
 // findingWidths are the widths of columns that are known before there is anything in them: each finding is shown as it comes.

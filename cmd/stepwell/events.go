@@ -151,7 +151,11 @@ func eventNote(e *world.Event, zone *time.Location) string {
 			say(e.Error.Where)
 		}
 	}
-	if len(e.Payload) > 0 && e.Encrypted == "" {
+	switch {
+	case e.Encrypted != "": // the details say so
+	case e.Apart != "":
+		say(valueNote(e))
+	case len(e.Payload) > 0:
 		say(human.Fold(string(e.Payload), noteWidth))
 	}
 	return strings.Join(parts, "  ")

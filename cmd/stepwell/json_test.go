@@ -105,6 +105,8 @@ var jsonCalls = []struct {
 	{args: "demo extra", code: exitUsage, want: `{"code":"USAGE","exit":2}`}, // TestDemoKeeps has the rest
 	{args: "health --timeout 1ns http://127.0.0.1:1", code: exitFailure, want: `{"healthy":false}`},
 
+	{args: "runs value " + failedRun + " valu_01JD3V7Q61QK1ZXW0D8F4T6S2B", code: exitNotFound, want: `{"code":"NOT_FOUND","exit":3,"next":"see what it refers to:  stepwell runs show ` + failedRun + `"}`},
+	{args: "runs value " + failedRun + " valu_none", code: exitUsage, want: `{"code":"INVALID","exit":2}`},
 	{args: "runs show wrun_none", code: exitNotFound, want: `{"code":"NOT_FOUND","exit":3,"next":"list what is there:  stepwell runs list"}`},
 	{args: "runs pause " + failedRun, code: exitOver, want: `{"code":"RUN_OVER","exit":4}`},
 	{args: "runs fork " + waitingRun + " --id r", code: exitExists, want: `{"code":"RUN_EXISTS","exit":6}`},

@@ -15,6 +15,7 @@ import (
 	"github.com/stepwell/stepwell"
 	"github.com/stepwell/stepwell/internal/human"
 	"github.com/stepwell/stepwell/keyring"
+	"github.com/stepwell/stepwell/world"
 )
 
 // keysCommand is the group of commands about encryption keys.
@@ -67,6 +68,7 @@ type usedKey struct {
 	Key   string `json:"key"`             // ID; "": runs that are not encrypted
 	Live  int    `json:"live"`            // runs that are not over
 	Ended int    `json:"ended"`           // runs that are, and are kept
+	Held  int    `json:"held"`            // runs of another key, or none, with large values or results under this one
 	Here  bool   `json:"here"`            // the environment of this command has the key
 	First bool   `json:"first"`           // and it is that of new runs
 	Wrong string `json:"wrong,omitempty"` // and it is another than the one that its ID stands for in this database: why
@@ -82,12 +84,13 @@ func keysCheckCommand(c *cli) *cobra.Command {
 		Use:   "check",
 		Short: "Count the runs by the key that they are encrypted with",
 		Long: `Count the runs of this database by the key that they are encrypted with, newest first, and say which keys of this environment none of them needs
-any more. It needs no key. Those that are here are held against what their IDs stand for in this database. Exit code 1: runs need a key that is not here, or one
+any more. A run may need another key than its own, for a large value that a fork holds or a result that it was told: HELD counts those under a key
+that no run has. It needs no key. Those that are here are held against what their IDs stand for in this database. Exit code 1: runs need a key that is not here, or one
 that is here is another than the one with its ID.
 
 ` + exitHelp,
 		Example: `  stepwell keys check
-  stepwell keys check --json | jq -r 'select(.live + .ended == 0) | .key'`,
+  stepwell keys check --json | jq -r 'select(.live + .ended + .held == 0) | .key'`,
 		Args: arguments(0, 0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if most < 1 {
@@ -99,6 +102,75 @@ that is here is another than the one with its ID.
 	cmd.Flags().IntVar(&most, "most", most, "look at so many runs at most")
 	c.jsonFlag(cmd, "write one JSON object a key")
 	return cmd
+}
+
+// countHeld counts the runs that need a key for what others came to: values that are kept apart, which forks and those
+// who wait hold, and results in their logs. Logs are read only where else some key here could be dropped.
+func countHeld(ctx context.Context, c *cli, db *database, used map[string]*usedKey, most int) error {
+	of := func(id string) *usedKey {
+		if used[id] == nil {
+			used[id] = &usedKey{Key: id}
+		}
+		return used[id]
+	}
+	if keeper := world.AbilitiesOf(db.world).ApartKeeper; keeper != nil {
+		keys, err := keeper.Values().ValueKeys(ctx)
+		if err != nil && !errors.Is(err, world.ErrForbidden) {
+			return err
+		}
+		for _, k := range keys {
+			if u := of(k.Key); k.Key != "" && u.Live+u.Ended == 0 { // else it is needed already
+				u.Held = int(k.Runs)
+			}
+		}
+	}
+	unneeded := func(k *usedKey) bool { return k.Here && !k.First && k.Live+k.Ended+k.Held == 0 }
+	if !slices.ContainsFunc(slices.Collect(maps.Values(used)), unneeded) {
+		return nil
+	}
+	p := c.progress("read", "run")
+	for r, err := range db.app.List(ctx, stepwell.ListFilter{}) {
+		if err != nil {
+			return err
+		}
+		if p.n == most {
+			return nil
+		}
+		p.step()
+		keys, err := resultKeys(ctx, world.Stored(db.world), r.ID)
+		if err != nil {
+			return err
+		}
+		for id := range keys {
+			if k := of(id); id != r.Encryption && k.Live+k.Ended == 0 {
+				k.Held++
+			}
+		}
+	}
+	return nil
+}
+
+// resultKeys are the keys that the results in a run's log are encrypted with.
+func resultKeys(ctx context.Context, w world.World, run string) (map[string]bool, error) {
+	keys := map[string]bool{}
+	q := world.EventQuery{Types: []world.EventType{world.StepCompleted, world.StepFailed}}
+	for {
+		page, err := w.Events(ctx, run, q)
+		if errors.Is(err, world.ErrNotFound) || errors.Is(err, world.ErrCorrupt) { // swept meanwhile, or doctor tells of it
+			return keys, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		for i := range page.Events {
+			if key := page.Events[i].Encrypted; key != "" {
+				keys[key] = true
+			}
+		}
+		if q.Cursor = page.Cursor; !page.More {
+			return keys, nil
+		}
+	}
 }
 
 // countKeys counts runs by their keys; those of the environment are there in any case.
@@ -131,6 +203,9 @@ func countKeys(ctx context.Context, c *cli, db *database, most int) (map[string]
 			k.Live++
 		}
 	}
+	if err := countHeld(ctx, c, db, used, most); err != nil {
+		return nil, err
+	}
 	for _, k := range used {
 		k.All = all
 	}
@@ -143,7 +218,7 @@ func checkKeys(ctx context.Context, c *cli, db *database, most int) error {
 		return err
 	}
 	t := &table{gap: "  ", wrap: true}
-	t.add(cell{text: "KEY", tone: dim}, cell{text: "LIVE", tone: dim, right: true}, cell{text: "ENDED", tone: dim, right: true}, cell{text: "", tone: dim})
+	t.add(cell{text: "KEY", tone: dim}, cell{text: "LIVE", tone: dim, right: true}, cell{text: "ENDED", tone: dim, right: true}, cell{text: "HELD", tone: dim, right: true}, cell{text: "", tone: dim})
 	wrong, err := db.ring.Wrong(ctx, db.world)
 	if err != nil {
 		return err
@@ -168,6 +243,8 @@ func checkKeys(ctx context.Context, c *cli, db *database, most int) error {
 			says.text = "the key of new runs"
 		case k.Live+k.Ended > 0:
 			says.text = "is needed"
+		case k.Held > 0:
+			says.text = "is needed for large values and results of runs that are gone"
 		case all:
 			says.text = "no run needs it: it can be dropped"
 		default:
@@ -182,7 +259,7 @@ func checkKeys(ctx context.Context, c *cli, db *database, most int) error {
 		if id == "" {
 			id = "none"
 		}
-		t.add(cell{text: human.Visible(id)}, cell{text: strconv.Itoa(k.Live), right: true}, cell{text: strconv.Itoa(k.Ended), right: true}, says)
+		t.add(cell{text: human.Visible(id)}, cell{text: strconv.Itoa(k.Live), right: true}, cell{text: strconv.Itoa(k.Ended), right: true}, cell{text: strconv.Itoa(k.Held), right: true}, says)
 	}
 	switch {
 	case c.json:

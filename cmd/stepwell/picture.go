@@ -137,10 +137,10 @@ func (p *picture) facts(to io.Writer) {
 		fact("undo", undo)
 	}
 	if len(j.Input) > 0 {
-		fact("input", p.payload(j.Input, payloadWidth))
+		fact("input", p.value(j.Input, j.InputApart))
 	}
 	if len(j.Output) > 0 {
-		fact("output", p.payload(j.Output, payloadWidth))
+		fact("output", p.value(j.Output, j.OutputApart))
 	}
 	for _, what := range j.NotCreated {
 		fact("not created", human.Cut(human.Visible(what), payloadWidth)+"   nobody waited for it when the code ended")
@@ -164,6 +164,19 @@ func (p *picture) facts(to io.Writer) {
 		fact(name, human.Cut(human.Visible(timeline.Late(&r.Late[i])), payloadWidth)+"; "+means)
 	}
 	t.write(to, p.style)
+}
+
+// value is an input or an output, which may be kept apart.
+func (p *picture) value(b []byte, apart string) string {
+	of, ok := world.ReadApart(b, apart)
+	if !ok {
+		return p.payload(b, payloadWidth)
+	}
+	read := fmt.Sprintf("stepwell runs value %s %s", p.story.Run.ID, of.ID)
+	if p.command != nil {
+		read = p.command(fmt.Sprintf("runs value %s %s", p.story.Run.ID, of.ID))
+	}
+	return human.Size(int(of.Size)) + ", kept apart: " + read + " > file"
 }
 
 func (p *picture) payload(b []byte, width int) string {

@@ -99,7 +99,7 @@ func runsCommand(c *cli) *cobra.Command {
 		SuggestionsMinimumDistance: 2,
 	}
 	cmd.AddCommand(runsStartCommand(c), runsResultCommand(c), runsListCommand(c), runsShowCommand(c), runsSignalCommand(c), runsWakeCommand(c), runsPauseCommand(c), runsResumeCommand(c), runsCancelCommand(c), runsRetryCommand(c), runsRestartCommand(c),
-		runsForkCommand(c), runsTailCommand(c))
+		runsForkCommand(c), runsTailCommand(c), runsValueCommand(c))
 	return cmd
 }
 

@@ -58,17 +58,25 @@ for at least 24 hours and the last 10,000 deliveries of the run; with another pa
 
 // payloadOf reads the JSON to send.
 func payloadOf(c *cli, args []string) (json.RawMessage, error) {
+	return jsonOf(c, args, world.MaxCommit)
+}
+
+// mostInput is how many bytes of an input are read: as many as a value of a run may have.
+const mostInput = 64 << 20
+
+// jsonOf reads JSON of most bytes, of an argument or of standard input.
+func jsonOf(c *cli, args []string, most int64) (json.RawMessage, error) {
 	if len(args) == 0 {
 		return json.RawMessage("null"), nil
 	}
 	b := []byte(args[0])
 	if args[0] == "-" {
 		var err error
-		if b, err = io.ReadAll(io.LimitReader(c.stdin, world.MaxCommit+1)); err != nil {
+		if b, err = io.ReadAll(io.LimitReader(c.stdin, most+1)); err != nil {
 			return nil, fmt.Errorf("read the payload from standard input: %w", err)
 		}
-		if len(b) > world.MaxCommit { // what was read is not all
-			return nil, &fault{exitUsage, fmt.Errorf("%w: the payload has more than %d bytes", world.ErrTooLarge, world.MaxCommit), "nothing was changed"}
+		if int64(len(b)) > most { // what was read is not all
+			return nil, &fault{exitUsage, fmt.Errorf("%w: the payload has more than %d bytes", world.ErrTooLarge, most), "nothing was changed"}
 		}
 	}
 	b = bytes.TrimSpace(b)

@@ -71,7 +71,7 @@ With --help-input nothing is started: it prints an input to fill in, and on stan
 				}
 				return c.with(cmd.Context(), func(db *database) error { return helpInput(cmd.Context(), c, db.app, args[0], flags.version) })
 			}
-			input, err := payloadOf(c, args[1:])
+			input, err := jsonOf(c, args[1:], mostInput)
 			if err == nil {
 				err = flags.read()
 			}

@@ -74,8 +74,8 @@ func TestStartCommand(t *testing.T) {
 		{"runs start order {", "", exitUsage, "", "not JSON"},
 		{"runs start order -", `{"cents":1,"cents":2}`, exitUsage, "", "the payload has the member \"/cents\" twice"},
 		{"runs start order -", "\"\xff\"", exitUsage, "", "it is not UTF-8 at byte 1"},
-		{"runs start order - --json", `"` + strings.Repeat("x", 5<<20) + `"`, exitUsage, "", `"code":"TOO_LARGE","error":"too large: the payload has more than 4194304 bytes"`},
-		{"runs start order -", `"` + strings.Repeat("x", 2<<20) + `"`, exitUsage, "", "the limit is 1048576 bytes"},
+		{"runs start order - --json", `"` + strings.Repeat("x", 64<<20) + `"`, exitUsage, "", `"code":"TOO_LARGE","error":"too large: the payload has more than 67108864 bytes"`},
+		{"runs start order -", `"` + strings.Repeat("x", 2<<20) + `"`, exitUsage, "", "expected an object, got the text"},
 		{"runs start order {} --attr n={\"a\":1,\"a\":2}", "", exitUsage, "", "attribute \"n\" has the member \"/a\" twice"},
 		{"runs fork o1 --result pay={\"a\":1,\"a\":2}", "", exitUsage, "", "has the member \"/a\" twice"},
 		{"runs start later 1e400 --delay 1d --id o7", "", exitOK, "started run o7", ""}, // it is JSON: whether it fits is for the type to say

@@ -80,7 +80,7 @@ var serverSettings = []setting{
 			c.options.NoUI = !on
 			return err
 		}},
-	{flag: "max-body", def: "2097152", about: "bytes of a request's body, at most; a payload may have 1 MiB", set: wholeInto(1024, 64<<20, func(c *serverConfig, n int64) { c.options.MaxBody = n })},
+	{flag: "max-body", def: "2097152", about: "bytes of a request's body, at most; an input may have STEPWELL_MAX_VALUE, a payload 1 MiB", set: wholeInto(1024, 64<<20, func(c *serverConfig, n int64) { c.options.MaxBody = n })},
 	{flag: "max-header", def: "65536", about: "bytes of a request's header, at most", set: wholeInto(4096, 1<<20, func(c *serverConfig, n int64) { c.serving.MaxHeader = int(n) })},
 	{flag: "max-connections", def: "2000", about: "connections at once; for who comes then an idle one is closed, or he waits", set: wholeInto(1, 1_000_000, func(c *serverConfig, n int64) { c.serving.MaxConnections = int(n) })},
 	{flag: "max-per-address", def: "1000", about: "connections of one address at once; a proxy in front is one", set: wholeInto(1, 1_000_000, func(c *serverConfig, n int64) { c.serving.MaxPerAddress = int(n) })},

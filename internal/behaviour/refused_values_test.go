@@ -60,7 +60,7 @@ func TestRefusedValuesAreRecognised(t *testing.T) {
 					}
 					return strings.Join(wrong, "\n"), nil
 				})
-				wk := r.begin(wf, echo, child)
+				wk := r.beginWith(stepwell.Config{Definitions: []stepwell.Definition{wf, echo, child}, MaxPayload: 1 << 20})
 				run := start(r, wk, wf, struct{}{})
 				out, err := run.Result(r.ctx)
 				if err != nil || out != "" {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/stepwell/stepwell"
 	"github.com/stepwell/stepwell/internal/faults"
+	"github.com/stepwell/stepwell/internal/kit"
 	"github.com/stepwell/stepwell/world"
 )
 
@@ -25,7 +26,9 @@ func (s *simulation) client(rnd *rand.Rand) *stepwell.App {
 			return app
 		}
 	case 1:
-		app, err := stepwell.New(faults.New(s.below, faults.Random(rnd.Uint64(), s.rates, func() {}, func() {})), stepwell.Config{Name: "client", Encryption: s.ring})
+		cfg := stepwell.Config{Name: "client", Encryption: s.ring}
+		kit.Set(&cfg, kit.Overrides{Apart: s.apart()})
+		app, err := stepwell.New(faults.New(s.below, faults.Random(rnd.Uint64(), s.rates, func() {}, func() {})), cfg)
 		if err != nil {
 			s.t.Error(err)
 			break
@@ -125,7 +128,7 @@ func (s *simulation) attend(ctx context.Context) {
 // attendRun plans what happens to one run from outside. It depends on its program alone.
 func (s *simulation) attendRun(ctx context.Context, r *world.Run) {
 	var p simNode
-	if err := json.Unmarshal(r.Input, &p); err != nil {
+	if err := json.Unmarshal(s.value(r.ID, r.Input, r.InputApart), &p); err != nil {
 		s.problem("input of run %s: %v", r.ID, err)
 		return
 	}

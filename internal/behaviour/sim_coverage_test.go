@@ -25,7 +25,7 @@ var simMustSee = []string{
 	"clean-up after a cancel", "clean-up tried again", "detached outlives its parent", "ended without its code", "event in time", "event timed out",
 	"attribute", "await: timed out", "child left by a segment", "continued", "event kept for a segment", "forced", "hook conflict", "hook opened again",
 	"hook received", "patched", "pause and resume", "retried", "retried once more", "retry woken", "retry woken in the queue", "run completed", "run failed", "run timed out", "start woken", "token of two runs", "undone after a cancel",
-	"sent", "sent to a run that is over", "step undone that had but begun", "undone after a failure", "undone after a timeout", "unpatched", "woken",
+	"sent", "sent to a run that is over", "step undone that had but begun", "undone after a failure", "undone after a timeout", "unpatched", "value kept apart", "woken",
 }
 
 func (c *simCoverage) note(what string) {
@@ -53,6 +53,9 @@ func (c *simCoverage) report(t *testing.T) {
 
 // see counts what the logs of all runs of one plan show.
 func (c *simCoverage) see(s *simulation, runs map[string]*simRun) {
+	if s.aparts.Load() > 0 {
+		c.note("value kept apart")
+	}
 	holders := map[string]int{}
 	for _, r := range runs {
 		c.seeRun(s, r, runs)

@@ -18,8 +18,10 @@ import (
 	"time"
 
 	"github.com/stepwell/stepwell"
+	"github.com/stepwell/stepwell/internal/apart"
 	"github.com/stepwell/stepwell/internal/crypt"
 	"github.com/stepwell/stepwell/internal/faults"
+	"github.com/stepwell/stepwell/internal/kit"
 	"github.com/stepwell/stepwell/keyring"
 	"github.com/stepwell/stepwell/world"
 	"github.com/stepwell/stepwell/world/memory"
@@ -121,6 +123,7 @@ type simulation struct {
 	deaths   atomic.Int64
 	started  atomic.Int64 // runs of the plan
 	creating atomic.Int64 // retries that are asked for now
+	aparts   atomic.Int64 // references to values that are kept apart
 	last     atomic.Bool  // it is looked whether all runs are over: no retry is asked for
 	done     chan struct{}
 	others   sync.WaitGroup // everything that runs beside
@@ -206,6 +209,10 @@ func (s *simulation) runs() (all []world.Run) {
 			s.problem("runs: %v", err)
 			return all
 		}
+		for i := range page.Runs {
+			r := &page.Runs[i]
+			r.Input, r.InputApart = s.value(r.ID, r.Input, r.InputApart), ""
+		}
 		all = append(all, page.Runs...)
 		if q.Cursor = page.Cursor; q.Cursor == "" {
 			slices.Reverse(all)
@@ -224,14 +231,42 @@ func (s *simulation) events(run string) (all []world.Event) {
 		}
 		all = append(all, page.Events...)
 		if q.Cursor = page.Cursor; !page.More {
+			s.whole(run, all)
 			return all
 		}
 	}
 }
 
+// apart is how many bytes a value of a run may have in its log, in one simulation of three: so all that is not tiny is
+// kept apart from it. 0: as ever.
+func (s *simulation) apart() int { return map[bool]int{true: 2}[s.seed%3 == 0] }
+
+// whole puts values that are kept apart where the log refers to them: what a log refers to is there, whoever was
+// deleted.
+func (s *simulation) whole(run string, events []world.Event) {
+	for i := range events {
+		events[i].Payload, events[i].Apart = s.value(run, events[i].Payload, events[i].Apart), ""
+	}
+}
+
+// value is a payload of a run, or what it refers to.
+func (s *simulation) value(run string, payload []byte, id string) []byte {
+	if id == "" {
+		return payload
+	}
+	s.aparts.Add(1)
+	b, err := apart.Read(context.Background(), world.AbilitiesOf(s.plain).ApartKeeper, run, payload, id, world.MaxApart)
+	if err != nil {
+		s.problem("run %s: %v", run, err)
+	}
+	return b
+}
+
 // outside is a client that nothing happens to.
 func (s *simulation) outside() *stepwell.App {
-	app, err := stepwell.New(s.below, stepwell.Config{Name: "outside", Encryption: s.ring})
+	cfg := stepwell.Config{Name: "outside", Encryption: s.ring}
+	kit.Set(&cfg, kit.Overrides{Apart: s.apart()})
+	app, err := stepwell.New(s.below, cfg)
 	if err != nil {
 		s.t.Fatal(err)
 	}

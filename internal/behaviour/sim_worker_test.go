@@ -14,6 +14,7 @@ import (
 
 	"github.com/stepwell/stepwell"
 	"github.com/stepwell/stepwell/internal/faults"
+	"github.com/stepwell/stepwell/internal/kit"
 	"github.com/stepwell/stepwell/world"
 )
 
@@ -75,6 +76,7 @@ func (s *simulation) spawn() {
 	if s.rnd.IntN(2) == 0 {
 		cfg.CacheRuns = -1
 	}
+	kit.Set(&cfg, kit.Overrides{Apart: s.apart()})
 	app, err := stepwell.New(wk.w, cfg)
 	if err != nil {
 		s.t.Error(err)

@@ -133,6 +133,9 @@ func (w *World) keyFor(ctx context.Context, tx world.Tx, c *world.Commit) (strin
 
 // encryptOwn encrypts what a commit says of its own run.
 func (w *World) encryptOwn(c *world.Commit, key string) (err error) {
+	if c.Prints, err = w.ring.prints(c, key); err != nil {
+		return err
+	}
 	if c.Events, err = w.ring.EncryptEvents(c.Events, c.Run, key); err != nil {
 		return err
 	}
@@ -158,6 +161,26 @@ func (w *World) encryptOwn(c *world.Commit, key string) (err error) {
 		c.Release = &release
 	}
 	return nil
+}
+
+// prints are the fingerprints of what was sent with a birth: what is encrypted differs each time.
+func (r *Keyring) prints(c *world.Commit, key string) ([][]byte, error) {
+	sent := world.BirthDeliveries(c)
+	if len(sent) == 0 {
+		return c.Prints, nil
+	}
+	prints := make([][]byte, len(sent))
+	for i, d := range sent {
+		same := d.Fingerprint()
+		if same == nil { // it comes encrypted
+			continue
+		}
+		var err error
+		if prints[i], err = r.fingerprint(key, c.Run, same); err != nil {
+			return nil, err
+		}
+	}
+	return prints, nil
 }
 
 func (w *World) encryptTasks(tasks []world.Task, run, key string) ([]world.Task, error) {

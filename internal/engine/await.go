@@ -11,6 +11,7 @@ type Ended struct {
 	Workflow string
 	Status   world.Status
 	Output   []byte
+	Apart    string // the value that Output refers to, which is kept apart; "": it is the value
 	Error    *world.Error
 }
 
@@ -65,6 +66,6 @@ func (a *awaiters) tell(s *world.State) {
 	}
 	delete(a.byRun, s.ID)
 	for _, c := range list {
-		c <- Ended{Workflow: s.Birth.Workflow, Status: s.Status, Output: s.Output, Error: s.Error}
+		c <- Ended{Workflow: s.Birth.Workflow, Status: s.Status, Output: s.Output, Apart: s.OutputApart, Error: s.Error}
 	}
 }

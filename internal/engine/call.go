@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"runtime/debug"
 	"time"
 
@@ -25,6 +26,36 @@ type call struct {
 	done    bool            // run has returned, and so have the methods of its error
 
 	watching *watching // the Observer's part; nil: it has none
+}
+
+// whole has a step's function called with the value that its recorded input refers to; "": with the input.
+func whole(e *Engine, fn bodyFunc, run, apart string) bodyFunc {
+	if apart == "" {
+		return fn
+	}
+	return func(ctx context.Context, input []byte) ([]byte, error) {
+		input, err := e.cfg.Whole(ctx, run, input, apart)
+		if err != nil {
+			return nil, &inputError{err}
+		}
+		return fn(ctx, input)
+	}
+}
+
+// inputError is why the recorded input of a step could not be had: its function was not called.
+type inputError struct{ err error }
+
+func (e *inputError) Error() string { return "the input of the step: " + e.err.Error() }
+
+// Unwrap returns what is behind it.
+func (e *inputError) Unwrap() error { return e.err }
+
+// damagedInput is the error of an input that is not what was recorded; nil: that is not why the attempt has failed.
+func damagedInput(err error) error {
+	if of := (*inputError)(nil); errors.As(err, &of) && errors.Is(of.err, world.ErrCorrupt) {
+		return of.err
+	}
+	return nil
 }
 
 // bodyFunc is a step's function: a closure, or the registered one with its recorded input.

@@ -43,7 +43,7 @@ func TestAWrongClockWakesNobodyEarlyOrLate(t *testing.T) {
 				w := memory.New()
 				e, err := New(Config{
 					World: untold{w}, Clock: func() time.Time { return time.Now().Add(clock(time.Since(begin))) },
-					Workflows: []*Workflow{{Name: "naps", Version: 1, Check: fits, Body: func([]byte) replay.Body { return code }}},
+					Workflows: []*Workflow{{Name: "naps", Version: 1, Check: fits, Body: func([]byte, string) replay.Body { return code }}},
 				})
 				if err != nil {
 					t.Fatal(err)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/stepwell/stepwell/internal/replay"
 	"github.com/stepwell/stepwell/world"
 )
 
@@ -172,12 +173,13 @@ func (w *steps) startBodies() {
 			w.slots.back(1)
 			continue
 		}
-		w.startBody(b, op.Key.Name, op.Input, op.Spec.(*StepSpec))
+		w.startBody(b, op.Key.Name, op)
 	}
 	w.bodies.keepRoom(starts)
 }
 
-func (w *steps) startBody(b *body, name string, input []byte, spec *StepSpec) {
+func (w *steps) startBody(b *body, name string, op *replay.Op) {
+	spec := op.Spec.(*StepSpec)
 	b.started = w.course.now()
 	w.bodies.add(b)
 	if !spec.Task {
@@ -186,10 +188,11 @@ func (w *steps) startBody(b *body, name string, input []byte, spec *StepSpec) {
 	b.sit(w.e, StepInfo{
 		Run: w.own.run, Workflow: w.course.state().Birth.Workflow, Step: b.step, Name: name, Attempt: b.attempt, IdempotencyKey: b.step,
 	}, w.box)
-	b.timeout, b.silence, b.run, b.input, b.machine = b.policy.Timeout, b.policy.Heartbeat, spec.Run, input, w.eval.machine()
+	b.timeout, b.silence, b.run, b.input, b.machine = b.policy.Timeout, b.policy.Heartbeat, spec.Run, op.Input, w.eval.machine()
 	if b.policy.Tx {
 		b.run = w.e.inTx(spec.Run, &b.tx)
 	}
+	b.run = whole(w.e, b.run, w.own.run, op.Apart)
 	w.notes.watchBody(w.course.state(), b, name)
 	b.start((*stepBody)(b))
 }

@@ -209,7 +209,13 @@ func (w *steps) startReady() {
 			return
 		}
 		if spec := op.Spec.(*StepSpec); spec.Check != nil && st.Created <= w.loaded {
-			if err := spec.Check(op.Input); err != nil { // other code wrote it, and the code that can read it may come again
+			input, err := w.e.cfg.Whole(w.e.workCtx, w.own.run, op.Input, op.Apart)
+			if err != nil {
+				w.slots.back(1)
+				w.course.fail(err, st.Created)
+				return
+			}
+			if err := spec.Check(input); err != nil { // other code wrote it, and the code that can read it may come again
 				w.slots.back(1)
 				w.course.fail(Block(world.CodeDecode, fmt.Errorf("the recorded input of step %q does not fit: %w", op.Key, err)), st.Created)
 				return

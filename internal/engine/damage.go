@@ -30,6 +30,11 @@ func damage(state *world.State, mail *world.Mail) string {
 // refuseDamaged gives up a task of which nobody knows what it was: its run is told, and blocked by that. Its step slot is free again.
 func (e *Engine) refuseDamaged(t *world.Task) {
 	defer e.steps.release(1)
+	tellDamaged(e, t)
+}
+
+// tellDamaged tells the run of a task which nobody can run.
+func tellDamaged(e *Engine, t *world.Task) {
 	why := "the task of step " + t.Step + ": " + t.Damage
 	e.cfg.Logger.Error("a task is damaged", "run_id", t.Run, "step.id", t.Step, "err", t.Damage)
 	d := e.taskDelivery(t)
@@ -37,5 +42,5 @@ func (e *Engine) refuseDamaged(t *world.Task) {
 	d.Events = []world.Event{{
 		Type: world.StepFailed, ID: t.Step, OccurredAt: e.clock.now(), Error: &world.Error{Message: why, Code: world.CodeCorrupt, Permanent: true},
 	}}
-	e.deliverTask(d)
+	_ = e.deliverTask(d)
 }

@@ -14,11 +14,11 @@ import (
 // Workflow is a registered workflow function.
 type Workflow struct {
 	Name      string
-	Version   int // from 1
-	Body      func(input []byte) replay.Body
-	Check     func(input []byte) error // whether the input can be what the function takes
-	Retention time.Duration            // after the end; below 0: for ever
-	Timeout   time.Duration            // of a whole run; 0: none
+	Version   int                                          // from 1
+	Body      func(input []byte, apart string) replay.Body // apart: the value that the input refers to; "": it is the input
+	Check     func(input []byte) error                     // whether the input can be what the function takes
+	Retention time.Duration                                // after the end; below 0: for ever
+	Timeout   time.Duration                                // of a whole run; 0: none
 
 	Attributes map[string]json.RawMessage // what its runs start with, unless a start says otherwise
 

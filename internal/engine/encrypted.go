@@ -5,6 +5,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"time"
@@ -36,13 +37,23 @@ func (e *Engine) unreadable(run string, ev *world.Event) error {
 // mostEncryptedPause is how long a task rests, at most, that a worker without its key has handed back.
 const mostEncryptedPause = 30 * time.Second
 
-// unfit says why this worker cannot run a task, which another one may; "": it can.
+// unfit says why this worker cannot run a task, which another one may; "": it can, or the task is damaged.
 func (e *Engine) unfit(t *world.Task) string {
 	if key := world.TaskKeyID(t.Options); key != "" {
 		return fmt.Sprintf("its worker cannot decrypt the input, which is encrypted with the key %q", key)
 	}
 	if check := e.code.step(t.Name).Check; check != nil {
-		if err := check(t.Input); err != nil {
+		input, err := e.cfg.Whole(e.workCtx, t.Run, t.Input, world.TaskApart(t.Options))
+		switch {
+		case errors.Is(err, world.ErrCorrupt): // nobody can
+			t.Damage = err.Error()
+			return ""
+		case errors.Is(err, world.ErrForbidden): // the attempt ends with that
+			return ""
+		case err != nil:
+			return "its worker cannot read the input: " + err.Error()
+		}
+		if err := check(input); err != nil {
 			return fmt.Sprintf("its worker has code that the recorded input does not fit (%s): %v", world.CodeDecode, err)
 		}
 	}
@@ -68,5 +79,5 @@ func (e *Engine) returnUnfit(t *world.Task, why string) {
 		pause = 0
 	}
 	e.says.Warn("a task was handed back", slog.String("step.name", t.Name), "run_id", t.Run, "step.id", t.Step, "workflow.name", t.Workflow, "err", why)
-	e.deliverTask(e.abandonment(t, e.clock.now().Add(pause), why))
+	_ = e.deliverTask(e.abandonment(t, e.clock.now().Add(pause), why))
 }

@@ -45,7 +45,11 @@ type Config struct {
 	CacheRuns   int           // hibernating machines kept [1,000]; below 0: none
 	CacheBytes  int           // and their estimated bytes at most [64 MiB]
 	Limit       int           // bytes of one encoded value [1 MiB]
-	Unread      int           // payloads that a run may keep that no wait has taken, about: senders are told that it is full then [10,000]
+	Chunk       int           // bytes of a chunk of a stream [as Limit, at most world.MaxChunk]
+	// Whole is a payload of a run, or the value that it refers to, which is kept apart under an ID; "": it is the value.
+	// Default: the payload.
+	Whole  func(ctx context.Context, run string, payload []byte, apart string) ([]byte, error)
+	Unread int // payloads that a run may keep that no wait has taken, about: senders are told that it is full then [10,000]
 	// Clock is the system's clock. It is read once; from then on the monotonic clock counts [time.Now].
 	Clock  func() time.Time
 	Strict bool         // check determinism at every suspension
@@ -79,6 +83,10 @@ func (c *Config) defaults() {
 	setInt(&c.CacheRuns, 1000)
 	setInt(&c.CacheBytes, 64<<20)
 	setInt(&c.Limit, 1<<20)
+	setInt(&c.Chunk, min(c.Limit, world.MaxChunk))
+	if c.Whole == nil {
+		c.Whole = func(_ context.Context, _ string, payload []byte, _ string) ([]byte, error) { return payload, nil }
+	}
 	setInt(&c.Unread, 10_000)
 	set(&c.Lease, 10*time.Second)
 	set(&c.Heartbeat, min(time.Second, c.Lease/3))

@@ -30,9 +30,11 @@ func CreateFromLog(ctx context.Context, w world.World, build, run string, events
 		}
 		switch {
 		case e.Queued:
-			c.Tasks = append(c.Tasks, world.Task{
-				Run: run, Step: e.ID, Name: e.Name, Workflow: state.Birth.Workflow, Input: e.Payload, Priority: state.Birth.Priority,
-			})
+			t := world.Task{Run: run, Step: e.ID, Name: e.Name, Workflow: state.Birth.Workflow, Input: e.Payload, Priority: state.Birth.Priority}
+			if e.Apart != "" {
+				t.Options = world.ApartOptions(nil, e.Apart)
+			}
+			c.Tasks = append(c.Tasks, t)
 		case e.Kind == world.KindAwait:
 			c.Conditions = append(c.Conditions, world.Condition{Event: i})
 		}

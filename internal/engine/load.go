@@ -214,7 +214,12 @@ func (r *reading) replay(events []world.Event, more bool) error {
 func (s *session) begin(tk world.ClaimedRun) {
 	s.steps.loads(tk.Seq)
 	if s.course.state().Status == world.Pending {
-		if err := s.eval.workflow().Check(s.course.state().Input); err != nil { // nothing has run: there is nothing to be kept for other code
+		input, err := s.e.cfg.Whole(s.e.workCtx, s.own.run, s.course.state().Input, s.course.state().InputApart)
+		if err != nil {
+			s.course.fail(err, 1)
+			return
+		}
+		if err := s.eval.workflow().Check(input); err != nil { // nothing has run: there is nothing to be kept for other code
 			s.course.terminal(world.Event{Type: world.RunFailed, Error: &world.Error{
 				Message: fmt.Sprintf("workflow %s: the input does not fit: %v", s.eval.workflow().Name, err), Code: world.CodeDecode, Permanent: true,
 			}})

@@ -19,6 +19,7 @@ type Birth struct {
 	ID    string // chosen by the caller; "": a new one
 	Birth world.Birth
 	Input []byte
+	Apart string        // the value that Input refers to, which the run's origin holds; "": it is the input
 	Delay time.Duration // the run is not claimed before it has passed, by the world's clock
 
 	Signals []world.Event // signal_received that are in the log from the birth on
@@ -66,7 +67,7 @@ func (e *Engine) Start(ctx context.Context, b Birth) (Started, error) {
 		}
 		b.Birth.NotBefore = world.After(now, b.Delay)
 	}
-	if b.Birth.NotBefore.IsZero() && b.Tx == nil && b.Ack == "" {
+	if b.Birth.NotBefore.IsZero() && b.Tx == nil && b.Ack == "" && b.Apart == "" { // what is kept apart it can read when it is there
 		if started, ok, err := e.startEager(ctx, b); ok {
 			return started, err
 		}
@@ -81,7 +82,7 @@ const createTries = 10
 func (e *Engine) createPlain(ctx context.Context, b Birth) (Started, error) {
 	c := &world.Commit{
 		ID: commitID(), Run: b.ID, First: 1, Build: e.cfg.Build, Ack: b.Ack,
-		Events: []world.Event{{Seq: 1, Type: world.RunCreated, Time: e.clock.now(), Birth: &b.Birth, Payload: b.Input}},
+		Events: []world.Event{{Seq: 1, Type: world.RunCreated, Time: e.clock.now(), Birth: &b.Birth, Payload: b.Input, Apart: b.Apart}},
 	}
 	for i, e := range b.Signals {
 		e.Seq, e.Time = int64(i)+2, c.Events[0].Time
@@ -168,7 +169,7 @@ func (s *session) runEager(ctx context.Context, b Birth) {
 func (s *session) firstTurn(b *Birth) bool {
 	s.course.standAt(0, "")
 	s.course.look(s.e.clock.now())
-	first := world.Event{Type: world.RunCreated, Birth: &b.Birth, Payload: b.Input}
+	first := world.Event{Type: world.RunCreated, Birth: &b.Birth, Payload: b.Input, Apart: b.Apart}
 	if err := s.course.put(&first); err != nil {
 		s.birth.refuse(err)
 		return false

@@ -29,6 +29,7 @@ func (e *Engine) runTask(t world.Task, home *mailbox, b *body) {
 	if b.policy.Tx {
 		b.run = e.inTx(def.Run, &b.tx)
 	}
+	b.run = whole(e, b.run, t.Run, world.TaskApart(t.Options))
 	e.watchTask(b)
 	b.start((*taskBody)(b))
 }
@@ -78,6 +79,10 @@ func (e *Engine) startTasks(tasks []world.Task, ended func(), place bool) {
 			})
 			continue
 		}
+		if t.Damage != "" { // its input is
+			back.Go(func() { e.refuseDamaged(t); ended() })
+			continue
+		}
 		switch n := taskDeaths(t); {
 		case n < companyDeaths:
 			run = append(run, t)
@@ -107,7 +112,7 @@ func (e *Engine) failTask(t *world.Task, why *world.Error) {
 	d.Events = append(append(d.Events, t.History...),
 		world.Event{Type: world.StepStarted, ID: t.Step, Attempt: t.Attempt, OccurredAt: now},
 		world.Event{Type: world.StepFailed, ID: t.Step, Attempt: t.Attempt, Error: why, OccurredAt: now})
-	e.deliverTask(d)
+	_ = e.deliverTask(d)
 }
 
 // returnTask hands back one in quarantine for which there is no place. It waits in the queue, the longer the more often this happened: waiting holds no slot, and is not counted
@@ -115,7 +120,7 @@ func (e *Engine) failTask(t *world.Task, why *world.Error) {
 func (e *Engine) returnTask(t *world.Task) {
 	defer e.steps.release(1)
 	pause := quarantinePause<<min(t.Abandoned, 2) + rand.N(quarantinePause) // so that they do not all come at once
-	e.deliverTask(e.abandonment(t, e.clock.now().Add(pause), "another step that may have ended its process runs alone"))
+	_ = e.deliverTask(e.abandonment(t, e.clock.now().Add(pause), "another step that may have ended its process runs alone"))
 }
 
 // abandonment gives an attempt of a task up.
@@ -151,6 +156,17 @@ func taskPolicy(p Policy, override []byte) Policy {
 func (e *Engine) endTask(ctx *stepContext, t *world.Task, home *mailbox, policy Policy, start world.Event, r result) {
 	d := e.taskOutcome(t, policy, start, r)
 	defer e.holdings.ending(taskKey{t.Run, t.Step})()
+	if why := damagedInput(r.err); why != nil {
+		t.Damage = why.Error()
+		tellDamaged(e, t)
+		if home != nil {
+			home.post(message{kind: msgTaskEnded, at: r.at, step: t.Step})
+		}
+		if r.slot {
+			e.steps.release(1)
+		}
+		return
+	}
 	if failed := d.Events[len(d.Events)-1].Type != world.StepCompleted; failed {
 		r.streams = unclosed(r.streams, d.RetryAt.IsZero())
 	}
@@ -185,26 +201,30 @@ func (e *Engine) endTask(ctx *stepContext, t *world.Task, home *mailbox, policy 
 	case errors.Is(why, world.ErrLeaseLost): // somebody else has it, and takes this attempt for dead
 		d = e.abandonment(t, e.clock.now(), "its worker lost its lease")
 	}
-	e.deliverTask(d)
+	if err := e.deliverTask(d); errors.Is(err, world.ErrForbidden) && r.err == nil { // a large result
+		r.err = fmt.Errorf("the result of the step, of %d bytes, could not be kept: %w", len(r.payload), err)
+		_ = e.deliverTask(e.taskOutcome(t, policy, start, r))
+	}
 	if home != nil {
 		home.post(message{kind: msgTaskEnded, at: r.at, step: t.Step})
 	}
 }
 
-func (e *Engine) deliverTask(d *world.Delivery) {
+// deliverTask tells a run of an end of a task, until it is durable or cannot be.
+func (e *Engine) deliverTask(d *world.Delivery) error {
 	for try := 0; ; try++ {
 		_, err := e.cfg.World.Deliver(e.workCtx, d)
 		switch {
 		case err == nil:
 			e.kick() // whoever finishes a task claims the run and goes on in place
-			return
-		case final(err) || e.workCtx.Err() != nil:
+			return nil
+		case final(err) || errors.Is(err, world.ErrForbidden) || e.workCtx.Err() != nil:
 			e.says.Warn("a task's end was not accepted", slog.Attr{}, "run_id", d.Run, "step.id", d.Task.Step, "err", err,
 				"hint", "It is done again, unless its run is over: its worker was taken for dead, or the run has ended.")
-			return
+			return err
 		}
 		if !pause(e.workCtx, retryPause(try)) {
-			return
+			return err
 		}
 	}
 }
@@ -250,7 +270,7 @@ func (e *Engine) taskOutcome(t *world.Task, policy Policy, start world.Event, r 
 func (e *Engine) abandonTasks() {
 	for _, k := range e.holdings.taskKeys() {
 		t := &world.Task{Run: k.Run, Step: k.Step, Attempt: k.Attempt}
-		e.deliverTask(e.abandonment(t, e.clock.now(), "its worker shut down and it did not return"))
+		_ = e.deliverTask(e.abandonment(t, e.clock.now(), "its worker shut down and it did not return"))
 	}
 }
 

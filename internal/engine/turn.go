@@ -149,6 +149,9 @@ func (w *steps) queueTask(op *replay.Op, spec *StepSpec) {
 		Run: w.own.run, Step: op.ID, Name: op.Key.Name, Workflow: w.course.state().Birth.Workflow, Input: op.Input, Options: w.notes.withSeen(w.course.state(), spec.Override),
 		Priority: w.course.state().Birth.Priority,
 	}
+	if op.Apart != "" {
+		t.Options = world.ApartOptions(t.Options, op.Apart)
+	}
 	if def := w.e.code.step(t.Name); def != nil && !w.stay.drains() && w.e.steps.try(1) == 1 {
 		t.Worker, t.Attempt = w.own.worker, 1
 		w.bodies.start(&body{step: op.ID, task: &t, attempt: 1})

@@ -48,10 +48,10 @@ func TestABusyLoopIsReportedWithItsStack(t *testing.T) {
 	e, err := New(Config{
 		World: w, Stall: 250 * time.Millisecond, Logger: slog.New(slog.NewJSONHandler(log, nil)),
 		Workflows: []*Workflow{
-			{Name: "spin", Version: 1, Check: fits, Body: func([]byte) replay.Body {
+			{Name: "spin", Version: 1, Check: fits, Body: func([]byte, string) replay.Body {
 				return func(*replay.Ctx) replay.Outcome { spin(&stop); return replay.Outcome{Output: []byte("1")} }
 			}},
-			{Name: "calm", Version: 1, Check: fits, Body: func([]byte) replay.Body {
+			{Name: "calm", Version: 1, Check: fits, Body: func([]byte, string) replay.Body {
 				return func(x *replay.Ctx) replay.Outcome { x.Wait(x.Sleep("nap", time.Hour)); return replay.Outcome{} }
 			}},
 		},

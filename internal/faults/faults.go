@@ -23,10 +23,11 @@ const (
 	Claim     Op = "take"
 	Heartbeat Op = "beat"
 	Append    Op = "append" // of chunks to a stream, while their writer goes on
+	Piece     Op = "piece"  // of a value that is kept apart
 )
 
 // Ops lists all of them.
-var Ops = []Op{Commit, Deliver, Claim, Heartbeat, Append}
+var Ops = []Op{Commit, Deliver, Claim, Heartbeat, Append, Piece}
 
 // Call is a call that is about to be made.
 type Call struct {

@@ -74,7 +74,7 @@ func (r *Rates) draw(rnd *rand.Rand, op Op, crash, evict func()) (f Fault, any b
 		return false
 	}
 	switch {
-	case hit(r.Unknown, op == Commit || op == Claim || op == Append):
+	case hit(r.Unknown, op == Commit || op == Claim || op == Append || op == Piece):
 		return Fault{Err: world.ErrUnknownOutcome, Lost: side}, true
 	case hit(r.Storage, true):
 		return Fault{Err: world.ErrStorage}, true

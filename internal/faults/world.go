@@ -20,6 +20,9 @@ func (w *World) Abilities() world.Abilities {
 	if a.Holder != nil {
 		a.Holder = w
 	}
+	if a.ApartKeeper != nil {
+		a.ApartKeeper = apartKeeper{a.ApartKeeper, w}
+	}
 	return a
 }
 

@@ -217,7 +217,7 @@ func (f *cutter) adopt(e *world.Event) {
 		f.next(&c)
 	case world.StepCompleted, world.StepFailed:
 		if v, ok := f.Results[e.ID]; ok {
-			c.Type, c.Payload, c.Error = world.StepCompleted, v, nil
+			c.Type, c.Payload, c.Apart, c.Error = world.StepCompleted, v, "", nil
 		}
 	case world.HookCreated:
 		if token, other := f.tokens[e.ID]; other {
@@ -264,7 +264,7 @@ func (f *cutter) birth(c *world.Event) {
 	}
 	c.Time, c.Birth = f.Created, &b
 	if f.newest == 1 && f.Input != nil {
-		c.Payload = f.Input
+		c.Payload, c.Apart = f.Input, ""
 	}
 }
 
@@ -297,7 +297,7 @@ func (f *cutter) next(c *world.Event) {
 		n.Version = 0
 	}
 	if c.Seq == f.newest && f.Input != nil {
-		c.Payload = f.Input
+		c.Payload, c.Apart = f.Input, ""
 	}
 	c.Next = &n
 }

@@ -17,6 +17,8 @@ type Overrides struct {
 	Stall time.Duration
 	// Unread is how many payloads a run may keep that no wait has taken. 0: the default.
 	Unread int
+	// Apart is how many bytes a value may have that is not kept apart from the log. 0: the default.
+	Apart int
 }
 
 // Together reports whether bodies can run in transactions that commit with their results: what runs in their place does not need one.

@@ -26,7 +26,7 @@ type layer struct {
 }
 
 var layers = []layer{
-	{"", []string{"world", "world/journal", "internal/engine", "internal/replay", "internal/codec", "internal/courier", "internal/crypt", "internal/history", "internal/human", "internal/kit", "internal/logs", "internal/metrics", "internal/schema", "internal/spread", "acting", "keyring", "observe", "push"}},
+	{"", []string{"world", "world/journal", "internal/engine", "internal/replay", "internal/apart", "internal/codec", "internal/courier", "internal/crypt", "internal/history", "internal/human", "internal/kit", "internal/logs", "internal/metrics", "internal/schema", "internal/spread", "acting", "keyring", "observe", "push"}},
 	{"keyring", []string{"world", "internal/crypt"}},
 	{"acting", nil},
 	{"observe", []string{"world"}},
@@ -47,8 +47,9 @@ var layers = []layer{
 	{"internal/codec/...", []string{"world", "internal/human"}},
 	{"internal/courier/...", []string{"world", "internal/engine", "internal/spread"}},
 	{"internal/crypt/...", []string{"world"}},
+	{"internal/apart/...", []string{"world"}},
 	{"internal/answers/...", []string{"", "world"}},
-	{"internal/behaviour/...", []string{"", "internal/answers", "internal/crypt", "internal/kit"}}, // tests of what authors see
+	{"internal/behaviour/...", []string{"", "internal/answers", "internal/apart", "internal/crypt", "internal/kit"}}, // tests of what authors see
 	{"internal/clocktest/...", []string{"", "world"}},
 	{"internal/crypttest/...", []string{"", "world"}},
 	{"internal/engine/...", []string{"observe", "world", "internal/replay", "internal/codec", "internal/logs", "internal/metrics"}},

@@ -3,7 +3,6 @@ package replay
 // This file holds how the code ended against how the log says that its run ended.
 
 import (
-	"bytes"
 	"fmt"
 	"slices"
 
@@ -33,7 +32,7 @@ func (m *Machine) CheckEnd(e *world.Event) error {
 	case out.Continue != nil: // it says so already
 	case e.Type == world.RunFailed && out.Err != nil && out.Err.Message == message(e.Error) && out.Err.Code == code(e.Error):
 		return nil
-	case e.Type == world.RunCompleted && out.Err == nil && bytes.Equal(out.Output, e.Payload):
+	case e.Type == world.RunCompleted && out.Err == nil && world.SameValue(out.Output, e.Payload, e.Apart):
 		return nil
 	case out.Err != nil:
 		d.Code = "to fail: " + failure(out.Err)

@@ -14,6 +14,7 @@ type Future struct {
 	received bool   // of an event wait: a signal ended it
 	order    uint64 // when it was resolved, among all futures of the machine
 	payload  []byte
+	apart    string // the value that payload refers to; "": it is the value
 	err      error
 	value    any // of a coroutine
 	waiters  []waiter
@@ -50,6 +51,9 @@ func (f *Future) Done() bool { return f.done }
 
 // Payload is what was recorded as the result: JSON, or nil. The caller must not change it.
 func (f *Future) Payload() []byte { return f.payload }
+
+// Apart is the value that Payload refers to, which is kept apart; "": that is the value.
+func (f *Future) Apart() string { return f.apart }
 
 // Err is the recorded failure (a *world.Error), [ErrCancelled], or nil.
 func (f *Future) Err() error { return f.err }

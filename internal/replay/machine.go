@@ -184,9 +184,16 @@ func (m *Machine) Now() time.Time { return m.now }
 // SetReplaying says whether what is fed was lived through before; the workflow's logger is silent then.
 func (m *Machine) SetReplaying(on bool) { m.replaying.Store(on) }
 
-// Size estimates the machine's memory in bytes.
+// Size estimates the machine's memory in bytes: with the inputs of what is open, and what the code says that it holds of
+// large values. The rest of what it has made is not known.
 func (m *Machine) Size() int {
 	n := 4096 + len(m.coros)*6<<10 + len(m.open)*768 + m.named*96 + len(m.held)*640
+	for _, op := range m.open {
+		n += len(op.Input)
+	}
+	if kept, ok := m.local.(interface{ Holds() int }); ok {
+		n += kept.Holds()
+	}
 	for _, b := range m.boxes {
 		for _, l := range b.unread.items[b.unread.from:] {
 			n += 64 + len(l.payload)
@@ -365,6 +372,7 @@ func (m *Machine) end(e *world.Event) {
 	m.ended(op)
 	op.attempt = e.Attempt
 	if e.Type != world.StepFailed {
+		op.future.apart = e.Apart
 		op.future.resolve(e.Payload, nil)
 		if r := op.receiver; r != nil && !r.gone() {
 			r.end(nil, ErrNoPayload)

@@ -15,6 +15,7 @@ type Op struct {
 	ID     string
 	Key    world.Key
 	Input  []byte          // of a step; metadata of a hook; value of an attribute
+	Apart  string          // step: the value that a recorded input refers to; "": it is the input
 	Spec   any             // what the engine needs to run a step; the machine does not look at it
 	Peer   string          // of a child or an await: the other run
 	After  time.Duration   // wait: due so long after its wait_created is committed
@@ -73,6 +74,7 @@ func (o *Op) Event(at time.Time) world.Event {
 		}
 	}
 	e.Name, e.Path, e.Occurrence, e.Payload = o.Key.Name, o.Key.Path, o.Key.Occurrence, o.Input
+	e.Apart = o.Apart
 	e.Peer, e.Token = o.Peer, o.Token
 	e.Chosen = o.Chosen && o.Type == world.HookCreated
 	if o.Key.Kind.Decision() {

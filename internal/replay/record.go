@@ -32,7 +32,7 @@ func (m *Machine) record(e *world.Event) {
 func (m *Machine) stands(op *Op, e *world.Event) {
 	switch op.Type {
 	case world.StepCreated:
-		op.Input, op.Peer = e.Payload, e.Peer
+		op.Input, op.Apart, op.Peer = e.Payload, e.Apart, e.Peer
 	case world.WaitCreated:
 		op.Match = e.Match
 	case world.HookCreated:
@@ -91,7 +91,7 @@ func (m *Machine) mismatch(op *Op, e *world.Event) error {
 		return nil
 	}
 	switch {
-	case e.Type != world.HookConflict && !m.same(op.Input, e.Payload) && (op.alike == nil || !op.alike(op.Input, e.Payload)): // a conflict does not keep the metadata of what was refused
+	case e.Type != world.HookConflict && !sameInput(m, op.Input, e) && (op.alike == nil || !op.alike(op.Input, e.Payload)): // a conflict does not keep the metadata of what was refused
 		return m.differs(op, e, "input", op.Input, e.Payload)
 	case op.Key.Kind == world.KindChild && op.kept != nil:
 		return m.differs(op, e, "ID", op.kept, []byte(e.Peer))
@@ -109,6 +109,14 @@ func (m *Machine) mismatch(op *Op, e *world.Event) error {
 		return m.differs(op, e, "deadline", deadline(op.until(e.Time)), deadline(e.Until))
 	}
 	return nil
+}
+
+// sameInput is same for an input. One of a fork that is kept apart is not looked into for tokens.
+func sameInput(m *Machine, asked []byte, e *world.Event) bool {
+	if e.Apart == "" {
+		return m.same(asked, e.Payload)
+	}
+	return len(m.own) > 0 || world.SameValue(asked, e.Payload, e.Apart)
 }
 
 // same reports whether the code asks for what is recorded. A fork's code is given the fork's own tokens, where its source's may be recorded, which may be a

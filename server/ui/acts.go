@@ -250,7 +250,7 @@ func (u *UI) hookForm(v *visit, info *stepwell.RunInfo) (*form, error) {
 
 // inputOf is a run's input for a form, and whether it is too long for one.
 func inputOf(info *stepwell.RunInfo) (text string, long bool) {
-	if info.Sealed || len(info.Input) > 256<<10 {
+	if info.Sealed || info.InputApart != "" || len(info.Input) > 256<<10 {
 		return "", true
 	}
 	return string(pretty(info.Input, mostBytes)), false

@@ -202,7 +202,7 @@ func (u *UI) payloads(v *visit, run string, rows []entryRow) {
 				signals[e.Seq] = e.Payload
 			case e.Type == world.StepCreated:
 				if row := given[e.ID]; row != nil {
-					row.Input = payloadOf(e.Payload, someBytes, eventPath(run, e.Seq))
+					row.Input = valueOf(e.Payload, e.Apart, someBytes, eventPath(run, e.Seq))
 					delete(given, e.ID)
 				}
 			case row != nil:
@@ -211,7 +211,7 @@ func (u *UI) payloads(v *visit, run string, rows []entryRow) {
 					b = signals[e.From]
 				}
 				if string(b) != "null" {
-					row.Output = payloadOf(b, someBytes, eventPath(run, e.Seq))
+					row.Output = valueOf(b, e.Apart, someBytes, eventPath(run, e.Seq))
 				}
 				delete(ended, e.ID)
 			}

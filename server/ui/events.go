@@ -6,12 +6,14 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"net/url"
 	"slices"
 	"strconv"
 	"time"
 
+	"github.com/stepwell/stepwell"
 	"github.com/stepwell/stepwell/internal/human"
 	"github.com/stepwell/stepwell/internal/timeline"
 	"github.com/stepwell/stepwell/world"
@@ -193,7 +195,7 @@ func (u *UI) eventRow(v *visit, run string, e *world.Event, room bool) eventRow 
 	if !room {
 		most = 0
 	}
-	if row.Payload = payloadOf(e.Payload, most, row.Path); row.Payload != nil && !room {
+	if row.Payload = valueOf(e.Payload, e.Apart, most, row.Path); row.Payload != nil && !room {
 		row.Payload.Text = ""
 	}
 	row.Notes = eventNotes(v, e)
@@ -258,7 +260,7 @@ func (u *UI) event(v *visit) error {
 	}
 	p := &eventView{ID: info.ID, EventID: world.EventID(info.ID, e.Seq, e.Time), Workflow: info.Workflow, Row: u.eventRow(v, info.ID, e, true), Back: eventsPath(info.ID) + "?from=" + strconv.FormatInt(max(e.Seq-10, 1), 10)}
 	if e.Encrypted == "" {
-		p.Row.Payload = payloadOf(e.Payload, 256<<10, "")
+		p.Row.Payload = valueOf(e.Payload, e.Apart, 256<<10, "")
 	}
 	if len(e.Payload) > 0 && e.Encrypted == "" {
 		p.Raw = eventPath(info.ID, e.Seq) + "/payload"
@@ -302,12 +304,26 @@ func (u *UI) eventPayload(v *visit) error {
 	if e.Encrypted != "" {
 		return &world.KeyError{Run: info.ID, Key: e.Encrypted}
 	}
+	var from io.Reader = bytes.NewReader(e.Payload)
+	size := int64(len(e.Payload))
+	if e.Apart != "" {
+		if from, size, err = stepwell.OpenValue(v.Context(), u.app, info.ID, e.Apart); err != nil {
+			return err
+		}
+	}
 	h := v.w.Header()
 	h.Set("Content-Type", "application/json")
 	h.Set("Content-Disposition", fmt.Sprintf("attachment; filename=\"event-%d.json\"", e.Seq))
-	h.Set("Content-Length", strconv.Itoa(len(e.Payload)))
+	h.Set("Content-Length", strconv.FormatInt(size, 10))
 	v.begun = true
 	v.w.WriteHeader(http.StatusOK)
-	_, _ = v.w.Write(e.Payload) // a client that is gone is not told
-	return nil
+	read, _ := u.host.Patience()
+	rc := http.NewResponseController(v.w)
+	for { // a client that is gone is not told; one whose value is damaged sees an answer that is cut short
+		_ = rc.SetWriteDeadline(time.Now().Add(read)) // not every ResponseWriter has deadlines
+		n, err := io.CopyN(v.w, from, world.ApartPiece)
+		if err != nil || n == 0 {
+			return nil
+		}
+	}
 }

@@ -71,8 +71,15 @@ func TestARefusedFormIsMended(t *testing.T) {
 	if got != 6 {
 		t.Errorf("%d payloads were sent, want 6", got)
 	}
-	if p := s.post("/ui/workflows/later/start", "input", large, "key", "k-7"); p.status != 413 || !strings.Contains(html.UnescapeString(p.body), large) || !strings.Contains(p.body, `value="k-7"`) {
+	tooLarge := `"` + strings.Repeat("x", 2<<20) + `"`
+	if p := s.post("/ui/workflows/later/start", "input", tooLarge, "key", "k-7"); p.status != 413 || !strings.Contains(html.UnescapeString(p.body), tooLarge) || !strings.Contains(p.body, `value="k-7"`) {
 		t.Errorf("a start: got %d, want 413 and the form again", p.status)
+	}
+	if p := s.post("/ui/workflows/later/start", "input", large, "key", "k-7", "id", "large"); p.status != 200 || p.at.Path != "/ui/runs/large" {
+		t.Errorf("a start with more than a payload may have, as an input may: got %d at %s, want the run", p.status, p.at)
+	}
+	if row, err := s.world.Run(t.Context(), "large"); err != nil || row.InputApart == "" {
+		t.Errorf("its input is %.100s, %v; want a reference", row.Input, err)
 	}
 	if p := s.post("/ui/runs/o-1/act/restart", "input", `{"a": 1, "a": 2}`); p.status != 400 || !strings.Contains(html.UnescapeString(p.body), `{"a": 1, "a": 2}</textarea>`) {
 		t.Errorf("a restart: got %d, want 400 and the form again", p.status)

@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/stepwell/stepwell/internal/human"
+	"github.com/stepwell/stepwell/world"
 )
 
 // How much of a payload stands in a list, and on a page of its own.
@@ -31,6 +32,16 @@ type payload struct {
 
 // lineWidth is how many characters a folded payload has.
 const lineWidth = 72
+
+// valueOf shows a payload that may be kept apart, as an ID says.
+func valueOf(b []byte, apart string, most int, more string) *payload {
+	of, ok := world.ReadApart(b, apart)
+	if !ok {
+		return payloadOf(b, most, more)
+	}
+	text := human.Size(int(of.Size)) + ", kept apart"
+	return &payload{Size: human.Size(int(of.Size)), Line: text, Text: text + " as " + of.ID, Cut: more != "", More: more}
+}
 
 // payloadOf shows at most so many bytes; nil where there is no payload.
 func payloadOf(b []byte, most int, more string) *payload {

@@ -180,8 +180,8 @@ func (u *UI) runView(v *visit, s *stepwell.Story) *runView {
 		}
 	}
 	p.Facts = u.facts(v, s)
-	p.Input = payloadOf(r.Input, someBytes, eventPath(r.ID, 1))
-	p.Output = payloadOf(r.Output, someBytes, eventPath(r.ID, j.Seq))
+	p.Input = valueOf(r.Input, r.InputApart, someBytes, eventPath(r.ID, 1))
+	p.Output = valueOf(r.Output, r.OutputApart, someBytes, eventPath(r.ID, j.Seq))
 	if r.Sealed {
 		p.Input, p.Output = encryptedPayload(r.Encryption, r.Input), encryptedPayload(r.Encryption, r.Output)
 		p.Error.encrypt(r.Encryption)

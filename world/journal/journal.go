@@ -27,6 +27,8 @@ type Journal struct {
 	CompletedAt time.Time       `json:"completedAt,omitzero"` // when it ended, however it did
 	Input       json.RawMessage `json:"input,omitempty"`      // of the last segment
 	Output      json.RawMessage `json:"output,omitempty"`
+	InputApart  string          `json:"inputApart,omitempty"`  // see [world.Apart]; "": the input is the value
+	OutputApart string          `json:"outputApart,omitempty"` // the same of the output
 	Error       *world.Error    `json:"error,omitempty"`
 	Parent      *world.Parent   `json:"parent,omitempty"`
 	Origin      *world.Origin   `json:"origin,omitempty"`  // of a fork
@@ -88,18 +90,19 @@ type Entry struct {
 	StartedAt   time.Time       `json:"startedAt,omitzero"` // a step's first start; a wait starts when it is created
 	AttemptAt   time.Time       `json:"attemptAt,omitzero"` // a step's last start
 	CompletedAt time.Time       `json:"completedAt,omitzero"`
-	RetryAt     time.Time       `json:"retryAt,omitzero"`   // a step's next start, not before
-	Until       time.Time       `json:"until,omitzero"`     // a wait's deadline
-	Match       json.RawMessage `json:"match,omitempty"`    // of an event wait
-	Listens     bool            `json:"listens,omitempty"`  // an event wait that gets what is published, too
-	Outcome     world.Outcome   `json:"outcome,omitempty"`  // of a wait that ended
-	Received    int             `json:"received,omitempty"` // payloads that a hook got
-	Output      json.RawMessage `json:"output,omitempty"`   // a step's result, or the payload that ended a wait
-	Progress    *world.Progress `json:"progress,omitempty"` // what a step that has not completed said last; [Journal].Add does not know it
-	Error       *world.Error    `json:"error,omitempty"`    // of a failed step, or of the last attempt
-	Earlier     []AttemptError  `json:"earlier,omitempty"`  // of attempts before, the last ones
-	Peer        string          `json:"peer,omitempty"`     // the other run
-	Token       string          `json:"token,omitempty"`    // of a hook
+	RetryAt     time.Time       `json:"retryAt,omitzero"`      // a step's next start, not before
+	Until       time.Time       `json:"until,omitzero"`        // a wait's deadline
+	Match       json.RawMessage `json:"match,omitempty"`       // of an event wait
+	Listens     bool            `json:"listens,omitempty"`     // an event wait that gets what is published, too
+	Outcome     world.Outcome   `json:"outcome,omitempty"`     // of a wait that ended
+	Received    int             `json:"received,omitempty"`    // payloads that a hook got
+	OutputApart string          `json:"outputApart,omitempty"` // see [world.Apart]; "": Output is the value
+	Output      json.RawMessage `json:"output,omitempty"`      // a step's result, or the payload that ended a wait
+	Progress    *world.Progress `json:"progress,omitempty"`    // what a step that has not completed said last; [Journal].Add does not know it
+	Error       *world.Error    `json:"error,omitempty"`       // of a failed step, or of the last attempt
+	Earlier     []AttemptError  `json:"earlier,omitempty"`     // of attempts before, the last ones
+	Peer        string          `json:"peer,omitempty"`        // the other run
+	Token       string          `json:"token,omitempty"`       // of a hook
 
 	failedAt time.Time // when the attempt ended that Error is of
 }
@@ -248,7 +251,8 @@ func (j *Journal) addRun(e *world.Event) {
 	}
 	switch e.Type {
 	case world.RunCreated:
-		j.Status, j.CreatedAt, j.Input = world.Pending, e.Time, j.keep(e.Payload)
+		j.Status, j.CreatedAt = world.Pending, e.Time
+		j.Input, j.InputApart = j.keep(e.Payload), e.Apart
 		if b := e.Birth; b != nil {
 			j.Workflow, j.Version, j.Parent, j.Origin = b.Workflow, b.Version, b.Parent, b.Origin
 		}
@@ -259,7 +263,7 @@ func (j *Journal) addRun(e *world.Event) {
 		j.continueRun(e)
 	case world.RunCompleted:
 		j.end(world.Completed, e)
-		j.Output = j.keep(e.Payload)
+		j.Output, j.OutputApart = j.keep(e.Payload), e.Apart
 	case world.RunFailed:
 		j.end(world.Failed, e)
 	case world.RunCancelled:
@@ -295,7 +299,7 @@ func (j *Journal) end(to world.Status, e *world.Event) {
 
 func (j *Journal) continueRun(e *world.Event) {
 	j.Segment++
-	j.Input = j.keep(e.Payload)
+	j.Input, j.InputApart = j.keep(e.Payload), e.Apart
 	next := e.Next
 	if next == nil {
 		next = &world.Continuation{}
@@ -421,7 +425,7 @@ func (j *Journal) change(en *Entry, e *world.Event) {
 		if en.Error != nil {
 			en.earlier(en.Error, en.Attempt, en.failedAt)
 		}
-		en.Status, en.Output, en.Error = EntryCompleted, j.keep(e.Payload), nil
+		en.Status, en.Output, en.OutputApart, en.Error = EntryCompleted, j.keep(e.Payload), e.Apart, nil
 	case world.StepFailed:
 		if en.Error != nil {
 			en.earlier(en.Error, en.Attempt, en.failedAt)

@@ -186,6 +186,8 @@ func (r *rowReader) event(e *world.Event) error {
 			return r.json(&e.Next)
 		case "ls":
 			return r.json(&e.Listen)
+		case "va":
+			return r.textTo(&e.Apart)
 		case "at":
 			return r.attributes(&attrs)
 		}

@@ -46,6 +46,7 @@ import (
 //	o  offset of the payload        at {name: [offset, length]} attributes
 //	l  length of the payload        e  error
 //	ls listen                       ld listened: 1
+//	va ID of the value that the payload refers to, kept apart
 //
 // Strings are UTF-8: bytes that are not are replaced by U+FFFD. Empty lists and maps come back as nil; all else comes back as it was.
 
@@ -119,7 +120,7 @@ func (w *rowWriter) event(e *world.Event, base int64) error {
 	w.number(`,"v":`, int64(e.Version))
 	w.text(`,"z":`, e.Encrypted)
 	w.flag(`,"ld":1`, e.Listened)
-	if e.Error != nil || e.Birth != nil || e.Next != nil || e.Listen != nil {
+	if e.Error != nil || e.Birth != nil || e.Next != nil || e.Listen != nil || e.Apart != "" {
 		if err := w.rare(e); err != nil {
 			return err
 		}
@@ -140,6 +141,7 @@ func (w *rowWriter) rare(e *world.Event) error {
 			return err
 		}
 	}
+	w.text(`,"va":`, e.Apart)
 	var attrs map[string]json.RawMessage
 	if e.Birth != nil {
 		attrs = e.Birth.Attributes

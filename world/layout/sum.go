@@ -31,6 +31,19 @@ func (s Sum) Value() int32 { return s.value }
 // Is reports whether the sum is another's, or was never made.
 func (s Sum) Is(other Sum) bool { return !s.known || s == other }
 
+// PieceSum is the checksum of a piece of a value that is kept apart.
+func PieceSum(value string, number int, data []byte) Sum {
+	return summing(0).text(value).number(int64(number)).bytes(data).sum()
+}
+
+// CheckPiece compares a piece with its checksum. One that differs is a [*world.CorruptError].
+func CheckPiece(run, value string, number int, data []byte, sum Sum) error {
+	if sum.Is(PieceSum(value, number, data)) {
+		return nil
+	}
+	return &world.CorruptError{Run: run, Err: fmt.Errorf("piece %d of value %s, which is kept apart: %w", number, value, errSum)}
+}
+
 var errJSON = errors.New("it is not JSON")
 
 var errSum = errors.New("its bytes are not what was written: the checksum differs")
@@ -90,9 +103,14 @@ func BirthSum(id string, b *world.Birth, created time.Time, encrypted string) Su
 	return s.sum()
 }
 
-// EndSum is the checksum of what the end of a run writes to its row; failure is its error as it is kept.
-func EndSum(id, status string, version int, output []byte, failure string, ended time.Time) Sum {
-	return summing(0).text(id).text(status).number(int64(version)).bytes(output).text(failure).number(ended.UnixMicro()).sum()
+// EndSum is the checksum of what the end of a run writes to its row; apart is the value that its output refers to,
+// failure its error as it is kept.
+func EndSum(id, status string, version int, output []byte, apart, failure string, ended time.Time) Sum {
+	s := summing(0).text(id).text(status).number(int64(version)).bytes(output).text(failure).number(ended.UnixMicro())
+	if apart != "" {
+		s = s.text(apart)
+	}
+	return s.sum()
 }
 
 // CheckRun compares the row of a run with its checksums; failure is its error as it is kept. What cannot be right is told with the run, and is not
@@ -109,14 +127,14 @@ func CheckRun(r *world.Run, encrypted, origin, failure string, birth, end Sum) {
 	case r.Queue != nil:
 		if r.Output != nil || r.Error != nil || r.Status != "" {
 			r.Unreadable("its end", errors.New("it has an outcome, and is not over"))
-			r.Output, r.Error = nil, nil
+			r.Output, r.OutputApart, r.Error = nil, "", nil
 		}
 	case !r.Status.Terminal():
 		r.Status = world.Running
 		r.Unreadable("its row", errors.New("it is neither over nor in the queue"))
-	case !end.Is(EndSum(r.ID, string(r.Status), r.Version, r.Output, failure, r.EndedAt)):
+	case !end.Is(EndSum(r.ID, string(r.Status), r.Version, r.Output, r.OutputApart, failure, r.EndedAt)):
 		r.Unreadable("its end", errSum)
-		r.Output, r.Error = nil, nil
+		r.Output, r.OutputApart, r.Error = nil, "", nil
 	case !end.known && len(r.Output) > 0 && !json.Valid(r.Output):
 		r.Unreadable("its output", errJSON)
 		r.Output = nil

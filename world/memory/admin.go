@@ -34,8 +34,11 @@ func (r *run) row() world.Run {
 	out := world.RunOf(r.id, r.birth, r.created)
 	out.Version, out.Status, out.Claims, out.Attributes = r.version, r.status, r.claim, cloneAttributes(r.attrs)
 	out.Input, out.Encryption, out.Encrypted = r.input, r.encrypted, r.encrypted != ""
-	out.Output, out.Error, out.EndedAt = r.output, r.err, r.endedAt()
+	out.Error, out.EndedAt, out.InputApart = r.err, r.endedAt(), r.apart
 	if r.end != nil {
+		if r.status == world.Completed {
+			out.Output, out.OutputApart = r.end.Payload, r.end.Apart
+		}
 		return out
 	}
 	out.Queue = &world.QueueRow{WakeAt: r.wakeAt, Paused: r.paused, Full: r.full, Waiting: r.waiting, Mail: len(r.inbox)}
@@ -192,6 +195,7 @@ func (w *World) Sweep(ctx context.Context, limit int) (int, error) {
 	}
 	w.forget()
 	w.topics.sweep(w.now())
+	w.apart.sweep(w.now(), w.runs)
 	w.mu.Unlock()
 	return n, w.sweepSegments(ctx)
 }

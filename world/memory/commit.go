@@ -59,6 +59,9 @@ func (w *World) commitLocked(c *world.Commit, n *notices) (world.Committed, erro
 	if err := w.encodePlan(c, r, &p); err != nil {
 		return world.Committed{}, err
 	}
+	if err := w.apart.lacks(c, &p); err != nil {
+		return world.Committed{}, err
+	}
 	return w.write(c, r, p, n), nil
 }
 
@@ -169,7 +172,7 @@ func (w *World) create(c *world.Commit) *run {
 	b := *e.Birth
 	w.runKey++
 	r := &run{
-		id: c.Run, key: w.runKey, birth: &b, status: world.Pending, version: b.Version, input: e.Payload, encrypted: e.Encrypted,
+		id: c.Run, key: w.runKey, birth: &b, status: world.Pending, version: b.Version, input: e.Payload, apart: e.Apart, encrypted: e.Encrypted,
 		attrs: cloneAttributes(b.Attributes), created: e.Time, wakeAt: b.NotBefore,
 	}
 	r.entry.run, r.entry.order = r, r.key

@@ -20,9 +20,7 @@ func (w *World) over(r *run, n *notices) {
 		b.Key = ""
 		r.birth = &b
 	}
-	if r.status = rules.EndStatus(r.end.Type); r.status == world.Completed {
-		r.output = r.end.Payload
-	}
+	r.status = rules.EndStatus(r.end.Type)
 	r.err = r.end.Error
 	w.topics.listens.end(r)
 	if r.owner != nil {
@@ -66,7 +64,11 @@ func (w *World) sendResult(from, to *run, step string, n *notices) {
 		return
 	}
 	w.counters.Deliveries++
-	w.put(to, mail{id: "result/" + step, events: []world.Event{world.ResultFor(from.end, step)}}, n)
+	result := world.ResultFor(from.end, step)
+	if result.Apart != "" {
+		w.apart.hold(to.id, result.Apart, time.Time{})
+	}
+	w.put(to, mail{id: "result/" + step, events: []world.Event{result}}, n)
 }
 
 // force ends a run from outside, whoever owns it, and asks its attached children to end as well: nobody else is left who
@@ -117,6 +119,7 @@ func attached(child, parent *run) bool {
 func (w *World) sweepLocked(r *run) {
 	r.entry.move(nil, 0)
 	delete(w.runs, r.id)
+	w.apart.drop(r.id)
 	delete(w.trims, r)
 	delete(w.crowds, r)
 	for _, h := range r.closed {

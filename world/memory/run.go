@@ -16,8 +16,8 @@ type run struct {
 	status    world.Status
 	version   int
 	input     json.RawMessage // of run_created
+	apart     string          // the value that the input refers to, which is kept apart; "": it is the value
 	encrypted string          // the same
-	output    json.RawMessage
 	err       *world.Error
 	attrs     map[string]json.RawMessage
 	created   time.Time

@@ -138,6 +138,9 @@ func (w *World) taskEnd(d *world.Delivery, n *notices) (world.Delivered, error) 
 	if t == nil || !t.heldBy(d.Worker, k.Attempt) {
 		return world.Delivered{}, fmt.Errorf("run %s: task %s, attempt %d: %w", k.Run, k.Step, k.Attempt, world.ErrLeaseLost)
 	}
+	if err := w.apart.check(k.Run, "", d.Events); err != nil {
+		return world.Delivered{}, err
+	}
 	w.counters.Deliveries++
 	if d.RetryAt.IsZero() {
 		w.dropTask(r, k.Step)

@@ -31,7 +31,7 @@ func (w *World) Tasks(ctx context.Context, run string) ([]world.Task, error) {
 	var out []world.Task
 	for _, t := range tasks[:min(len(tasks), rules.MostListed)] {
 		shown := t.Task
-		shown.Input, shown.Options, shown.History = nil, nil, slices.Clone(t.History)
+		shown.Apart, shown.Input, shown.Options, shown.History = world.TaskApart(world.PlainOptions(t.Options)), nil, nil, slices.Clone(t.History)
 		out = append(out, shown)
 	}
 	return out, nil

@@ -40,6 +40,7 @@ type World struct {
 	workers map[string]*worker
 	prints  map[string][]byte // of encryption keys, by ID
 	said    said
+	apart   apart
 	metrics map[string]kept // of processes, by their IDs
 
 	messages messages

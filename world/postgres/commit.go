@@ -69,7 +69,7 @@ func pausedAfter(paused bool, events []world.Event) bool {
 // goesAlone reports whether a commit may have to wait for a stranger's transaction, or whether what it writes depends on others: it has a condition, an ID
 // or a token that somebody chose, or an idempotency key. So does what is long.
 func goesAlone(c *world.Commit) bool {
-	if len(c.Conditions) > 0 || c.Ack != "" || chosenBirth(c) || longBirth(c) || slices.ContainsFunc(c.Births, chosenBirth) {
+	if len(c.Conditions) > 0 || c.Ack != "" || chosenBirth(c) || longBirth(c) || slices.ContainsFunc(c.Births, chosenBirth) || namesApart(c) || slices.ContainsFunc(c.Births, namesApart) {
 		return true
 	}
 	return slices.ContainsFunc(c.Events, func(e world.Event) bool { return e.Type == world.HookCreated && e.Chosen })
@@ -273,6 +273,7 @@ func (d *draft) appendRow(r *run, c *world.Commit, first int64, events []world.E
 	sum := layout.RowSum(r.id, first, world.LogFormat, []byte(head), body)
 	d.sheet.log = append(d.sheet.log, logRow{run: r.key, seq: first, n: int32(len(events)), head: head, body: body, sum: sum.Value()})
 	d.bytes += len(head) + len(body)
+	d.hold(r.id, c.OriginRun(), events)
 	r.last = first + int64(len(events)) - 1
 	return nil
 }

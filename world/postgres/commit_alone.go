@@ -247,6 +247,8 @@ func (d *draft) run(ctx context.Context, tx txn, lane int16) error {
 	switch {
 	case err == nil && !alive:
 		return lost(d.c)
+	case err == nil:
+		return d.lacks(b.held)
 	case sqlState(err) == codeDivision: // a task that is not held, as the queue was looked at
 		return lost(d.c)
 	case sqlState(err) == codeNull && len(d.c.Messages) > 0:

@@ -117,6 +117,9 @@ func (d *draft) decide(ctx context.Context, tx txn, targets map[string]*run, bir
 	if p.Plan, err = rules.Settle(c, &f); err != nil {
 		return p, err
 	}
+	for _, t := range p.Told {
+		d.sheet.apart = append(d.sheet.apart, apartRow{c.Run, t.Value, t.Of})
+	}
 	for _, a := range p.Awaits {
 		row := awaitRow{step: clean(a.Step)}
 		if i := slices.IndexFunc(c.Births, func(b *world.Commit) bool { return b.Run == a.Run }); meant[a.Run] == nil && i >= 0 {

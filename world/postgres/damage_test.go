@@ -89,6 +89,10 @@ func (d *damagedSchema) Spoil(t testing.TB, table, column, how, run string) bool
 	switch {
 	case table == "runs":
 		where = "id = '" + run + "'"
+	case table == "apart":
+		where = "run = '" + run + "'"
+	case table == "apart_pieces":
+		where = fmt.Sprintf("value IN (SELECT value FROM %s.apart WHERE run = '%s')", defaultSchema, run)
 	case table == "queues":
 		where = fmt.Sprintf("name = (SELECT workflow FROM %s.runs WHERE id = '%s')", defaultSchema, run)
 	case table == "messages", table == "dedupes", table == "message_groups":

@@ -46,6 +46,7 @@ func (w *World) Examine(ctx context.Context, begin func(check string), tell func
 		{"old mail", x.oldMail},
 		{"streams", x.streams},
 		{"rows of no run", x.orphans},
+		{"large values", x.apart},
 		{"inboxes", x.inboxes},
 		{"logs", x.ends},
 		{"counts", x.counts},

@@ -13,6 +13,7 @@ import (
 
 var (
 	doctorOrphans = load("doctor_orphans")
+	doctorApart   = load("doctor_apart")
 	doctorInbox   = load("doctor_inbox")
 	doctorEnds    = load("doctor_ends")
 )
@@ -30,6 +31,17 @@ func (x *examination) orphans(ctx context.Context) (world.Finding, error) {
 		return err
 	})
 	return world.OrphansFound(found, pgx.Identifier{x.w.opt.Schema}.Sanitize()+"."), err
+}
+
+// apart counts values that are kept apart, and looks for those of which nothing is there, or that nobody holds.
+func (x *examination) apart(ctx context.Context) (f world.Finding, err error) {
+	err = x.w.read(ctx, doctorApart, func(row pgx.Rows) error {
+		var held, empty, left int64
+		err := row.Scan(&held, &empty, &left)
+		f = world.ApartFound(held, empty, left, pgx.Identifier{x.w.opt.Schema}.Sanitize()+".")
+		return err
+	})
+	return f, err
 }
 
 // inboxes reads mail, and compares it with its checksums.

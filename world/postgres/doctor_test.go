@@ -52,6 +52,8 @@ func TestExamine(t *testing.T) {
 		"chunks that overlap": {worker + run + live + batch("1, 's', 0, 3, 'data'") + batch("1, 's', 2, 3, 'data'"), "streams", world.HealthBad, "run r1"},
 		"a gap":               {worker + run + live + batch("1, 's', 0, 3, 'data'") + batch("1, 's', 4, 1, 'data'") + batch("1, 't', 0, 1, 'reset'"), "streams", world.HealthBad, "run r1"},
 		"a gap that was made": {worker + run + live + batch("1, 's', 0, 3, 'data'") + batch("1, 's', 5, 1, 'reset'") + batch("1, 's', 6, 2, 'data'") + batch("1, 't', 0, 1, 'data'"), "", "", ""},
+		"pieces of no run":    {worker + "INSERT INTO stepwell.apart_pieces VALUES ('valu_1', 0, '', 0), ('valu_1', 1, '', 0)", "large values", world.HealthWarning, "1 values"},
+		"no pieces":           {worker + "INSERT INTO stepwell.apart (run, value) VALUES ('r1', 'valu_1')", "large values", world.HealthBad, "1 of 1"},
 		"blocked runs":        {worker + "INSERT INTO stepwell.totals VALUES ('w', 'blocked', 2), ('w', 'blocked', 1), ('w', 'running', 3), ('a', 'blocked', 1)", "blocked runs", world.HealthWarning, "3 of workflow w, 1 of workflow a"},
 		"nobody sweeps":       {worker + "INSERT INTO stepwell.totals SELECT 'w', 'running', 1 FROM generate_series(1, 100001)", "housekeeping", world.HealthWarning, "100001"},
 	} {

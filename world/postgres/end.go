@@ -49,13 +49,13 @@ func (d *draft) end(r *run, e *world.Event, birth bool) error {
 func endRowOf(r *run, e *world.Event) (endRow, error) {
 	row := endRow{run: r.key, claims: r.claim, status: string(rules.EndStatus(e.Type)), version: int32(r.class.Version), at: e.Time, freesKey: e.FreesKey(r.running)}
 	if e.Type == world.RunCompleted {
-		row.output = e.Payload
+		row.output, row.apart = e.Payload, orNull(e.Apart)
 	}
 	var err error
 	if row.err, err = errorText(e.Error); err != nil {
 		return row, fmt.Errorf("run %s: %s: %w", r.id, e.Type, err)
 	}
-	row.endSum = layout.EndSum(r.id, row.status, r.class.Version, row.output, textOf(row.err), e.Time).Value()
+	row.endSum = layout.EndSum(r.id, row.status, r.class.Version, row.output, e.Apart, textOf(row.err), e.Time).Value()
 	placeholder := rand.Text()
 	row.placeholder = `"` + placeholder + `"`
 	if row.head, row.body, err = encodeMail([]world.Event{world.ResultFor(e, placeholder)}); err != nil {

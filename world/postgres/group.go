@@ -75,6 +75,7 @@ type sheet struct {
 	chunks    []chunkRow
 	totals    []totalRow
 	told      toldRows
+	apart     []apartRow
 }
 
 type queueRow struct {
@@ -180,6 +181,7 @@ type endRow struct {
 	body        []byte
 	sum         string // of that
 	endSum      int32
+	apart       *string // the value that its output refers to
 }
 
 type sentRow struct {
@@ -231,6 +233,7 @@ func (s *sheet) add(o *sheet) {
 	s.chunks = append(s.chunks, o.chunks...)
 	s.totals = append(s.totals, o.totals...)
 	s.told.add(&o.told)
+	s.apart = append(s.apart, o.apart...)
 }
 
 // clear empties the sheet, and keeps its room.
@@ -239,7 +242,7 @@ func (s *sheet) clear() {
 		births: s.births[:0], queued: s.queued[:0], locked: s.locked[:0], updated: s.updated[:0], released: s.released[:0], left: s.left[:0],
 		log: s.log[:0], mail: s.mail[:0], held: s.held[:0], noTasks: s.noTasks[:0], dropped: s.dropped[:0], tasks: s.tasks[:0],
 		disposed: s.disposed[:0], kept: s.kept[:0], noHooks: s.noHooks[:0], hooks: s.hooks[:0], overHooks: s.overHooks[:0], awaits: s.awaits[:0], parents: s.parents[:0], known: s.known[:0],
-		noAwaits: s.noAwaits[:0], ended: s.ended[:0], attrs: s.attrs[:0], foundBy: s.foundBy[:0], lostBy: s.lostBy[:0], segments: s.segments[:0], sent: s.sent[:0], chunks: s.chunks[:0], totals: s.totals[:0], told: s.told,
+		noAwaits: s.noAwaits[:0], ended: s.ended[:0], attrs: s.attrs[:0], foundBy: s.foundBy[:0], lostBy: s.lostBy[:0], segments: s.segments[:0], sent: s.sent[:0], chunks: s.chunks[:0], totals: s.totals[:0], apart: s.apart[:0], told: s.told,
 	}
 	s.told.clear()
 }
@@ -257,8 +260,9 @@ func column[R, V any](rows []R, of func(r *R) V) []V {
 type script struct {
 	db    *database
 	items []item
-	news  []world.Notice // what the answers tell
-	after func()         // to be called when all has its answer
+	news  []world.Notice    // what the answers tell
+	held  map[apartRow]bool // values that are held, by what the answers tell
+	after func()            // to be called when all has its answer
 }
 
 type item struct {
@@ -320,6 +324,7 @@ func (b *script) batch() *pgx.Batch {
 func (b *script) write(s *sheet) {
 	b.begin(s)
 	b.writeLog(s.log)
+	b.writeApart(s.apart)
 	b.put(len(s.mail), deleteMail, func() []any {
 		return []any{column(s.mail, func(r *mailRow) int64 { return r.row }), column(s.mail, func(r *mailRow) int64 { return r.run })}
 	})
@@ -489,7 +494,7 @@ func (b *script) writeEnds(s *sheet) {
 			runs, column(rows, func(r *endRow) string { return r.status }), column(rows, func(r *endRow) int32 { return r.version }),
 			column(rows, func(r *endRow) []byte { return r.output }), column(rows, func(r *endRow) *string { return r.err }),
 			column(rows, func(r *endRow) time.Time { return r.at }), column(rows, func(r *endRow) int64 { return r.claims }),
-			column(rows, func(r *endRow) int32 { return r.endSum }),
+			column(rows, func(r *endRow) int32 { return r.endSum }), column(rows, func(r *endRow) *string { return r.apart }),
 		}
 	})
 	var freed []int64
@@ -500,6 +505,14 @@ func (b *script) writeEnds(s *sheet) {
 	}
 	b.put(len(freed), freeKeys, func() []any { return []any{freed} })
 	b.put(1, deleteRunMail, func() []any { return []any{runs} })
+	var values []string
+	var of []int64
+	for i := range rows {
+		if rows[i].apart != nil {
+			of, values = append(of, rows[i].run), append(values, *rows[i].apart)
+		}
+	}
+	b.put(len(of), holdResults, func() []any { return []any{of, values} })
 	b.told(1, insertResults, func() []any {
 		return []any{
 			runs, int16(world.LogFormat), column(rows, func(r *endRow) string { return r.placeholder }),

@@ -86,7 +86,7 @@ func hots(n int) []hot {
 		{insertQueue, "50 runs", 1_200, []any{keysOf(fresh, k), one, no, one, none, one, none, no, no, none, no, none}},
 		{insertParents, "50 children", 700, []any{keysOf(fresh, k), textsOf(k, "wrun_%d", owned), same("step_1", k)}},
 		{deleteQueue, "50 runs", 500, []any{mine}},
-		{endRuns, "50 runs", 2_000, []any{mine, same("completed", k), one, body, none, times, one, one}},
+		{endRuns, "50 runs", 2_000, []any{mine, same("completed", k), one, body, none, times, one, one, none}},
 		{insertResults, "50 runs that are waited for", 2_500, []any{keysOf(1, k), 1, same("x", k), head, body, head}},
 		{deleteAwaits, "50 runs", 250, []any{keysOf(1, k)}},
 		{deleteWaiters, "50 runs", 800, []any{keysOf(1, k)}},

@@ -128,7 +128,7 @@ func birthRowOf(c *world.Commit, key int64) (birthRow, error) {
 // runColumns are what people see, in the order of scanRun.
 const runColumns = `r.key, r.id, r.workflow, r.version, r.status, r.idem, r.priority, r.parent_run, r.parent_step,
   r.detached, r.created_at, r.ended_at, r.retention_ns, r.output, r.error, r.attributes, r.takes, l.format, l.head,
-  l.body, l.sum, r.sealed, r.origin_run, r.sum, r.end_sum,
+  l.body, l.sum, r.sealed, r.origin_run, r.sum, r.end_sum, r.output_apart,
   q.running, q.version, q.take, q.wake_at, q.paused, q.blocked, q."full", q.waiting, q.owner, q.owner_name, q.mail`
 
 // besideRun joins what of that is not in the table of runs: the row of the birth and the place in the queue, with who
@@ -170,14 +170,15 @@ func scanRun(row scanner) (rank, world.Run, error) {
 	var r runRow
 	var out world.Run
 	var output []byte
+	var apart *string
 	if err := row.Scan(&r.key, &out.ID, &out.Workflow, &out.Version, &r.status, &r.idem, &out.Priority, &r.parentRun,
 		&r.parentStep, &r.detached, &r.created, &r.ended, &r.retention, &output, &r.errorText, &r.attributes, &out.Claims,
-		&r.format, &r.head, &r.body, &r.rowSum, &r.encrypted, &r.origin, &r.sum, &r.endSum,
+		&r.format, &r.head, &r.body, &r.rowSum, &r.encrypted, &r.origin, &r.sum, &r.endSum, &apart,
 		&r.running, &r.version, &r.claim, &r.wake, &r.paused, &r.blocked, &r.full, &r.waiting, &r.owner, &r.ownerName,
 		&r.mail); err != nil {
 		return rank{}, out, err
 	}
-	out.Output = output
+	out.Output, out.OutputApart = output, textOf(apart)
 	r.complete(&out)
 	return rank{r.created, r.key}, out, nil
 }

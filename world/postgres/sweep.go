@@ -92,6 +92,9 @@ func (k *keeper) Sweep(ctx context.Context, limit int) (swept int, err error) {
 	if err := k.topics.sweep(ctx); err != nil {
 		return swept, err
 	}
+	if err := sweepOrphans(ctx, k); err != nil {
+		return swept, err
+	}
 	if err := k.sumTotals(ctx); err != nil {
 		return swept, err
 	}
@@ -133,6 +136,7 @@ func (k *keeper) sweepKnown(ctx context.Context) error {
 // sweep deletes some runs, in two round trips: the runs, then all that hangs on them.
 func (k *keeper) sweep(ctx context.Context, tx pgx.Tx, limit int) (int, error) {
 	var keys, changes []int64
+	var ids []string
 	var workflows, statuses []string
 	var gone draft // of what lists found them by
 	rows, err := tx.Query(ctx, k.sql(sweepRuns), limit)
@@ -140,14 +144,15 @@ func (k *keeper) sweep(ctx context.Context, tx pgx.Tx, limit int) (int, error) {
 		return 0, err
 	}
 	var key int64
-	var workflow, status string
+	var id, workflow, status string
 	var attributes *string
 	var created time.Time
-	if _, err := pgx.ForEachRow(rows, []any{&key, &workflow, &status, &attributes, &created}, func() error {
+	if _, err := pgx.ForEachRow(rows, []any{&key, &workflow, &status, &attributes, &created, &id}, func() error {
 		var attrs map[string]json.RawMessage
 		_ = unmarshal("attributes", attributes, &attrs) // what is not JSON is nowhere else
 		gone.findBy(&run{key: key, created: created}, attrs, nil)
 		keys, workflows, statuses, changes = append(keys, key), append(workflows, workflow), append(statuses, status), append(changes, -1)
+		ids = append(ids, id)
 		return nil
 	}); err != nil || len(keys) == 0 {
 		return 0, err
@@ -161,7 +166,10 @@ func (k *keeper) sweep(ctx context.Context, tx pgx.Tx, limit int) (int, error) {
 	}
 	b.Queue(k.sql(sweepTotals), workflows, statuses, changes)
 	k.counters.statements.Add(int64(1 + b.Len()))
-	return len(keys), tx.SendBatch(ctx, &b).Close()
+	if err := tx.SendBatch(ctx, &b).Close(); err != nil {
+		return 0, err
+	}
+	return len(keys), sweepHeld(ctx, k.in(tx), ids)
 }
 
 // sweepLate deletes mail for runs that are over, and what is known of deliveries to runs that are gone: their sender looked the run up before and committed after;

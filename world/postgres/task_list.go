@@ -29,7 +29,7 @@ func (rd *reader) Tasks(ctx context.Context, run string) (out []world.Task, err 
 		}
 		t.Visible, t.First, t.Worker = world.Within(t.Visible.UTC()), at(first), textOf(worker)
 		layout.CheckTask(&t, sumOf(sum))
-		t.Input, t.Options = nil, nil
+		t.Apart, t.Input, t.Options = world.TaskApart(world.PlainOptions(t.Options)), nil, nil
 		t.Unreadable(unmarshal("history", history, &t.History))
 		out = append(out, t)
 		return nil

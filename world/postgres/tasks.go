@@ -5,8 +5,10 @@ package postgres
 // is written only where no worker may claim the task.
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
@@ -95,8 +97,16 @@ func (t *claiming) queueTasks(q *pgx.Batch, now time.Time, tasks []candidate, go
 
 // taskEnd ends an attempt of a task: its events go to the inbox, or it is tried again later.
 func (w *World) taskEnd(ctx context.Context, d *world.Delivery) (done world.Delivered, err error) {
+	none := holdsNamed(ctx, &w.reader, d.Task.Run, d.Events)
+	if none != nil && !errors.Is(none, world.ErrInvalid) {
+		return done, none
+	}
 	for {
-		if d.RetryAt.IsZero() && !d.WakesTask() {
+		if none != nil {
+			if t, err := w.findTask(ctx, d.Task); err != nil || t.found && textOf(t.worker) == d.Worker && int(t.seen.attempt) == d.Task.Attempt {
+				return done, cmp.Or(err, none)
+			}
+		} else if d.RetryAt.IsZero() && !d.WakesTask() {
 			if done, ended, err := w.endTask(ctx, d); err != nil || ended {
 				return done, err
 			}

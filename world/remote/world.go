@@ -53,7 +53,7 @@ var (
 	// ErrUnauthenticated: the server needs an API key, and has not been given one that it knows.
 	ErrUnauthenticated = errors.New("the server does not know this API key")
 	// ErrForbidden: the key's scope does not allow this; the message says which one does.
-	ErrForbidden = errors.New("the API key does not allow this")
+	ErrForbidden = world.ErrForbidden
 )
 
 // World is the world of a server. It is safe for concurrent use.

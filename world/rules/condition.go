@@ -4,6 +4,7 @@ package rules
 // the IDs of children.
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -101,7 +102,11 @@ type Plan struct {
 	Changed bool          // they are not as sent
 	Births  []*world.Commit
 	Awaits  []world.Await // those of its steps that are to be told of the end of a run that is not over
+	Told    []Told        // values that its events have with the results of runs that are over
 }
+
+// Told is a value, kept apart, that a step is told of as the result of a run: its own run holds it too from then on.
+type Told struct{ Of, Value string }
 
 // Unasked is what a commit writes that depends on nobody.
 func Unasked(c *world.Commit) Plan { return Plan{Events: c.Events, Births: c.Births} }
@@ -227,7 +232,11 @@ func (p *Plan) answer(c *world.Commit, left map[int]bool, targets map[string]Tar
 			if target.Live {
 				p.Awaits = append(p.Awaits, a)
 			} else {
-				p.after(target.Result(a))
+				result := target.Result(a)
+				if result.Apart != "" {
+					p.Told = append(p.Told, Told{Of: cmp.Or(a.Run, e.Peer), Value: result.Apart})
+				}
+				p.after(result)
 			}
 		case of(e, world.KindSend):
 			p.after(target.sent(e))

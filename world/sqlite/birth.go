@@ -108,7 +108,12 @@ func (g *group) createWith(c *world.Commit, owner int64, p *rules.Plan) (*run, e
 	if r.wake = b.NotBefore; r.wake.Before(g.tx.now()) {
 		r.wake = g.tx.now()
 	}
-	if err := g.appendBirth(r, c, p.Events); err != nil {
+	if err := g.tx.holdTold(r.id, p.Told); err != nil {
+		return nil, err
+	}
+	r.origin = c.OriginRun()
+	err = g.appendBirth(r, c, p.Events)
+	if r.origin = ""; err != nil {
 		return nil, err
 	}
 	q := r.queued()

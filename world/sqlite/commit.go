@@ -75,6 +75,9 @@ func (g *group) write(c *world.Commit, r *run, p *rules.Plan) (done world.Commit
 		done.Events = c.Written(p.Events)
 	}
 	queued := r.queued()
+	if err := g.tx.holdTold(r.id, p.Told); err != nil {
+		return done, err
+	}
 	if len(p.Events) > 0 {
 		if err := g.logs.append(r, c.ID, c.Build, c.First, p.Events); err != nil {
 			return done, err

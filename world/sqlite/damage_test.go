@@ -90,6 +90,10 @@ func (d *damagedFile) Spoil(t testing.TB, table, column, how, run string) (done 
 		switch has := func(name string) bool { return slices.Contains(columns, [2]string{name, ""}) }; {
 		case table == "runs":
 			where = "id = '" + run + "'"
+		case table == "apart":
+			where = "run = '" + run + "'"
+		case table == "apart_pieces":
+			where = "value IN (SELECT value FROM apart WHERE run = '" + run + "')"
 		case table == "queues":
 			where = "name = (SELECT workflow FROM runs WHERE id = '" + run + "')"
 		case table == "messages", table == "dedupes":

@@ -21,6 +21,7 @@ var (
 	doctorUnswept = load("doctor_unswept")
 	doctorChunks  = load("doctor_chunks")
 	doctorOrphans = load("doctor_orphans")
+	doctorApart   = load("doctor_apart")
 	doctorInbox   = load("doctor_inbox")
 	doctorUnowned = load("doctor_unowned")
 	doctorEnds    = load("doctor_ends")
@@ -55,6 +56,7 @@ func (w *World) Examine(ctx context.Context, begin func(check string), tell func
 		{"old mail", examineMail},
 		{"streams", examineStreams},
 		{"rows of no run", examineOrphans},
+		{"large values", examineApart},
 		{"inboxes", examineInboxes},
 		{"runs without a worker", examineUnowned},
 		{"logs", examineEnds},

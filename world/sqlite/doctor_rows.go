@@ -22,6 +22,15 @@ func examineOrphans(c *conn, _ time.Time) (world.Finding, error) {
 	return world.OrphansFound(found, ""), err
 }
 
+// examineApart counts values that are kept apart, and looks for those of which nothing is there, or that nobody holds.
+func examineApart(c *conn, _ time.Time) (f world.Finding, err error) {
+	err = c.query(doctorApart, func(r row) (bool, error) {
+		f = world.ApartFound(r.int(0), r.int(1), r.int(2), "")
+		return true, nil
+	})
+	return f, err
+}
+
 // examineInboxes reads mail, and compares it with its checksums.
 func examineInboxes(c *conn, _ time.Time) (world.Finding, error) {
 	n, wrong := 0, 0

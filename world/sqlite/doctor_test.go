@@ -49,6 +49,8 @@ func TestExamine(t *testing.T) {
 		"chunks that overlap": {worker + run + live + batch("1, 's', 0, 3, 'data'") + batch("1, 's', 2, 3, 'data'"), "streams", world.HealthBad, "run r1"},
 		"a gap":               {worker + run + live + batch("1, 's', 0, 3, 'data'") + batch("1, 's', 4, 1, 'data'") + batch("1, 't', 0, 1, 'reset'"), "streams", world.HealthBad, "run r1"},
 		"a gap that was made": {worker + run + live + batch("1, 's', 0, 3, 'data'") + batch("1, 's', 5, 1, 'reset'") + batch("1, 's', 6, 2, 'data'") + batch("1, 't', 0, 1, 'data'"), "", "", ""},
+		"pieces of no run":    {worker + "INSERT INTO apart_pieces VALUES ('valu_1', 0, '', 0), ('valu_1', 1, '', 0)", "large values", world.HealthWarning, "1 values"},
+		"no pieces":           {worker + "INSERT INTO apart (run, value) VALUES ('r1', 'valu_1')", "large values", world.HealthBad, "1 of 1"},
 		"blocked runs":        {worker + "INSERT INTO totals VALUES ('a', 'blocked', 1), ('v', 'running', 7), ('w', 'blocked', 3)", "blocked runs", world.HealthWarning, "3 of workflow w, 1 of workflow a"},
 	} {
 		t.Run(name, func(t *testing.T) {

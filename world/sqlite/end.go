@@ -45,7 +45,11 @@ func (g *group) tellAwaiting(r *run, e *world.Event) error {
 		if to == nil || !to.live {
 			continue
 		}
-		if _, err := g.inbox.put(to, "result/"+wt.step, noKey, []world.Event{world.ResultFor(e, wt.step)}); err != nil {
+		result := world.ResultFor(e, wt.step)
+		if err := g.tx.hold(to.id, r.id, result); err != nil {
+			return err
+		}
+		if _, err := g.inbox.put(to, "result/"+wt.step, noKey, []world.Event{result}); err != nil {
 			return err
 		}
 	}

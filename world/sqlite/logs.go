@@ -50,6 +50,9 @@ func (l *logs) append(r *run, id [16]byte, build string, first int64, events []w
 	if err := l.tx.exec(insertLog, r.boxed, first, int64(len(events)), int64(world.LogFormat), text(front), body, int64(sum.Value())); err != nil {
 		return err
 	}
+	if err := l.tx.hold(r.id, r.origin, events...); err != nil {
+		return err
+	}
 	r.last = first + int64(len(events)) - 1
 	l.tx.count().rowsWritten++
 	l.tx.grow(len(front) + len(body))

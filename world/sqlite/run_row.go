@@ -63,10 +63,11 @@ func (rs *runs) create(r *run, b *world.Birth, attrs string) (err error) {
 // end writes how a run ended to its row. The key that it was started with is free from then on, where its end says so.
 func (rs *runs) end(r *run, e *world.Event, status world.Status, version int, began bool) error {
 	var output, failure, sweep any
+	apart := ""
 	var out []byte
 	var text string
 	if e.Type == world.RunCompleted {
-		output, out = blob(e.Payload), e.Payload
+		output, out, apart = blob(e.Payload), e.Payload, e.Apart
 	}
 	if e.Error != nil {
 		b, err := json.Marshal(e.Error)
@@ -79,8 +80,8 @@ func (rs *runs) end(r *run, e *world.Event, status world.Status, version int, be
 	if r.retention > 0 {
 		sweep = world.After(e.Time, r.retention).UnixMicro()
 	}
-	sum := layout.EndSum(r.id, string(status), version, out, text, e.Time)
-	if err := rs.tx.exec(endRun, r.key, string(status), int64(version), output, failure, e.Time.UnixMicro(), sweep, r.claim, int64(sum.Value())); err != nil {
+	sum := layout.EndSum(r.id, string(status), version, out, apart, text, e.Time)
+	if err := rs.tx.exec(endRun, r.key, string(status), int64(version), output, failure, e.Time.UnixMicro(), sweep, r.claim, int64(sum.Value()), orNull(apart)); err != nil {
 		return err
 	}
 	if e.FreesKey(began) {
@@ -96,14 +97,14 @@ const runColumns = `r.key, r.id, r.workflow, r.version, r.status, r.idem, r.prio
 	`r.output, r.error, r.attributes, r.takes, ` + // 13 to 16
 	`c.version, q.running, q.take, q.wake_us, q.paused OR q.resumed, q.blocked, q.full, q.waiting, ` + // 17 to 24
 	`w.id, w.name, (SELECT count(*) FROM inbox i WHERE i.run = q.run), ` + // 25 to 27
-	`l.format, l.head, l.body, r.sealed, r.origin_run, r.sum, r.end_sum, l.sum` // 28 to 35
+	`l.format, l.head, l.body, r.sealed, r.origin_run, r.sum, r.end_sum, l.sum, r.output_apart` // 28 to 36
 
 // scanRun reads a row of {run}, but for the input. What of it cannot be right it says, and reads the rest.
 func scanRun(r row) world.Run {
 	out := world.Run{
 		ID: r.text(1), Workflow: r.text(2), Version: int(r.int(3)), Status: world.Status(r.text(4)), Key: r.text(5),
 		Priority: int(r.int(6)), CreatedAt: r.time(10), EndedAt: r.time(11), Retention: time.Duration(r.int(12)),
-		Output: r.bytes(13), Claims: r.int(16),
+		Output: r.bytes(13), OutputApart: r.text(36), Claims: r.int(16),
 	}
 	if !r.null(7) {
 		out.Parent = &world.Parent{Run: r.text(7), Step: r.text(8), Detached: r.bool(9)}

@@ -20,6 +20,7 @@ type run struct {
 	retention time.Duration
 	workflow  string
 	encrypted string // ID of the key that its payloads are encrypted with
+	origin    string // while its birth is written: the run that it may have values of
 	last      int64  // number of the last event; -1: not read yet
 
 	live     bool // it is not over; what follows is of its queue row

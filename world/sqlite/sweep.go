@@ -43,6 +43,9 @@ func (w *World) Sweep(ctx context.Context, limit int) (swept int, err error) {
 	if err := w.sweepSegments(ctx); err != nil {
 		return swept, err
 	}
+	if err := sweepApart(ctx, w); err != nil {
+		return swept, err
+	}
 	return swept, w.mendSome(ctx)
 }
 

@@ -28,7 +28,7 @@ func (w *World) Tasks(ctx context.Context, run string) (out []world.Task, err er
 			t.Unreadable(err)
 			t.Input, t.Options = r.bytes(11), r.bytes(12)
 			layout.CheckTask(&t, r.sum(13))
-			t.Input, t.Options = nil, nil
+			t.Apart, t.Input, t.Options = world.TaskApart(world.PlainOptions(t.Options)), nil, nil
 			out = append(out, t)
 			return true, nil
 		}, run, int64(rules.MostListed))

@@ -224,6 +224,9 @@ func (g *group) taskEnd(d *world.Delivery) (done world.Delivered, err error) {
 	g.tx.count().deliveries++
 	done = world.Delivered{Run: r.id, Owner: g.workers.id(r.owner)}
 	if d.RetryAt.IsZero() {
+		if err := g.tx.hold(r.id, "", d.Events...); err != nil {
+			return done, err
+		}
 		if err := g.tasks.drop(r, k.Step); err != nil {
 			return done, err
 		}

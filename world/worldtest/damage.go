@@ -46,8 +46,9 @@ var named = map[string][]string{
 	"inbox":  {"head", "body"},
 	"tasks":  {"input", "options", "workflow"},
 	"chunks": {"data"},
-	"runs":   {"workflow", "priority", "parent_step", "retention_ns", "output", "error"},
+	"runs":   {"workflow", "priority", "parent_step", "retention_ns", "output", "output_apart", "error"},
 
+	"apart_pieces":   {"data", "sum"},
 	"messages":       {"head", "body", "sum"}, // where they stand in the row of the message
 	"message_bodies": {"head", "body", "sum"},
 	"publications":   {"topic", "source", "head", "body", "sum"},
@@ -101,6 +102,23 @@ func RunDamage(t *testing.T, s DamageStore, some func(table, column, how string)
 			}
 		}
 	})
+	t.Run("a piece", func(t *testing.T) {
+		s.Restore(t)
+		r := newRig(t, s.Open(t))
+		if !s.Spoil(t, "apart_pieces", "data", "flip", ids.victim) {
+			t.Fatal("the run holds no value apart")
+		}
+		_, err := r.able.ApartKeeper.Values().Piece(r.ctx, ids.victim, ids.value, 0)
+		if c, ok := errors.AsType[*world.CorruptError](err); !ok || c.Run != ids.victim || !strings.Contains(err.Error(), ids.value) {
+			t.Errorf("a damaged piece: %v; want an ErrCorrupt that names the run and the value", err)
+		}
+		v, err := world.Verify(r.ctx, r.w, world.VerifyQuery{})
+		r.must(err, "verify")
+		if len(v.Damaged) != 1 || v.Damaged[0].Run != ids.victim || !strings.Contains(v.Damaged[0].What, ids.value) {
+			t.Errorf("verified: %+v; want the run and the value", v.Damaged)
+		}
+		r.same(r.kept(ids.good, ids.goodValue), []string{"good"}, "pieces of another run")
+	})
 	t.Run("a message", func(t *testing.T) { damagedMessage(t, s) })
 	t.Run("without its row", func(t *testing.T) {
 		s.Restore(t)
@@ -119,7 +137,7 @@ func RunDamage(t *testing.T, s DamageStore, some func(table, column, how string)
 	})
 }
 
-type damageIDs struct{ victim, over, good string }
+type damageIDs struct{ victim, over, good, value, goodValue string }
 
 // damagedMessage damages one message of a queue, head or body: it comes as the others do, with what is wrong,
 // and can be ended.
@@ -286,6 +304,11 @@ func damageScene(t *testing.T, w world.World) (ids damageIDs) {
 	s.append(waitCreated("wait_1", world.Now().Add(time.Hour)), hookCreated("hook_1", "token"), hookCreated("hook_2", "token_2"))
 	s.append(world.Event{Type: world.HookDisposed, ID: "hook_2"})
 	s.append(listens("wait_2", "never", `{"order":1}`, time.Hour))
+	var value, goodValue string
+	if r.able.ApartKeeper != nil {
+		value, goodValue = r.keep(s.run, "large", "left"), r.keep(good, "good")
+		s.append(refer(stepCreated("step_apart", world.KindClosure), value))
+	}
 	s.await("step_a", good)
 	s.queueTask("step_1")
 	r.deliver(k.retry(k.getTask(), "BUSY", world.Now()))
@@ -302,7 +325,11 @@ func damageScene(t *testing.T, w world.World) (ids damageIDs) {
 	o.proceed(o.seq + 1)
 	o.write(o.withStream("s", "", 45))
 	r.deliver(signal(o.run, "late", "late"))
-	o.session.write(o.next(world.Event{Type: world.RunCompleted, Payload: jsonText(`45`)}))
+	end := world.Event{Type: world.RunCompleted, Payload: jsonText(`45`)}
+	if r.able.ApartKeeper != nil {
+		end = refer(end, r.keep(o.run, "output"))
+	}
+	o.session.write(o.next(end))
 	damageQueues(r)
 	damageTopics(r)
 	if b := r.able.KeyBook; b != nil {
@@ -322,7 +349,7 @@ func damageScene(t *testing.T, w world.World) (ids damageIDs) {
 	r.must(w.Leave(r.ctx, k.id), "leave")
 	r.mortal(shortLease, "good") // it is there, and dead
 	r.must(w.Close(), "close")
-	return damageIDs{s.run, o.run, good}
+	return damageIDs{s.run, o.run, good, value, goodValue}
 }
 
 // damaged looks at a world of which one run is damaged: nothing panics, and all that is not of that run is as it was.
@@ -356,6 +383,10 @@ func (r *rig) damaged(k *worker, ids damageIDs, run string, must bool) {
 		name(row.Damage, nil)
 		_, err = r.w.Events(r.ctx, id, world.EventQuery{})
 		fine(err, "events")
+		if a := r.able.ApartKeeper; a != nil {
+			_, err = a.Values().Piece(r.ctx, id, map[string]string{ids.good: ids.goodValue}[id]+map[string]string{ids.victim: ids.value}[id], 0)
+			fine(err, "a value apart")
+		}
 		_, err = r.w.Chunks(r.ctx, id, "s", world.ChunkQuery{})
 		fine(err, "chunks")
 		_, err = r.w.StreamsOf(r.ctx, id)

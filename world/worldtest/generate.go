@@ -173,6 +173,17 @@ func (h *history) stepCreated() world.Event {
 	return e
 }
 
+// refer has an event refer to a value that is kept apart, now and then.
+func (h *history) refer(e *world.Event) {
+	if !rapid.Bool().Draw(h.t, "kept apart") {
+		return
+	}
+	a := world.Apart{ID: world.NewID(world.PrefixApart, world.Now()), Size: 1, SHA256: strings.Repeat("0", 64)}
+	if e.Payload = a.JSON(); rapid.Bool().Draw(h.t, "a reference, and no value that looks like one") {
+		e.Apart = a.ID
+	}
+}
+
 func (h *history) step(s *world.Step) world.Event {
 	e := world.Event{ID: s.ID, Attempt: s.Attempts}
 	choice := rapid.IntRange(0, 5).Draw(h.t, "what of the step")
@@ -181,6 +192,7 @@ func (h *history) step(s *world.Step) world.Event {
 		e.Type, e.By = world.StepWoken, "ann"
 	case choice == 0:
 		e.Type, e.Payload, e.OccurredAt = world.StepCompleted, h.payload(), h.maybe(h.now)
+		h.refer(&e)
 		if rapid.Bool().Draw(h.t, "through the inbox") {
 			e.Delivery = h.fresh("delivery ü")
 		}
@@ -257,7 +269,9 @@ func (h *history) runEvent() world.Event {
 	case choice < 4 && h.state.Cancel == nil:
 		by.Type, by.Delivery = world.CancelRequested, h.fresh("cancel")
 	case choice == 7:
-		return world.Event{Type: world.RunCompleted, Payload: h.payload()}
+		e := world.Event{Type: world.RunCompleted, Payload: h.payload()}
+		h.refer(&e)
+		return e
 	case choice == 8:
 		return world.Event{Type: world.RunFailed, Error: h.problem()}
 	case choice == 9:

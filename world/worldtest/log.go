@@ -4,6 +4,7 @@ package worldtest
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"reflect"
 	"slices"
@@ -21,6 +22,7 @@ var logs = []check{
 		rapid.Check(r.T, func(t *rapid.T) {
 			run := newRun()
 			events, state := History(t, run, rapid.IntRange(1, 40).Draw(t, "events"))
+			r.keepNamed(run, events, state)
 			want := r.writeAll(k, run, Split(t, events))
 			for _, limit := range []int{0, 1, rapid.IntRange(2, len(want)+1).Draw(t, "page")} {
 				got, _ := r.pages(run, world.EventQuery{Limit: limit})
@@ -233,6 +235,23 @@ func (r *rig) writeAll(k *worker, run string, commits [][]world.Event) (want []w
 	return want
 }
 
+// keepNamed keeps the values that events of a run name. For a world that keeps none, they name none.
+func (r *rig) keepNamed(run string, events []world.Event, state *world.State) {
+	r.Helper()
+	_, err := r.w.Run(r.ctx, run)
+	birth := errors.Is(err, world.ErrNotFound)
+	for i := range events {
+		value := events[i].Apart
+		switch {
+		case value == "":
+		case r.able.ApartKeeper == nil:
+			events[i].Apart, state.OutputApart = "", ""
+		default:
+			r.must(r.able.ApartKeeper.Values().KeepPiece(r.ctx, &world.Piece{Run: run, Value: value, Data: []byte("7"), Birth: birth}), "keep a piece")
+		}
+	}
+}
+
 func fold(t *rapid.T, run string, events []world.Event) *world.State {
 	state := &world.State{ID: run}
 	for i := range events {
@@ -251,7 +270,7 @@ func (r *rig) rowIs(t *rapid.T, s *world.State, key string) {
 	}
 	want := world.Run{
 		ID: s.ID, Workflow: s.Birth.Workflow, Version: s.Version, Status: s.Status, Key: s.Birth.Key, Priority: s.Birth.Priority,
-		Input: row.Input, Output: s.Output, Error: s.Error, Parent: s.Birth.Parent, Origin: s.Birth.Origin, CreatedAt: s.CreatedAt, EndedAt: s.EndedAt,
+		Input: row.Input, Output: s.Output, OutputApart: s.OutputApart, Error: s.Error, Parent: s.Birth.Parent, Origin: s.Birth.Origin, CreatedAt: s.CreatedAt, EndedAt: s.EndedAt,
 		Retention: s.Birth.Retention, Timeout: s.Birth.Timeout, Attributes: s.Attributes, Claims: 1, Queue: row.Queue, Encryption: key, Encrypted: key != "",
 	}
 	if diff := cmp.Diff(want, row); diff != "" {

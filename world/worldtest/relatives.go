@@ -128,16 +128,30 @@ var relatives = []check{
 		}
 		other := signal(c.Run, "d1", "paid")
 		other.Events[0].Payload = jsonText(`"another"`)
-		done, err := r.w.Deliver(r.ctx, other)
-		// What is encrypted with a birth has no print: then it is a repeat, whatever it says.
-		if r.able.Decrypter == nil || err != nil {
-			r.refused(err, world.ErrDeliveryUsed, "another payload under an ID that came with the birth")
-		} else if !done.Duplicate {
-			r.Errorf("another payload under an ID that came with the birth: got %+v, want that it is not sent", done)
-		}
+		_, err := r.w.Deliver(r.ctx, other)
+		r.refused(err, world.ErrDeliveryUsed, "another payload under an ID that came with the birth")
 		if done := r.deliver(signal(c.Run, "d2", "paid")); done.Duplicate {
 			r.Errorf("got %+v, want it to be new", done)
 		}
+	}},
+	{"what is sent with a birth can have a fingerprint", "a repeat has to have that in common with it, and not the payload; more of them than there are signals with an ID is refused: ErrInvalid", func(r *rig) {
+		c := birth("greet")
+		e := signal(c.Run, "d1", "paid").Events[0]
+		e.Seq, e.Time, e.Delivery = 2, c.Events[0].Time, "d1"
+		c.Events, c.Prints = append(c.Events, e), [][]byte{[]byte("one"), []byte("two")}
+		_, err := r.w.Commit(r.ctx, c)
+		r.refused(err, world.ErrInvalid, "two fingerprints of one signal")
+		r.absent(c.Run)
+		c.Prints = c.Prints[:1]
+		r.commit(c)
+		again := func(print string) (world.Delivered, error) {
+			return r.w.Deliver(r.ctx, &world.Delivery{Run: c.Run, ID: "d1", Print: []byte(print), Events: saying(signal(c.Run, "", "paid"), `7`).Events})
+		}
+		done, err := again("one")
+		r.must(err, "the same fingerprint")
+		r.same(done.Duplicate, true, "a repeat")
+		_, err = again("two")
+		r.refused(err, world.ErrDeliveryUsed, "another fingerprint")
 	}},
 	{"a taken child ID fails the step", "a child whose ID is taken is step_failed with RUN_EXISTS in the same commit; the stranger is left alone", func(r *rig) {
 		k := r.worker("greet")

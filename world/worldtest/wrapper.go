@@ -71,4 +71,5 @@ type anything struct {
 	world.MessageKeeper
 	world.TopicKeeper
 	world.Decrypter
+	world.ApartKeeper
 }

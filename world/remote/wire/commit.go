@@ -28,6 +28,7 @@ type Commit struct {
 	Messages   []Message     `json:"messages,omitempty"`
 	Release    *Release      `json:"release,omitempty"`
 	Ack        string        `json:"ack,omitempty"`
+	Prints     [][]byte      `json:"prints,omitempty"`
 
 	// Again says that it was sent before and the answer was lost: if it was written then, this is answered as that was.
 	Again bool `json:"again,omitempty"`
@@ -45,6 +46,7 @@ func OfCommit(in *world.Commit) *Commit {
 		Messages:   OfMessages(in.Messages),
 		Births:     list(in.Births, func(b **world.Commit) *Commit { return OfCommit(*b) }),
 		Conditions: list(in.Conditions, func(c *world.Condition) Condition { return Condition(*c) }),
+		Prints:     in.Prints,
 	}
 	if in.Release != nil {
 		r := Release(*in.Release)
@@ -65,6 +67,7 @@ func (c *Commit) World() *world.Commit {
 		Messages:   WorldMessages(c.Messages),
 		Births:     list(c.Births, func(b **Commit) *world.Commit { return (*b).World() }),
 		Conditions: list(c.Conditions, func(c *Condition) world.Condition { return world.Condition(*c) }),
+		Prints:     c.Prints,
 	}
 	if c.Release != nil {
 		r := world.Release(*c.Release)

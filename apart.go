@@ -1,0 +1,108 @@
+package stepwell
+
+// Values that are too large for a log: they are kept apart, and read where they are needed.
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/stepwell/stepwell/internal/apart"
+	"github.com/stepwell/stepwell/internal/engine"
+	"github.com/stepwell/stepwell/internal/kit"
+	"github.com/stepwell/stepwell/world"
+)
+
+// defaultValue is how large a value may be that is kept apart, unless the configuration says otherwise.
+const defaultValue = 64 << 20
+
+// whole is a payload of the run, or the value that it refers to, where an ID says so. One that cannot be read blocks the
+// run.
+func (c Context) whole(payload []byte, id string) []byte {
+	b, err := wholeOf(context.Background(), c.env.keeper, c.RunID(), payload, id)
+	if err != nil {
+		panic(engine.Block(engine.BlockOf(err).Code, err))
+	}
+	if len(b) > apart.Most { // in a run's first turn it is not kept apart yet
+		if l := localOf(c); l != nil {
+			l.read += len(b)
+		}
+	}
+	return b
+}
+
+// wholeOf is a payload of a run, or the value that it refers to, where an ID says so. The limit of a configuration is of
+// what is written.
+func wholeOf(ctx context.Context, from world.ApartKeeper, run string, payload []byte, id string) ([]byte, error) {
+	return apart.Read(ctx, from, run, payload, id, world.MaxApart)
+}
+
+// withInput gives check an input that may be kept apart, whole: run holds it then. [ErrInvalid]: it is not there, or not
+// as the reference says.
+func withInput(ctx context.Context, a *App, run string, input []byte, id string, check func(whole []byte) error) error {
+	if id == "" {
+		return check(input)
+	}
+	of, ok := world.ReadApart(input, id)
+	switch {
+	case !ok:
+		return fmt.Errorf("input: %w: it does not refer to value %s", ErrInvalid, id)
+	case of.Size > int64(a.cfg.MaxValue):
+		return fmt.Errorf("input: %w: value %s has %d bytes, the limit is %d bytes", ErrTooLarge, of.ID, of.Size, a.cfg.MaxValue)
+	}
+	select { // one such value at a time is in memory
+	case a.sets.whole <- struct{}{}:
+	case <-ctx.Done():
+		return fmt.Errorf("input: value %s: %w", id, context.Cause(ctx))
+	}
+	defer func() { <-a.sets.whole }()
+	whole, err := wholeOf(ctx, a.able.ApartKeeper, run, input, id)
+	switch {
+	case errors.Is(err, world.ErrCorrupt) || errors.Is(err, world.ErrFormat):
+		return fmt.Errorf("input: %w: %s", ErrInvalid, err)
+	case err != nil:
+		return fmt.Errorf("input: %w", err)
+	}
+	return check(whole)
+}
+
+// OpenValue opens a value that is kept apart, of a run whose log refers to it, and tells its size. The last error of
+// the
+// reader says whether it is what was written: it is not to be trusted before. It asks the world on until ctx ends.
+//
+// Errors: [ErrNotFound] where the run is not there, or its log does not refer to the value, [ErrInvalid] for what is
+// no
+// ID of one, [ErrNoKey], and those of the world.
+func OpenValue(ctx context.Context, app *App, run, id string) (r io.Reader, size int64, err error) {
+	if app == nil {
+		return nil, 0, kit.Missing("open a value: the App")
+	}
+	if err := world.CheckApart(id); err != nil {
+		return nil, 0, err
+	}
+	q := world.EventQuery{Types: world.ApartTypes()}
+	for {
+		page, err := app.world.Events(ctx, run, q)
+		if err != nil {
+			return nil, 0, err
+		}
+		for i := range page.Events {
+			e := &page.Events[i]
+			if e.Apart != id {
+				continue
+			}
+			if e.Encrypted != "" {
+				return nil, 0, &world.KeyError{Run: run, Key: e.Encrypted}
+			}
+			of, ok := world.ReadApart(e.Payload, id)
+			if !ok || app.able.ApartKeeper == nil {
+				return nil, 0, &world.CorruptError{Run: run, Seq: e.Seq, Err: fmt.Errorf("value %s: the event does not refer to it", id)}
+			}
+			return apart.Open(ctx, app.able.ApartKeeper, run, e.Seq, of), of.Size, nil
+		}
+		if q.Cursor = page.Cursor; !page.More {
+			return nil, 0, fmt.Errorf("run %s: value %s: %w", run, id, ErrNotFound)
+		}
+	}
+}

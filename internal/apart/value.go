@@ -1,0 +1,180 @@
+package apart
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+
+	"github.com/stepwell/stepwell/world"
+)
+
+// A piece begins with a byte that says how the rest has to be read. 2 is of what is encrypted, which is seen where
+// nobody decrypts it.
+const (
+	formPlain     = 0
+	formEncrypted = 2
+)
+
+// Keep reads a value to its end, and keeps it apart under a run. One of more than most bytes is [world.ErrTooLarge].
+// All but a piece of it is never in memory.
+func Keep(ctx context.Context, to world.ApartKeeper, run string, from io.Reader, most int64) (world.Apart, error) {
+	return keepFor(ctx, to, run, false, from, most)
+}
+
+// keepFor is Keep, for a birth or not.
+func keepFor(ctx context.Context, to world.ApartKeeper, run string, birth bool, from io.Reader, most int64) (a world.Apart, err error) {
+	a = world.Apart{ID: world.NewID(world.PrefixApart, world.Now())}
+	sum := sha256.New()
+	kept := make([]byte, 1+world.ApartPiece)
+	kept[0] = formPlain
+	piece := kept[1:]
+	for number := 0; ; number++ {
+		n, err := io.ReadFull(from, piece)
+		end := errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
+		if err != nil && !end {
+			return a, err
+		}
+		if a.Size += int64(n); a.Size > most {
+			return a, fmt.Errorf("%w: a value of more than %d bytes", world.ErrTooLarge, most)
+		}
+		if n > 0 || number == 0 {
+			_, _ = sum.Write(piece[:n]) // it never fails
+			if err := keep(ctx, to, &world.Piece{Run: run, Value: a.ID, Number: number, Data: kept[:1+n], Birth: birth}); err != nil {
+				return a, fmt.Errorf("run %s: value %s of %d bytes, which is kept apart: %w", run, a.ID, a.Size, err)
+			}
+		}
+		if end {
+			a.SHA256 = hex.EncodeToString(sum.Sum(nil))
+			return a, nil
+		}
+	}
+}
+
+// keep keeps a piece. What is not known to be there is written again: that is the same.
+func keep(ctx context.Context, to world.ApartKeeper, p *world.Piece) (err error) {
+	for range 3 {
+		if err = to.Values().KeepPiece(ctx, p); !errors.Is(err, world.ErrUnknownOutcome) {
+			return err
+		}
+	}
+	return fmt.Errorf("%w: %v", world.ErrStorage, err) // nothing refers to it: nothing was changed
+}
+
+// Open reads a value that a run holds, as the event with a number refers to it; 0: that is not known. What is not
+// there, or not as it was written, is a [*world.CorruptError]; it is told no later than in the
+// place of [io.EOF].
+func Open(ctx context.Context, from world.ApartKeeper, run string, seq int64, a world.Apart) io.Reader {
+	return &reader{ctx: ctx, from: from, run: run, seq: seq, of: a, sum: sha256.New()}
+}
+
+// Read reads a payload: the value that it refers to, where an ID says so, or itself. One that is larger than most is
+// [world.ErrTooLarge].
+func Read(ctx context.Context, from world.ApartKeeper, run string, payload []byte, id string, most int64) ([]byte, error) {
+	if id == "" {
+		return payload, nil
+	}
+	a, ok := world.ReadApart(payload, id)
+	switch {
+	case !ok:
+		return nil, bad(run, 0, &world.Apart{ID: id}, "what is recorded does not refer to it")
+	case from == nil:
+		return nil, fmt.Errorf("%w: run %s: value %s is kept apart, and this world keeps none", world.ErrFormat, run, a.ID)
+	case a.Size > most:
+		return nil, fmt.Errorf("%w: run %s: value %s has %d bytes, the limit is %d bytes", world.ErrTooLarge, run, a.ID, a.Size, most)
+	}
+	b := make([]byte, a.Size)
+	r := Open(ctx, from, run, 0, a)
+	if _, err := io.ReadFull(r, b); err != nil {
+		if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
+			err = bad(run, 0, &a, "it ends too early")
+		}
+		return nil, err
+	}
+	if _, err := r.Read(make([]byte, 1)); !errors.Is(err, io.EOF) {
+		if err == nil {
+			err = bad(run, 0, &a, "it is too long")
+		}
+		return nil, err
+	}
+	return b, nil
+}
+
+func bad(run string, seq int64, a *world.Apart, what string) error {
+	return &world.CorruptError{Run: run, Seq: seq, Err: fmt.Errorf("value %s, of %d bytes, which is kept apart: %s", a.ID, a.Size, what)}
+}
+
+type reader struct {
+	ctx    context.Context //nolint:containedctx // of the one who reads
+	from   world.ApartKeeper
+	run    string
+	seq    int64
+	of     world.Apart
+	sum    hash.Hash
+	piece  []byte // what of it is not read yet
+	number int    // of the next
+	read   int64
+	err    error
+}
+
+// Read reads on.
+func (r *reader) Read(p []byte) (int, error) {
+	for r.err == nil && len(r.piece) == 0 {
+		r.err = r.next()
+	}
+	if len(r.piece) == 0 {
+		return 0, r.err
+	}
+	n := copy(p, r.piece)
+	r.piece = r.piece[n:]
+	return n, nil
+}
+
+// next reads the next piece. Behind the last it holds all that was read against what was written.
+func (r *reader) next() (err error) {
+	if r.read == r.of.Size && r.number > 0 {
+		if hex.EncodeToString(r.sum.Sum(nil)) != r.of.SHA256 {
+			return bad(r.run, r.seq, &r.of, "it is not what was written")
+		}
+		return io.EOF
+	}
+	r.piece, err = r.from.Values().Piece(r.ctx, r.run, r.of.ID, r.number)
+	damaged := (*world.CorruptError)(nil)
+	switch {
+	case errors.As(err, &damaged):
+		return &world.CorruptError{Run: r.run, Seq: r.seq, Err: damaged.Err}
+	case errors.Is(err, world.ErrNotFound):
+		return bad(r.run, r.seq, &r.of, fmt.Sprintf("piece %d is not there", r.number))
+	case err != nil:
+		return err
+	}
+	if r.piece, err = r.plain(r.piece); err != nil {
+		return err
+	}
+	want := min(r.of.Size-r.read, world.ApartPiece)
+	if int64(len(r.piece)) != want {
+		have := len(r.piece)
+		r.piece = nil
+		return bad(r.run, r.seq, &r.of, fmt.Sprintf("piece %d has %d bytes, not %d", r.number, have, want))
+	}
+	r.number++
+	r.read += want
+	_, _ = r.sum.Write(r.piece) // it never fails
+	return nil
+}
+
+// plain is what a piece holds.
+func (r *reader) plain(piece []byte) ([]byte, error) {
+	switch {
+	case len(piece) == 0:
+		return nil, bad(r.run, r.seq, &r.of, fmt.Sprintf("piece %d is empty", r.number))
+	case piece[0] == formPlain:
+		return piece[1:], nil
+	case piece[0] == formEncrypted:
+		return nil, fmt.Errorf("run %s: value %s is encrypted: %w", r.run, r.of.ID, world.ErrNoKey)
+	}
+	return nil, fmt.Errorf("%w: run %s: value %s: a piece of form %d; this release knows %d", world.ErrFormat, r.run, r.of.ID, piece[0], formPlain)
+}

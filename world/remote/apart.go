@@ -1,0 +1,61 @@
+package remote
+
+// This file keeps values apart from logs: a call for each piece, so that no value is whole in memory on its way.
+
+import (
+	"context"
+
+	"github.com/stepwell/stepwell/world"
+	"github.com/stepwell/stepwell/world/remote/wire"
+)
+
+// Abilities are those whose methods it has; but a server that is older, or whose database cannot, keeps no values
+// apart.
+func (w *World) Abilities() world.Abilities {
+	a := world.Abilities{
+		Notifier: w, Poller: w, TaskReader: w, ReadyReader: w, Holder: w, Doctor: w, KeyBook: w, Definer: w, MetricsKeeper: w, MessageKeeper: w, TopicKeeper: w,
+	}
+	if w.hello.Apart {
+		a.ApartKeeper = w
+	}
+	return a
+}
+
+// apartKeeper are the values that are kept apart.
+type apartKeeper struct{ w *World }
+
+// Values are the values that are kept apart; see [world.ApartKeeper].
+func (w *World) Values() world.Values { return apartKeeper{w} }
+
+// KeepPiece keeps a piece of a value apart; see [world.Values].
+func (k apartKeeper) KeepPiece(ctx context.Context, p *world.Piece) error {
+	if err := world.CheckPiece(p); err != nil {
+		return err
+	}
+	var out wire.Accepted
+	in := wire.Piece{PieceOf: wire.PieceOf{Run: p.Run, Value: p.Value, Number: p.Number}, Data: p.Data, Key: p.Key}
+	return k.w.ask(ctx, manner{twice: true}, "keepPiece", &in, &out)
+}
+
+// DropValue deletes a value that no event names; see [world.Values].
+func (k apartKeeper) DropValue(ctx context.Context, run, value string) error {
+	if err := world.CheckValue(run, value); err != nil {
+		return err
+	}
+	var out wire.Accepted
+	return k.w.ask(ctx, manner{twice: true}, "dropValue", &wire.ValueOf{Run: run, Value: value}, &out)
+}
+
+// ValueKeys tells which keys values are encrypted with; see [world.Values].
+func (k apartKeeper) ValueKeys(ctx context.Context) ([]world.ValueKey, error) {
+	var out wire.ValueKeys
+	err := k.w.ask(ctx, manner{twice: true}, "valueKeys", struct{}{}, &out)
+	return out.Keys, err
+}
+
+// Piece reads a piece of a value; see [world.Values].
+func (k apartKeeper) Piece(ctx context.Context, run, value string, number int) ([]byte, error) {
+	var out wire.PieceData
+	err := k.w.ask(ctx, manner{twice: true}, "piece", &wire.PieceOf{Run: run, Value: value, Number: number}, &out)
+	return out.Data, err
+}
