@@ -115,13 +115,13 @@ func ExampleToEndpoint() {
 }
 
 // What is written and what is published are one commit, on PostgreSQL.
-func ExampleIn() {
+func ExampleTopic_Publish_in() {
 	_ = func(ctx context.Context, pool *pgxpool.Pool, app *stepwell.App) error {
 		return pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) error {
 			if _, err := tx.Exec(ctx, "UPDATE orders SET paid = true WHERE id = $1", "o-7"); err != nil {
 				return err
 			}
-			_, err := Paid.Publish(ctx, app, Payment{Order: "o-7"}, topic.In(postgres.Tx(tx)))
+			_, err := Paid.Publish(ctx, app, Payment{Order: "o-7"}, stepwell.In(postgres.Tx(tx)))
 			return err
 		})
 	}
