@@ -31,6 +31,9 @@ func topicRun(topic string) string { return "topic " + topic }
 
 // Publish encrypts what is published; see [world.Publisher].
 func (k topics) Publish(ctx context.Context, all []world.Publication) ([]world.Sent, error) {
+	if err := world.CheckPublications(all); err != nil {
+		return nil, err
+	}
 	all, err := encryptPublications(ctx, k.w, all)
 	if err != nil {
 		return nil, err
@@ -38,10 +41,8 @@ func (k topics) Publish(ctx context.Context, all []world.Publication) ([]world.S
 	return k.Publisher.Publish(ctx, all)
 }
 
+// encryptPublications encrypts what was checked for its topics. The slice that it is given stays as it is.
 func encryptPublications(ctx context.Context, w *World, all []world.Publication) ([]world.Publication, error) {
-	if err := world.CheckPublications(all); err != nil {
-		return nil, err
-	}
 	key := w.ring.Primary()
 	if err := w.vet(ctx, key, true); err != nil {
 		return nil, err

@@ -60,17 +60,7 @@ func (k *topics) Publish(ctx context.Context, all []world.Publication) ([]world.
 			sent[i] = world.Sent{ID: before.ID, Duplicate: true}
 			continue
 		}
-		k.last++
-		p := &publication{Publication: all[i], number: k.last}
-		p.ID, p.At, p.Due = world.PublicationID(now, k.last), now, now
-		if p.Delay > 0 {
-			p.Due = world.After(now, p.Delay)
-			p.after = p.Due
-		}
-		p.Payload, p.Headers = slices.Clone(p.Payload), maps.Clone(p.Headers)
-		k.all = append(k.all, p)
-		at, _ := slices.BinarySearchFunc(k.due, p, inOrder)
-		k.due = slices.Insert(k.due, at, p)
+		p := k.publish(&all[i], now)
 		if p.Dedupe != "" {
 			if k.dedupes == nil {
 				k.dedupes = make(map[[2]string]*publication)
@@ -81,6 +71,22 @@ func (k *topics) Publish(ctx context.Context, all []world.Publication) ([]world.
 		k.w.messages.news.add(world.NoticeTopic, "")
 	}
 	return sent, nil
+}
+
+// publish keeps one more.
+func (k *topics) publish(of *world.Publication, now time.Time) *publication {
+	k.last++
+	p := &publication{Publication: *of, number: k.last}
+	p.ID, p.At, p.Due = world.PublicationID(now, k.last), now, now
+	if p.Delay > 0 {
+		p.Due = world.After(now, p.Delay)
+		p.after = p.Due
+	}
+	p.Payload, p.Headers = slices.Clone(p.Payload), maps.Clone(p.Headers)
+	k.all = append(k.all, p)
+	at, _ := slices.BinarySearchFunc(k.due, p, inOrder)
+	k.due = slices.Insert(k.due, at, p)
+	return p
 }
 
 // Subscriptions tells of subscriptions; see [world.Publisher].
