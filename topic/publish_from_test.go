@@ -77,7 +77,7 @@ func TestPublishFrom(t *testing.T) {
 			hears := stepwelltest.Start(env, waiter, 7)
 			env.Advance(time.Second)
 			run := stepwelltest.Start(env, publisher, 7)
-			env.Advance(12 * time.Second)
+			env.Advance(2 * time.Minute)
 			if got := run.MustComplete(); got != "done" {
 				t.Errorf("got %s", got)
 			}
