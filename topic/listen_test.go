@@ -130,9 +130,7 @@ func TestListenCrashes(t *testing.T) {
 			if got := other.MustComplete(); got != 520 {
 				t.Errorf("the other run: got %v", got)
 			}
-			if kind != "postgres" { // there each death costs seconds
-				env.CrashEverywhere()
-			}
+			env.CrashEverywhere()
 		})
 	}
 }

@@ -117,9 +117,10 @@ func (p *place) empty() error {
 	_, err := p.clock.Exec(context.Background(), strings.ReplaceAll(`do $$
 declare name text;
 begin
-	for name in select tablename from pg_tables where schemaname = '{schema}' and tablename <> 'versions' loop
+	for name in select tablename from pg_tables where schemaname = '{schema}' and tablename not in ('versions', 'spreading') loop
 		execute format('delete from {schema}.%I', name);
 	end loop;
+	update {schema}.spreading set revision = 1, cut = null; -- it has one row always
 end $$`, "{schema}", p.schema), pgx.QueryExecModeSimpleProtocol)
 	if err != nil {
 		return fmt.Errorf("empty schema %s: %w", p.schema, err)
