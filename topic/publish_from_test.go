@@ -57,8 +57,8 @@ func published(ctx context.Context, app *stepwell.App, want ...string) error {
 	return nil
 }
 
-// TestPublishFrom kills the worker before and after each commit: what its workflow publishes is published once, and goes
-// to a wait that listens.
+// TestPublishFrom kills the worker before and after each commit: what its workflow publishes is published once, and
+// goes to a wait that listens.
 func TestPublishFrom(t *testing.T) {
 	stores := map[string]func(*testing.T) stepwelltest.Store{
 		"memory":   nil,

@@ -60,7 +60,8 @@ const (
 	KindStream   Kind = "stream"  // what the workflow's code wrote to the stream of that name, in the same commit; complete at birth
 	KindMessage  Kind = "message" // a message for the queue of that name, in the same commit; complete at birth
 
-	KindPublication Kind = "publication" // what was published under the topic of that name, in the same commit; complete at birth
+	// KindPublication is what was published under the topic of that name, in the same commit; complete at birth.
+	KindPublication Kind = "publication"
 
 	KindSleep     Kind = "sleep"     // a wait for a time
 	KindEvent     Kind = "event"     // a wait for a signal that matches, perhaps until a time

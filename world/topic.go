@@ -248,14 +248,14 @@ func checkPublished(c *Commit) (bytes int, err error) {
 	for i := range c.Published {
 		p := &c.Published[i]
 		as, err := p.check(i)
-		if err == nil {
-			err = checkMessage(&as)
-		}
-		if err == nil && p.Dedupe != "" {
-			err = fmt.Errorf("%w: publication %d to %s: what a commit publishes is published once, and has no delivery ID", ErrInvalid, i, p.Topic)
-		}
 		if err != nil {
 			return bytes, fmt.Errorf("run %s: %w", c.Run, err)
+		}
+		if err := checkMessage(&as); err != nil {
+			return bytes, fmt.Errorf("run %s: publication %d to %s: %w", c.Run, i, p.Topic, err)
+		}
+		if p.Dedupe != "" {
+			return bytes, fmt.Errorf("%w: run %s: publication %d to %s: what a commit publishes is published once, and has no delivery ID", ErrInvalid, c.Run, i, p.Topic)
 		}
 		bytes += encryptedBytes(len(p.Payload), p.Encrypted) + len(p.Topic) + len(p.Source)
 		for k, v := range p.Headers {
