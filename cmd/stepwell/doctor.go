@@ -81,7 +81,7 @@ func examine(ctx context.Context, c *cli, db *database, q reading) error {
 	if still(); err != nil {
 		return err
 	}
-	examineQueues(ctx, c, able, show)
+	examineQueues(ctx, c, db, able, show)
 	if !q.mend {
 		verifyWorld(ctx, c, db.world, q, show)
 	}
