@@ -54,7 +54,7 @@ func posted(t *testing.T) (path string, keys map[string]string) {
 	return path, keys
 }
 
-// TestKeysOfMessages: a key that no run needs, but a message or a publication, is not said to be one that can be dropped;
+// TestKeysOfMessages: a key that no run needs, but a message or a publication, is not said to be one to drop;
 // the doctor names one that is missing.
 func TestKeysOfMessages(t *testing.T) {
 	path, keys := posted(t)
