@@ -174,7 +174,7 @@ func setAside(ctx context.Context, c *cli, topics world.Publisher) (found, advic
 
 // backlog is what is due, and has been for long.
 func backlog(ctx context.Context, c *cli, topics world.Publisher) (found, advice string, _ error) {
-	due, err := topics.Due(ctx, world.MaxBatch)
+	due, err := topics.Due(ctx, world.DueQuery{Limit: world.MaxBatch})
 	if err != nil || len(due.Publications) == 0 {
 		return "", "", err
 	}

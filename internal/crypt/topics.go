@@ -61,8 +61,8 @@ func encryptPublications(ctx context.Context, w *World, all []world.Publication)
 
 // Due decrypts what is to be spread; see [world.Publisher]. Where a key is another than the one that its ID stands for
 // nothing is told: else what is well would be set aside.
-func (k topics) Due(ctx context.Context, limit int) (world.Due, error) {
-	due, err := k.Publisher.Due(ctx, limit)
+func (k topics) Due(ctx context.Context, q world.DueQuery) (world.Due, error) {
+	due, err := k.Publisher.Due(ctx, q)
 	for i := range due.Publications {
 		p := &due.Publications[i]
 		whole := p.Damage == ""

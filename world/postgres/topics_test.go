@@ -121,7 +121,7 @@ func TestOneSpreads(t *testing.T) {
 	if _, err := w.Topics().Publish(t.Context(), publications("a", 2)); err != nil {
 		t.Fatal(err)
 	}
-	due, err := w.Topics().Due(t.Context(), 10)
+	due, err := w.Topics().Due(t.Context(), world.DueQuery{Limit: 10})
 	if err != nil || len(due.Publications) != 4 {
 		t.Fatalf("got %+v, %v", due, err)
 	}
