@@ -30,6 +30,7 @@ var (
 	setAside           = load("set_aside")
 	readSpreading      = load("spreading")
 	lockSpreading      = load("lock_spreading")
+	holdSpreading      = load("hold_spreading")
 	setSpreading       = load("set_spreading")
 	listSubscriptions  = load("list_subscriptions")
 	putSubscription    = load("put_subscription")
