@@ -10,12 +10,12 @@ import (
 	"github.com/stepwell/stepwell/world"
 )
 
-// inOption fits starts and sends, and what is done with messages.
+// inOption fits starts and sends, what is done with messages, and what is published.
 type inOption struct{ tx world.Tx }
 
 // In makes a start or a send part of a transaction of the caller's, in the database of the App's world: it happens when the transaction commits, and
-// never happened when it is rolled back. So it does with a message that is sent to a queue, and with its
-// acknowledgement. postgres.Tx and postgres.SQLTx make tx of what the application has.
+// never happened when it is rolled back. So it does with a message that is sent to a queue, with its
+// acknowledgement, and with what is published under a topic. postgres.Tx and postgres.SQLTx make tx of what the application has.
 //
 //	run, err := Order.Start(ctx, app, in, stepwell.In(postgres.Tx(tx)))
 //
@@ -39,9 +39,10 @@ func sendsIn(opts []SendOption) bool {
 
 func (o inOption) sendOption(s *sending) { s.in = o.tx }
 
-// SendsMessage and SettlesMessage make it an option of package queue.
-func (o inOption) SendsMessage(s *kit.Sending) { s.In = o.tx }
-func (o inOption) SettlesMessage(in *world.Tx) { *in = o.tx }
+// SendsMessage and SettlesMessage make it an option of package queue, PublishesTo one of package topic.
+func (o inOption) SendsMessage(s *kit.Sending)   { s.In = o.tx }
+func (o inOption) SettlesMessage(in *world.Tx)   { *in = o.tx }
+func (o inOption) PublishesTo(p *kit.Publishing) { p.In = o.tx }
 
 // deliverIn sends within the caller's transaction.
 func (a *App) deliverIn(ctx context.Context, tx world.Tx, d *world.Delivery) error {

@@ -99,7 +99,7 @@ func wireTopics(d *doors, r *request, in *wire.TopicQuery) (out wire.Topics, err
 	switch {
 	case in.Due != 0:
 		var due world.Due
-		due, err = k.Due(r.Context(), in.Due)
+		due, err = k.Due(r.Context(), world.DueQuery{After: in.DueAfter, Limit: in.Due})
 		out = wire.OfDue(&due)
 	case in.Publications != nil:
 		var page world.PublicationPage

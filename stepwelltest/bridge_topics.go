@@ -25,8 +25,8 @@ func (t bridgedTopics) Subscriptions(ctx context.Context, names ...string) ([]wo
 	return outside(ctx, t.w.b, func(ctx context.Context) ([]world.Subscription, error) { return t.k.Subscriptions(ctx, names...) })
 }
 
-func (t bridgedTopics) Due(ctx context.Context, limit int) (world.Due, error) {
-	return outside(ctx, t.w.b, func(ctx context.Context) (world.Due, error) { return t.k.Due(ctx, limit) })
+func (t bridgedTopics) Due(ctx context.Context, q world.DueQuery) (world.Due, error) {
+	return outside(ctx, t.w.b, func(ctx context.Context) (world.Due, error) { return t.k.Due(ctx, q) })
 }
 
 func (t bridgedTopics) Spread(ctx context.Context, s world.Spread) (bool, error) {

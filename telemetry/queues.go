@@ -75,7 +75,7 @@ func (g *queueGauges) look(ctx context.Context) (out []prometheus.Metric, err er
 	}
 	now := world.Now()
 	if g.able.TopicKeeper != nil {
-		due, err := g.able.TopicKeeper.Topics().Due(ctx, world.MaxBatch)
+		due, err := g.able.TopicKeeper.Topics().Due(ctx, world.DueQuery{Limit: world.MaxBatch})
 		if err != nil {
 			return nil, err
 		}

@@ -72,7 +72,7 @@ func TestQueues(t *testing.T) {
 		must(err)
 		send("mails", 0)
 		send("mails", time.Hour)
-		due, err := topics.Due(t.Context(), 1)
+		due, err := topics.Due(t.Context(), world.DueQuery{Limit: 1})
 		must(err)
 		sub := world.Subscription{Name: "s", Pattern: "a", Queue: "mails"}
 		_, err = topics.Spread(t.Context(), world.Spread{Revision: due.Revision, Subscribe: &sub})

@@ -76,6 +76,42 @@ func ExampleTopic_Publish() {
 	// <nil>
 }
 
+// A workflow publishes once, whatever crashes; who listens for it goes on.
+func ExampleTopic_PublishFrom() {
+	paid := topic.Of[Payment]("order.paid")
+	pay := stepwell.Define("pay", func(ctx stepwell.Context, p Payment) (string, error) {
+		return "paid", paid.PublishFrom(ctx, p, topic.Source("till-1"))
+	})
+	ship := stepwell.Define("ship", func(ctx stepwell.Context, order string) (string, error) {
+		event := stepwell.Event[Payment]("order.paid")
+		p, _, err := event.Wait(ctx, stepwell.Match{"order": order}, stepwell.Listen(stepwell.Since(time.Minute)))
+		return "shipped to " + p.Land, err
+	})
+	app, err := stepwell.New(memory.New(), stepwell.Config{Logger: slog.New(slog.DiscardHandler), Definitions: []stepwell.Definition{pay, ship}})
+	if err != nil {
+		panic(err)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	ended := make(chan error)
+	go func() { ended <- app.Run(ctx) }()
+	waits, err := ship.Start(ctx, app, "o-7")
+	if err != nil {
+		panic(err)
+	}
+	pays, err := pay.Start(ctx, app, Payment{"o-7", "de"})
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println(pays.Result(ctx))
+	fmt.Println(waits.Result(ctx))
+	stop()
+	fmt.Println(<-ended)
+	// Output:
+	// paid <nil>
+	// shipped to de <nil>
+	// <nil>
+}
+
 // Programs make and end subscriptions while they run.
 func ExampleSubscribe() {
 	ctx := context.Background()
@@ -115,13 +151,13 @@ func ExampleToEndpoint() {
 }
 
 // What is written and what is published are one commit, on PostgreSQL.
-func ExampleIn() {
+func ExampleTopic_Publish_in() {
 	_ = func(ctx context.Context, pool *pgxpool.Pool, app *stepwell.App) error {
 		return pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) error {
 			if _, err := tx.Exec(ctx, "UPDATE orders SET paid = true WHERE id = $1", "o-7"); err != nil {
 				return err
 			}
-			_, err := Paid.Publish(ctx, app, Payment{Order: "o-7"}, topic.In(postgres.Tx(tx)))
+			_, err := Paid.Publish(ctx, app, Payment{Order: "o-7"}, stepwell.In(postgres.Tx(tx)))
 			return err
 		})
 	}

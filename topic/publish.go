@@ -24,37 +24,35 @@ func Of[T any](name string) *Topic[T] { return &Topic[T]{name} }
 // Name is the topic's name.
 func (t *Topic[T]) Name() string { return t.name }
 
-// Option says something of a publication: [Headers], [Delay], [At], [Source], [DeliveryID], [In].
-type Option func(*publishing)
+// Option says something of a publication: [Headers], [Delay], [At], [Source], [DeliveryID], [stepwell.In].
+type Option interface{ PublishesTo(p *kit.Publishing) }
 
-type publishing struct {
-	world.Publication
-	within bool // a transaction
-	in     world.Tx
-}
+type option func(*kit.Publishing)
+
+// PublishesTo makes it an [Option].
+func (o option) PublishesTo(p *kit.Publishing) { o(p) }
 
 // Headers go with the payload, 8 KiB at most: what is about it and not in it.
-func Headers(h map[string]string) Option { return func(p *publishing) { p.Headers = h } }
+func Headers(h map[string]string) Option { return option(func(p *kit.Publishing) { p.Headers = h }) }
 
 // Delay has it go out so much later, at most 365 days, to those who are subscribed then.
-func Delay(d time.Duration) Option { return func(p *publishing) { p.Delay = d } }
+func Delay(d time.Duration) Option { return option(func(p *kit.Publishing) { p.Delay = d }) }
 
 // At has it go out at a time of this program's clock; one that is past is now. See [Delay].
 func At(when time.Time) Option {
-	return func(p *publishing) { p.Delay = max(time.Until(when), 0) }
+	return option(func(p *kit.Publishing) { p.Delay = max(time.Until(when), 0) })
 }
 
 // Source is who publishes it. A subscription that is [Ordered] gets what one source publishes under one topic in order.
-func Source(name string) Option { return func(p *publishing) { p.Source = name } }
+func Source(name string) Option { return option(func(p *kit.Publishing) { p.Source = name }) }
 
 // DeliveryID makes it repeatable: published again under the same topic and ID within 24 hours it is the same one.
-func DeliveryID(id string) Option { return func(p *publishing) { p.Dedupe = id } }
-
-// In publishes within a transaction of the caller's on the database, such as postgres.Tx(tx): it is published if that
-// commits. With a [DeliveryID] it may wait for another transaction that publishes under the same.
-func In(tx world.Tx) Option { return func(p *publishing) { p.within, p.in = true, tx } }
+func DeliveryID(id string) Option { return option(func(p *kit.Publishing) { p.Dedupe = id }) }
 
 // Publish publishes a value. It returns the publication's ID when it is durable, and waits for nobody.
+//
+// With [stepwell.In] it is part of the caller's transaction on the database: it is published if that commits. One with
+// a [DeliveryID] may wait there for another transaction that publishes under the same.
 //
 // Errors: [stepwell.ErrInvalid], [stepwell.ErrTooLarge] over 1 MiB, and encoding errors.
 func (t *Topic[T]) Publish(ctx context.Context, app *stepwell.App, payload T, opts ...Option) (id string, err error) {
@@ -65,22 +63,20 @@ func (t *Topic[T]) Publish(ctx context.Context, app *stepwell.App, payload T, op
 	if err != nil {
 		return "", fmt.Errorf("publish to %s: %w", t.name, err)
 	}
-	p := publishing{Publication: world.Publication{Topic: t.name}}
-	if err := kit.Given(opts, func(o Option) { o(&p) }); err != nil {
-		return "", fmt.Errorf("publish to %s: %w", t.name, err)
+	p, err := t.like(opts)
+	if err == nil {
+		p.Payload, err = codec.Encode(&payload, room.Limit)
 	}
-	if p.Payload, err = codec.Encode(&payload, room.Limit); err != nil {
+	if err != nil {
 		return "", fmt.Errorf("publish to %s: %w", t.name, err)
 	}
 	write := s.Topics.Publish
 	switch {
-	case p.within && p.in == nil:
-		return "", fmt.Errorf("publish to %s: %w", t.name, kit.Missing("the transaction"))
-	case p.within && room.Transactor == nil:
+	case p.In != nil && room.Transactor == nil:
 		return "", fmt.Errorf("publish to %s: %w: this world takes part in no transactions", t.name, world.ErrInvalid)
-	case p.within:
+	case p.In != nil:
 		write = func(ctx context.Context, all []world.Publication) ([]world.Sent, error) {
-			return room.Transactor.PublishIn(ctx, p.in, all)
+			return room.Transactor.PublishIn(ctx, p.In, all)
 		}
 	}
 	sent, err := write(ctx, []world.Publication{p.Publication})
@@ -88,6 +84,13 @@ func (t *Topic[T]) Publish(ctx context.Context, app *stepwell.App, payload T, op
 		return "", fmt.Errorf("publish to %s: %w", t.name, err)
 	}
 	return sent[0].ID, nil
+}
+
+// like is a publication with options.
+func (t *Topic[T]) like(opts []Option) (kit.Publishing, error) {
+	p := kit.Publishing{Publication: world.Publication{Topic: t.name}}
+	err := kit.Given(opts, func(o Option) { o.PublishesTo(&p) })
+	return p, err
 }
 
 // open finds the topics of an App's database.

@@ -255,7 +255,7 @@ func (s *State) createStep(e *Event) (bool, error) {
 		return false, err
 	}
 	switch e.Kind {
-	case KindPatch, KindStream, KindMessage, KindAside, KindAccepted: // complete at birth
+	case KindPatch, KindStream, KindMessage, KindPublication, KindAside, KindAccepted: // complete at birth
 		if e.Kind == KindAside && e.Outcome != OutcomeTold {
 			s.noteAside(e)
 		}

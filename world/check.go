@@ -98,6 +98,12 @@ func checkCommit(c *Commit) (bytes int, err error) {
 			return s, err
 		}
 	}
+	if len(c.Published) > 0 {
+		n, err := checkPublished(c)
+		if s += n; err != nil {
+			return s, err
+		}
+	}
 	for _, keys := range [][]TaskKey{c.Held, c.Dropped} {
 		for _, k := range keys {
 			if k.Run != c.Run {
@@ -232,7 +238,7 @@ func checkPrints(c *Commit) error {
 }
 
 func checkChild(c *Commit) error {
-	if c == nil || !c.Birth() || c.Worker != "" || len(c.Births)+len(c.Send)+len(c.Conditions)+len(c.Held)+len(c.Streams)+len(c.Messages)+len(c.Ack) > 0 {
+	if c == nil || !c.Birth() || c.Worker != "" || len(c.Births)+len(c.Send)+len(c.Conditions)+len(c.Held)+len(c.Streams)+len(c.Messages)+len(c.Published)+len(c.Ack) > 0 {
 		return fmt.Errorf("%w: not a plain birth", ErrInvalid)
 	}
 	return nil

@@ -53,6 +53,7 @@ type Commit struct {
 	Conditions []Condition   // what only the world can decide
 	Streams    []StreamWrite // what it adds to the run's streams; what comes behind a mark that closed one is dropped
 	Messages   []Message     // put into queues with it, in order; without dedupe IDs
+	Published  []Publication // published with it, in order; without delivery IDs
 	Release    *Release      // the worker gives the run up
 	Ack        string        // of a birth by a client: the receipt of a message that is deleted with it
 	// Prints are of what was sent with a birth, in the order of BirthDeliveries: see Delivery.Print. Of what has none

@@ -60,6 +60,9 @@ const (
 	KindStream   Kind = "stream"  // what the workflow's code wrote to the stream of that name, in the same commit; complete at birth
 	KindMessage  Kind = "message" // a message for the queue of that name, in the same commit; complete at birth
 
+	// KindPublication is what was published under the topic of that name, in the same commit; complete at birth.
+	KindPublication Kind = "publication"
+
 	KindSleep     Kind = "sleep"     // a wait for a time
 	KindEvent     Kind = "event"     // a wait for a signal that matches, perhaps until a time
 	KindCondition Kind = "condition" // a wait for a condition of the code, until a time
@@ -71,6 +74,9 @@ const (
 
 // Decision reports whether a step of the kind is the record of what became of a payload: that it was set aside, or taken.
 func (k Kind) Decision() bool { return k == KindAside || k == KindAccepted }
+
+// Posts reports whether a step of the kind is the record of what its commit puts into a queue, or publishes.
+func (k Kind) Posts() bool { return k == KindMessage || k == KindPublication }
 
 func (k Kind) prefix() string {
 	switch k {

@@ -3,6 +3,8 @@ package world
 import (
 	"context"
 	"fmt"
+	"strconv"
+	"strings"
 	"time"
 )
 
@@ -26,9 +28,9 @@ type Publisher interface {
 	// Subscriptions tells of subscriptions by name, in order; none named: of all.
 	Subscriptions(ctx context.Context, names ...string) ([]Subscription, error)
 
-	// Due tells what is to be spread next, limit publications at most (1 to [MaxBatch]) and about [PageBytes]: the one
-	// that is cut first, then others in the order in which they were written, then those with a delay by their time.
-	Due(ctx context.Context, limit int) (Due, error)
+	// Due tells what is to be spread next, about [PageBytes] at most: the one that is cut first, then others in the order
+	// in which they were written, then those with a delay by their time.
+	Due(ctx context.Context, q DueQuery) (Due, error)
 
 	// Spread writes what was decided of what is due, and tells whether it did. It did not where somebody else spreads,
 	// has spread of it, or has changed the subscriptions: nothing was written, look anew. The error is [ErrNotFound]
@@ -45,10 +47,17 @@ type Publisher interface {
 	Publications(ctx context.Context, q PublicationQuery) (PublicationPage, error)
 }
 
+// DueQuery says what of that which is due is to be told.
+type DueQuery struct {
+	After string // the place behind which it begins, as Due.Last told it: of one that is passed over; "": at the first
+	Limit int    // 1 to MaxBatch
+}
+
 // Due is what is to be spread.
 type Due struct {
 	Publications  []Publication
-	More          bool           // others are due
+	More          bool           // others are due behind these
+	Last          string         // the place of the last one; "": there is none, but perhaps one that is cut
 	Cut           *Cut           // how far the first of them has gone out already; nil: not begun
 	Subscriptions []Subscription // all that stand, by name; they are the store's own: not to be changed
 	Revision      int64          // of the subscriptions and of the cut: grows with each change
@@ -149,12 +158,29 @@ func CheckSpread(s *Spread) error {
 	return nil
 }
 
-// CheckDue refuses, with [ErrInvalid], to look at so many.
-func CheckDue(limit int) error {
-	if limit < 1 || limit > MaxBatch {
-		return fmt.Errorf("%w: look at %d publications: want 1 to %d", ErrInvalid, limit, MaxBatch)
+// Check refuses, with [ErrInvalid], a query for what there is not. It tells behind what it begins: when that one is due,
+// in microseconds since 1970, 0 at once, and its number.
+func (q *DueQuery) Check() (due, number int64, err error) {
+	if q.Limit < 1 || q.Limit > MaxBatch {
+		return 0, 0, fmt.Errorf("%w: look at %d publications: want 1 to %d", ErrInvalid, q.Limit, MaxBatch)
 	}
-	return nil
+	if q.After == "" {
+		return 0, 0, nil
+	}
+	at, text, ok := strings.Cut(q.After, "/")
+	due, err = strconv.ParseInt(at, 10, 64)
+	if err == nil {
+		number, err = strconv.ParseInt(text, 10, 64)
+	}
+	if err != nil || !ok || due < 0 {
+		return 0, 0, fmt.Errorf("%w: %.80q is no place of a publication", ErrInvalid, q.After)
+	}
+	return due, number, nil
+}
+
+// DuePlace is the place of a publication among those that are due: see [DueQuery.Check].
+func DuePlace(due, number int64) string {
+	return strconv.FormatInt(due, 10) + "/" + strconv.FormatInt(number, 10)
 }
 
 // Check refuses, with [ErrInvalid], a query for what there is not, and fills in the limit. It returns the number before

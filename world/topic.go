@@ -205,31 +205,64 @@ func CheckPublications(all []Publication) error {
 	as, dedupes := make([]Message, len(all)), make(map[[2]string]bool)
 	for i := range all {
 		p := &all[i]
-		if err := CheckTopic(p.Topic); err != nil {
-			return fmt.Errorf("publication %d: %w", i, err)
+		var err error
+		if as[i], err = p.check(i); err != nil {
+			return err
 		}
-		if p.Source != "" {
-			if err := CheckName("source", p.Source); err != nil {
-				return fmt.Errorf("publication %d to %s: %w", i, p.Topic, err)
-			}
-		}
-		full := *p // with all that its messages have: no message is too large
-		full.ID, full.At = PublicationID(MaxTime, 1), MaxTime
-		as[i] = full.Message("publications", "")
-		as[i].Delay, as[i].Dedupe = p.Delay, p.Dedupe
-		if p.Dedupe != "" { // of one topic, as dedupe IDs of messages are of one queue
-			as[i].Dedupe = ""
-			if err := CheckName("delivery ID", p.Dedupe); err != nil {
-				return fmt.Errorf("publication %d to %s: %w", i, p.Topic, err)
-			}
-			if id := [2]string{p.Topic, p.Dedupe}; dedupes[id] {
+		if id := [2]string{p.Topic, p.Dedupe}; p.Dedupe != "" {
+			if dedupes[id] {
 				return fmt.Errorf("%w: publication %d to %s: another one at once has the delivery ID %.80q", ErrInvalid, i, p.Topic, p.Dedupe)
-			} else {
-				dedupes[id] = true
 			}
+			dedupes[id] = true
 		}
 	}
 	return CheckMessages(as)
+}
+
+// check refuses what cannot be published, and tells what a message for it would be at most: who looks at that looks at
+// the rest.
+func (p *Publication) check(i int) (as Message, err error) {
+	if err := CheckTopic(p.Topic); err != nil {
+		return as, fmt.Errorf("publication %d: %w", i, err)
+	}
+	for what, name := range map[string]string{"source": p.Source, "delivery ID": p.Dedupe} {
+		if name == "" {
+			continue
+		}
+		if err := CheckName(what, name); err != nil {
+			return as, fmt.Errorf("publication %d to %s: %w", i, p.Topic, err)
+		}
+	}
+	full := *p // with all that its messages have: no message is too large
+	full.ID, full.At = PublicationID(MaxTime, 1), MaxTime
+	as = full.Message("publications", "")
+	as.Delay = p.Delay
+	return as, nil
+}
+
+// checkPublished refuses publications that no commit can bring, and tells how many bytes they have.
+func checkPublished(c *Commit) (bytes int, err error) {
+	if c.Worker == "" {
+		return 0, fmt.Errorf("%w: run %s: a commit by nobody publishes", ErrInvalid, c.Run)
+	}
+	for i := range c.Published {
+		p := &c.Published[i]
+		as, err := p.check(i)
+		if err != nil {
+			return bytes, fmt.Errorf("run %s: %w", c.Run, err)
+		}
+		if err := checkMessage(&as); err != nil {
+			return bytes, fmt.Errorf("run %s: publication %d to %s: %w", c.Run, i, p.Topic, err)
+		}
+		if p.Dedupe != "" {
+			return bytes, fmt.Errorf("%w: run %s: publication %d to %s: what a commit publishes is published once, and has no delivery ID", ErrInvalid, c.Run, i, p.Topic)
+		}
+		bytes += encryptedBytes(len(p.Payload), p.Encrypted) + len(p.Topic) + len(p.Source)
+		for k, v := range p.Headers {
+			bytes += len(k) + len(v)
+		}
+	}
+	return bytes, nil
 }
 
 // Headers that a message has which stands for what was published.

@@ -91,7 +91,7 @@ func examine(ctx context.Context, c *cli, db *database, q reading) error {
 	} else if ok {
 		show(f)
 	}
-	examineQueues(ctx, c, able, show)
+	examineQueues(ctx, c, db, able, show)
 	if !q.mend {
 		verifyWorld(ctx, c, db.world, q, show)
 	}

@@ -22,7 +22,7 @@ const (
 )
 
 // examineQueues looks at queues, subscriptions and what was published. A world that keeps none is passed over.
-func examineQueues(ctx context.Context, c *cli, able world.Abilities, show func(world.Finding)) {
+func examineQueues(ctx context.Context, c *cli, db *database, able world.Abilities, show func(world.Finding)) {
 	tell := func(check string, look func() (found, advice string, err error), well string) {
 		f := world.Finding{Check: check, Health: world.HealthGood, Found: well}
 		found, advice, err := look()
@@ -40,6 +40,9 @@ func examineQueues(ctx context.Context, c *cli, able world.Abilities, show func(
 	queues, err := able.MessageKeeper.Messages().Queues(ctx)
 	tell("dead letters", func() (string, string, error) { return deadLetters(c, queues, err) }, human.Count(len(queues), "queue")+", none with dead letters")
 	tell("paused queues", func() (string, string, error) { return pausedQueues(c, queues, err) }, "no queue is paused, and no subscription")
+	if db.ring != nil {
+		tell("keys of messages", func() (string, string, error) { return lacksKeys(ctx, c, db) }, fmt.Sprintf("those of %d messages and publications at most are here", mostLooked))
+	}
 	t := spread.Of(able)
 	if t == nil {
 		return
@@ -171,7 +174,7 @@ func setAside(ctx context.Context, c *cli, topics world.Publisher) (found, advic
 
 // backlog is what is due, and has been for long.
 func backlog(ctx context.Context, c *cli, topics world.Publisher) (found, advice string, _ error) {
-	due, err := topics.Due(ctx, world.MaxBatch)
+	due, err := topics.Due(ctx, world.DueQuery{Limit: world.MaxBatch})
 	if err != nil || len(due.Publications) == 0 {
 		return "", "", err
 	}

@@ -52,7 +52,7 @@ func TestDoctorOfQueues(t *testing.T) {
 			must(s.Queues.PauseQueue(t.Context(), "subscription.starts", &world.QueuePause{Reason: "a test"}))
 			sent, err := s.Topics.Publish(t.Context(), []world.Publication{{Topic: "c", Payload: []byte("1")}, {Topic: "c", Payload: []byte("2")}})
 			must(err)
-			due, err := s.Topics.Due(t.Context(), 1)
+			due, err := s.Topics.Due(t.Context(), world.DueQuery{Limit: 1})
 			must(err)
 			done, err := s.Topics.Spread(t.Context(), world.Spread{Revision: due.Revision, Aside: []world.Aside{{ID: sent[0].ID, Error: "too wide"}}})
 			if must(err); !done {

@@ -72,7 +72,9 @@ type usedKey struct {
 	Here  bool   `json:"here"`            // the environment of this command has the key
 	First bool   `json:"first"`           // and it is that of new runs
 	Wrong string `json:"wrong,omitempty"` // and it is another than the one that its ID stands for in this database: why
-	All   bool   `json:"all"`             // all runs were counted
+	All   bool   `json:"all"`             // all runs were counted, and messages and publications
+
+	postedKey
 }
 
 // mostCounted is how many runs are looked at, unless more are asked for.
@@ -83,14 +85,14 @@ func keysCheckCommand(c *cli) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "check",
 		Short: "Count the runs by the key that they are encrypted with",
-		Long: `Count the runs of this database by the key that they are encrypted with, newest first, and say which keys of this environment none of them needs
-any more. A run may need another key than its own, for a large value that a fork holds or a result that it was told: HELD counts those under a key
-that no run has. It needs no key. Those that are here are held against what their IDs stand for in this database. Exit code 1: runs need a key that is not here, or one
-that is here is another than the one with its ID.
+		Long: `Count the runs of this database by the key that they are encrypted with, newest first, and say which keys of this environment neither they need
+any more nor messages in queues and publications, which are counted too. A run may need another key than its own, for a large value that a fork holds
+or a result that it was told: HELD counts those under a key that no run has. It needs no key. Those that are here are held against what their IDs stand
+for in this database. Exit code 1: runs or messages need a key that is not here, or one that is here is another than the one with its ID.
 
 ` + exitHelp,
 		Example: `  stepwell keys check
-  stepwell keys check --json | jq -r 'select(.live + .ended + .held == 0) | .key'`,
+  stepwell keys check --json | jq -r 'select(.live + .ended + .held + .messages + .publications == 0) | .key'`,
 		Args: arguments(0, 0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if most < 1 {
@@ -99,7 +101,7 @@ that is here is another than the one with its ID.
 			return c.with(cmd.Context(), func(db *database) error { return checkKeys(cmd.Context(), c, db, most) })
 		},
 	}
-	cmd.Flags().IntVar(&most, "most", most, "look at so many runs at most")
+	cmd.Flags().IntVar(&most, "most", most, "look at so many runs at most, and messages, and publications")
 	c.jsonFlag(cmd, "write one JSON object a key")
 	return cmd
 }
@@ -217,6 +219,9 @@ func checkKeys(ctx context.Context, c *cli, db *database, most int) error {
 	if err != nil {
 		return err
 	}
+	if err := addPosted(ctx, db, used, most); err != nil {
+		return err
+	}
 	t := &table{gap: "  ", wrap: true}
 	t.add(cell{text: "KEY", tone: dim}, cell{text: "LIVE", tone: dim, right: true}, cell{text: "ENDED", tone: dim, right: true}, cell{text: "HELD", tone: dim, right: true}, cell{text: "", tone: dim})
 	wrong, err := db.ring.Wrong(ctx, db.world)
@@ -239,16 +244,21 @@ func checkKeys(ctx context.Context, c *cli, db *database, most int) error {
 		case !k.Here:
 			missing++
 			says = cell{text: "is not here: its runs cannot be read", tone: bad}
+			if k.any() {
+				says.text = "is not here: its runs, and " + k.postedKey.String() + ", cannot be read"
+			}
 		case k.First:
 			says.text = "the key of new runs"
 		case k.Live+k.Ended > 0:
 			says.text = "is needed"
 		case k.Held > 0:
 			says.text = "is needed for large values and results of runs that are gone"
+		case k.any():
+			says.text = "no run needs it, but " + k.postedKey.String()
 		case all:
 			says.text = "no run needs it: it can be dropped"
 		default:
-			says.text = "not all runs were counted"
+			says.text = "not all was counted"
 		}
 		if c.json {
 			if err := c.encoder().Encode(k); err != nil {
@@ -264,18 +274,18 @@ func checkKeys(ctx context.Context, c *cli, db *database, most int) error {
 	switch {
 	case c.json:
 	case len(used) == 0:
-		fmt.Fprintf(c.stderr, "no runs in %s, and no keys in this environment\n", c.place())
+		fmt.Fprintf(c.stderr, "no runs or messages in %s, and no keys in this environment\n", c.place())
 	default:
 		t.write(c.stdout, c.style())
 		if !all {
-			fmt.Fprintf(c.stderr, "only the newest %d runs were counted; see --most\n", most)
+			fmt.Fprintf(c.stderr, "not all was counted, but the newest %d runs, and as many messages and publications; see --most\n", most)
 		}
 	}
 	if len(wrong) > 0 {
 		return wrongKeys(wrong)
 	}
 	if missing > 0 {
-		return &fault{exitFailure, fmt.Errorf("runs need %s that this environment does not have", human.Count(missing, "key")), "give it with STEPWELL_ENCRYPTION_KEYS or STEPWELL_ENCRYPTION_KEY_FILE"}
+		return &fault{exitFailure, fmt.Errorf("runs or messages need %s that this environment does not have", human.Count(missing, "key")), "give it with STEPWELL_ENCRYPTION_KEYS or STEPWELL_ENCRYPTION_KEY_FILE"}
 	}
 	return nil
 }

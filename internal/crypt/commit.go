@@ -81,6 +81,11 @@ func (w *World) encryptCommit(ctx context.Context, tx world.Tx, c *world.Commit)
 			return nil, err
 		}
 	}
+	if len(c.Published) > 0 {
+		if out.Published, err = encryptPublications(ctx, w, c.Published); err != nil {
+			return nil, err
+		}
+	}
 	out.Send, err = w.encryptSent(ctx, tx, c.Send)
 	return &out, err
 }

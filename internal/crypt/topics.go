@@ -31,6 +31,9 @@ func topicRun(topic string) string { return "topic " + topic }
 
 // Publish encrypts what is published; see [world.Publisher].
 func (k topics) Publish(ctx context.Context, all []world.Publication) ([]world.Sent, error) {
+	if err := world.CheckPublications(all); err != nil {
+		return nil, err
+	}
 	all, err := encryptPublications(ctx, k.w, all)
 	if err != nil {
 		return nil, err
@@ -38,10 +41,8 @@ func (k topics) Publish(ctx context.Context, all []world.Publication) ([]world.S
 	return k.Publisher.Publish(ctx, all)
 }
 
+// encryptPublications encrypts what was checked for its topics. The slice that it is given stays as it is.
 func encryptPublications(ctx context.Context, w *World, all []world.Publication) ([]world.Publication, error) {
-	if err := world.CheckPublications(all); err != nil {
-		return nil, err
-	}
 	key := w.ring.Primary()
 	if err := w.vet(ctx, key, true); err != nil {
 		return nil, err
@@ -60,8 +61,8 @@ func encryptPublications(ctx context.Context, w *World, all []world.Publication)
 
 // Due decrypts what is to be spread; see [world.Publisher]. Where a key is another than the one that its ID stands for
 // nothing is told: else what is well would be set aside.
-func (k topics) Due(ctx context.Context, limit int) (world.Due, error) {
-	due, err := k.Publisher.Due(ctx, limit)
+func (k topics) Due(ctx context.Context, q world.DueQuery) (world.Due, error) {
+	due, err := k.Publisher.Due(ctx, q)
 	for i := range due.Publications {
 		p := &due.Publications[i]
 		whole := p.Damage == ""

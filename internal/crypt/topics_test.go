@@ -27,21 +27,21 @@ func TestPublicationsAreEncrypted(t *testing.T) {
 	must(queues.DeclareQueue(t.Context(), world.MessageQueue{Name: "q"}))
 	sent, err := topics.Publish(t.Context(), []world.Publication{{Topic: "a", Payload: []byte(`{"card":"4711"}`)}})
 	must(err)
-	stored, err := below.Topics().Due(t.Context(), 1)
+	stored, err := below.Topics().Due(t.Context(), world.DueQuery{Limit: 1})
 	must(err)
 	if p := stored.Publications[0]; p.Encrypted != own || bytes.Contains(p.Payload, []byte("4711")) {
 		t.Fatalf("stored as %s %s", p.Encrypted, p.Payload)
 	}
 
-	foreign, err := world.AbilitiesOf(crypt.Wrap(below, ring(t, "other"))).TopicKeeper.Topics().Due(t.Context(), 1)
+	foreign, err := world.AbilitiesOf(crypt.Wrap(below, ring(t, "other"))).TopicKeeper.Topics().Due(t.Context(), world.DueQuery{Limit: 1})
 	if err != nil || foreign.Publications[0].Encrypted != own || foreign.Publications[0].Damage != "" {
 		t.Errorf("without its key: %+v, %v", foreign.Publications, err)
 	}
-	if wrong, err := world.AbilitiesOf(crypt.Wrap(below, ring(t, own))).TopicKeeper.Topics().Due(t.Context(), 1); !errors.Is(err, world.ErrWrongKey) {
+	if wrong, err := world.AbilitiesOf(crypt.Wrap(below, ring(t, own))).TopicKeeper.Topics().Due(t.Context(), world.DueQuery{Limit: 1}); !errors.Is(err, world.ErrWrongKey) {
 		t.Errorf("with another key under its ID: %+v, %v, want %v", wrong.Publications, err, world.ErrWrongKey)
 	}
 
-	due, err := topics.Due(t.Context(), 1)
+	due, err := topics.Due(t.Context(), world.DueQuery{Limit: 1})
 	must(err)
 	p := due.Publications[0]
 	if p.Encrypted != "" || p.Damage != "" || !world.Contains(p.Payload, []byte(`{"card":"4711"}`)) {
@@ -65,7 +65,7 @@ func TestPublicationsAreEncrypted(t *testing.T) {
 	moved := stored.Publications[0] // under another topic it cannot be read
 	_, err = below.Topics().Publish(t.Context(), []world.Publication{{Topic: "b", Payload: moved.Payload, Encrypted: moved.Encrypted}})
 	must(err)
-	if due, err = topics.Due(t.Context(), 1); err != nil || due.Publications[0].Damage == "" || due.Publications[0].Encrypted == "" {
+	if due, err = topics.Due(t.Context(), world.DueQuery{Limit: 1}); err != nil || due.Publications[0].Damage == "" || due.Publications[0].Encrypted == "" {
 		t.Errorf("moved to another topic: %+v, %v", due.Publications, err)
 	}
 }

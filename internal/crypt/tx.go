@@ -33,6 +33,9 @@ func (t transactor) DeliverIn(ctx context.Context, tx world.Tx, d *world.Deliver
 
 // PublishIn is Publish within a transaction.
 func (t transactor) PublishIn(ctx context.Context, tx world.Tx, all []world.Publication) ([]world.Sent, error) {
+	if err := world.CheckPublications(all); err != nil {
+		return nil, err
+	}
 	all, err := encryptPublications(ctx, t.w, all)
 	if err != nil {
 		return nil, err

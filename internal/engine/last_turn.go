@@ -30,7 +30,7 @@ func lasts(state *world.State, m *replay.Machine, op *replay.Op) bool {
 	case world.HookCreated:
 		return m.Outcome().Continue != nil && !op.Chosen && !op.Disposed()
 	case world.StepCreated:
-		return op.Key.Kind == world.KindStream || op.Key.Kind == world.KindMessage || op.Key.Kind == world.KindAside || op.Key.Kind == world.KindSend || detachedOp(op)
+		return op.Key.Kind == world.KindStream || op.Key.Kind.Posts() || op.Key.Kind == world.KindAside || op.Key.Kind == world.KindSend || detachedOp(op)
 	}
 	return false
 }

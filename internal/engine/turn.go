@@ -108,8 +108,8 @@ func (w *steps) record(op *replay.Op) {
 	switch child, _ := op.Spec.(*ChildSpec); {
 	case op.Type == world.StepCreated && e.Kind == world.KindStream:
 		w.turn.writeStream(e.Name, op.Spec.(*StreamSpec))
-	case op.Type == world.StepCreated && e.Kind == world.KindMessage:
-		w.send(op, op.Spec.(*MessageSpec))
+	case op.Type == world.StepCreated && e.Kind.Posts():
+		w.post(op)
 	case op.Type == world.StepCreated && child != nil:
 		w.turn.abroad().addBirth(op)
 	case op.Type == world.StepCreated && (e.Kind == world.KindAwait || e.Kind == world.KindSend):

@@ -104,7 +104,7 @@ func (t *turn) ends(step string) bool {
 func (t *turn) full() bool  { return t.bytes+t.post.size() >= turnBytes }
 func (t *turn) large() bool { return t.bytes+t.post.size() > world.MaxCommit*3/4 }
 
-// posts are the messages that go with the turn.
+// posts are the messages and publications that go with the turn.
 func (t *turn) posts() *post { return &t.post }
 
 // fill puts what goes with the events into their commit.
@@ -150,7 +150,7 @@ func weight(e *world.Event) int {
 	if e.Next != nil && e.Next.Base != nil {
 		n += len(e.Next.Base.Deliveries)/3*4 + 20*(len(e.Next.Unread)+len(e.Next.Base.Hooks)+len(e.Next.Base.Starts))
 	}
-	if e.Type == world.StepCreated && (e.Queued || e.Kind == world.KindChild || e.Kind == world.KindSend || e.Kind == world.KindMessage) {
+	if e.Type == world.StepCreated && (e.Queued || e.Kind == world.KindChild || e.Kind == world.KindSend || e.Kind.Posts()) {
 		n += len(e.Payload) + 400
 	}
 	return n

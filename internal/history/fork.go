@@ -156,7 +156,7 @@ func (f *cutter) survey() {
 
 // record reports whether a step_created is no step, but the record of something that is complete with it.
 func record(e *world.Event) bool {
-	return e.Kind == world.KindPatch || e.Kind == world.KindStream || e.Kind == world.KindMessage || e.Kind.Decision()
+	return e.Kind == world.KindPatch || e.Kind == world.KindStream || e.Kind.Posts() || e.Kind.Decision()
 }
 
 func (f *cutter) end(step string) {

@@ -39,6 +39,12 @@ type Sending struct {
 	In world.Tx // nil: it is sent by itself
 }
 
+// Publishing is what is published, as its options make it.
+type Publishing struct {
+	world.Publication
+	In world.Tx // nil: it is published by itself
+}
+
 // Part is what an App does while it runs, beside runs and steps.
 type Part struct {
 	Fault error                              // of its definition

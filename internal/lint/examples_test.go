@@ -119,8 +119,9 @@ var shownIn = map[string]string{
 
 // notRun are examples without output: they need what a test of the root package does not have.
 var notRun = map[string]string{
-	"ExampleIn":            "a PostgreSQL database: TestInTheCallersTransaction, TestPublishInTheCallersTransaction",
-	"ExampleTransactional": "a PostgreSQL database: TestTransactionalStep",
+	"ExampleIn":               "a PostgreSQL database: TestInTheCallersTransaction",
+	"ExampleTopic_Publish_in": "a PostgreSQL database: TestPublishInTheCallersTransaction",
+	"ExampleTransactional":    "a PostgreSQL database: TestTransactionalStep",
 }
 
 // TestExamples: every exported function, and every method but of errors and of interfaces, has an example with output, or is called in another's.

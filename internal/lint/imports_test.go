@@ -34,7 +34,7 @@ var layers = []layer{
 	{"webhook", []string{"", "world", "internal/codec", "internal/engine", "internal/replay", "internal/kit"}},
 	{"durable", []string{"", "world", "internal/codec", "internal/schema"}},
 	{"queue", []string{"", "keyring", "world", "internal/codec", "internal/courier", "internal/engine", "internal/kit"}},
-	{"topic", []string{"", "keyring", "queue", "world", "internal/codec", "internal/courier", "internal/kit", "internal/spread"}},
+	{"topic", []string{"", "keyring", "queue", "world", "internal/codec", "internal/courier", "internal/engine", "internal/kit", "internal/spread"}},
 	{"check", []string{"", "world", "internal/engine", "internal/replay", "internal/kit"}},
 	{"world", nil},
 	{"world/journal", []string{"world"}},

@@ -147,7 +147,7 @@ func describe(t world.EventType, k world.Key) string {
 var words = map[world.Kind]string{
 	world.KindClosure: "step", world.KindTask: "registered step", world.KindChild: "child run", world.KindAwait: "wait for run", world.KindSend: "event sent",
 	world.KindPatch: "patch", world.KindSleep: "sleep", world.KindEvent: "wait for event", world.KindCondition: "wait for condition", world.KindReceive: "wait for a payload at hook",
-	world.KindHook: "hook", world.KindAttr: "attribute", world.KindStream: "chunk of stream", world.KindMessage: "message for queue",
+	world.KindHook: "hook", world.KindAttr: "attribute", world.KindStream: "chunk of stream", world.KindMessage: "message for queue", world.KindPublication: "publication under topic",
 	world.KindAside: "record of a payload that does not fit", world.KindAccepted: "record of a payload that was taken",
 }
 

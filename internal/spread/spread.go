@@ -28,17 +28,21 @@ func Of(able world.Abilities) *Spreader {
 }
 
 // All spreads until nothing is due. It tells what it saw last: when the next is due, and the time of the store. What is
-// encrypted with a key that is not here stays: it is among the publications that it tells of.
+// encrypted with a key that is not here stays: it is among the publications that it tells of, those of the last look.
 func (s *Spreader) All(ctx context.Context) (world.Due, error) {
-	limit := world.MaxBatch
+	q := world.DueQuery{Limit: world.MaxBatch}
 	for try := 0; ; try++ {
-		due, err := s.Topics.Due(ctx, limit)
+		due, err := s.Topics.Due(ctx, q)
 		if err != nil {
 			return due, err
 		}
 		p, _, err := s.decide(ctx, &due)
 		if err != nil {
 			return due, err
+		}
+		if p.empty() && due.More && due.Cut == nil && due.Last != "" { // these go out elsewhere: those behind go out here
+			q, try = world.DueQuery{After: due.Last, Limit: world.MaxBatch}, 0
+			continue
 		}
 		if p.empty() { // who looks back waits for those who look on
 			if back, err := s.lookBack(ctx, &due, try); !back || err != nil {
@@ -49,7 +53,7 @@ func (s *Spreader) All(ctx context.Context) (world.Due, error) {
 		if done, err := s.Topics.Spread(ctx, p.Spread); err != nil {
 			return due, err
 		} else if done {
-			try, limit = 0, min(2*len(p.Done)+10, world.MaxBatch) // where many subscribe, few go out at once
+			try, q.Limit = 0, min(2*len(p.Done)+10, world.MaxBatch) // where many subscribe, few go out at once
 		} else if err := pause(ctx, try); err != nil {
 			return due, err
 		}
@@ -163,7 +167,7 @@ func find(all []world.Subscription, name string) (int, bool) {
 // that nothing is.
 func (s *Spreader) change(ctx context.Context, decide func(all []world.Subscription, w *world.Spread) (bool, error)) error {
 	for try := 0; ; try++ {
-		due, err := s.Topics.Due(ctx, world.MaxBatch)
+		due, err := s.Topics.Due(ctx, world.DueQuery{Limit: world.MaxBatch})
 		if err != nil {
 			return err
 		}

@@ -43,7 +43,7 @@ func Began(en *journal.Entry) time.Time {
 // Took is how long an entry took, or has taken so far; "" of what takes no time.
 func Took(en *journal.Entry, now time.Time) string {
 	switch {
-	case en.Kind == world.KindPatch, en.Kind == world.KindMessage:
+	case en.Kind == world.KindPatch, en.Kind.Posts():
 		return ""
 	case en.CompletedAt.IsZero() || en.Status == journal.EntryPending:
 		return human.Span(now.Sub(Began(en)))

@@ -75,6 +75,9 @@ func (a *axis) bars(en *journal.Entry, st status, v *visit) (list []bar) {
 	if en.Kind == world.KindMessage {
 		return []bar{a.bar(en.CreatedAt, en.CreatedAt, "bar-quiet", "sent")}
 	}
+	if en.Kind == world.KindPublication {
+		return []bar{a.bar(en.CreatedAt, en.CreatedAt, "bar-quiet", "published")}
+	}
 	if en.StartedAt.IsZero() || en.Class != "run" {
 		return []bar{a.bar(en.CreatedAt, end, "bar-"+string(st.Tone)+" bar-wait", st.Word+" for "+human.Span(end.Sub(en.CreatedAt)))}
 	}

@@ -385,7 +385,7 @@ func (j *Journal) create(e *world.Event) {
 			}
 			en.Peer = ""
 		}
-	case e.Kind == world.KindPatch, e.Kind == world.KindMessage:
+	case e.Kind == world.KindPatch, e.Kind.Posts():
 		en.Status, en.CompletedAt, done = EntryCompleted, e.Time, true
 	}
 	j.Entries = append(j.Entries, en)

@@ -146,6 +146,10 @@ func (w *World) write(c *world.Commit, r *run, p plan, n *notices) world.Committ
 		w.messages.put(w.messages.queues[m.Queue], m, w.now())
 		n.add(world.NoticeMessage, m.Queue)
 	}
+	for i := range c.Published {
+		w.topics.publish(&c.Published[i], w.now())
+		n.add(world.NoticeTopic, "")
+	}
 	if w.topics.listens.news {
 		w.topics.listens.news = false
 		n.add(world.NoticeTopic, "")

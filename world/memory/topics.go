@@ -60,17 +60,7 @@ func (k *topics) Publish(ctx context.Context, all []world.Publication) ([]world.
 			sent[i] = world.Sent{ID: before.ID, Duplicate: true}
 			continue
 		}
-		k.last++
-		p := &publication{Publication: all[i], number: k.last}
-		p.ID, p.At, p.Due = world.PublicationID(now, k.last), now, now
-		if p.Delay > 0 {
-			p.Due = world.After(now, p.Delay)
-			p.after = p.Due
-		}
-		p.Payload, p.Headers = slices.Clone(p.Payload), maps.Clone(p.Headers)
-		k.all = append(k.all, p)
-		at, _ := slices.BinarySearchFunc(k.due, p, inOrder)
-		k.due = slices.Insert(k.due, at, p)
+		p := k.publish(&all[i], now)
 		if p.Dedupe != "" {
 			if k.dedupes == nil {
 				k.dedupes = make(map[[2]string]*publication)
@@ -83,6 +73,22 @@ func (k *topics) Publish(ctx context.Context, all []world.Publication) ([]world.
 	return sent, nil
 }
 
+// publish keeps one more.
+func (k *topics) publish(of *world.Publication, now time.Time) *publication {
+	k.last++
+	p := &publication{Publication: *of, number: k.last}
+	p.ID, p.At, p.Due = world.PublicationID(now, k.last), now, now
+	if p.Delay > 0 {
+		p.Due = world.After(now, p.Delay)
+		p.after = p.Due
+	}
+	p.Payload, p.Headers = slices.Clone(p.Payload), maps.Clone(p.Headers)
+	k.all = append(k.all, p)
+	at, _ := slices.BinarySearchFunc(k.due, p, inOrder)
+	k.due = slices.Insert(k.due, at, p)
+	return p
+}
+
 // Subscriptions tells of subscriptions; see [world.Publisher].
 func (k *topics) Subscriptions(ctx context.Context, names ...string) ([]world.Subscription, error) {
 	if err := k.w.enter(ctx); err != nil {
@@ -93,8 +99,9 @@ func (k *topics) Subscriptions(ctx context.Context, names ...string) ([]world.Su
 }
 
 // Due tells what is to be spread; see [world.Publisher].
-func (k *topics) Due(ctx context.Context, limit int) (d world.Due, err error) {
-	if err := world.CheckDue(limit); err != nil {
+func (k *topics) Due(ctx context.Context, q world.DueQuery) (d world.Due, err error) {
+	after, number, err := q.Check()
+	if err != nil {
 		return d, err
 	}
 	if err := k.w.enter(ctx); err != nil {
@@ -104,20 +111,29 @@ func (k *topics) Due(ctx context.Context, limit int) (d world.Due, err error) {
 	d = world.Due{Cut: k.cut, Subscriptions: k.standing, Revision: k.revision, Now: k.w.now()}
 	var page rules.DuePage
 	if k.cut != nil {
-		page.Add(&d, limit, k.find(k.cut.ID).shown())
+		page.Add(&d, q.Limit, k.find(k.cut.ID).shown())
 	}
 	for _, p := range k.due {
+		place := p.place()
 		switch {
 		case p.after.After(d.Now):
 			d.Next = p.after
 			return d, nil
-		case k.cut != nil && p.ID == k.cut.ID:
-		case !page.Add(&d, limit, p.shown()):
+		case k.cut != nil && p.ID == k.cut.ID, place < after, place == after && p.number <= number:
+		case !page.Next(&d, q.Limit, p.shown(), place):
 			d.More = true
 			return d, nil
 		}
 	}
 	return d, nil
+}
+
+// place is when it is due, as places have it.
+func (p *publication) place() int64 {
+	if p.after.IsZero() {
+		return 0
+	}
+	return p.after.UnixMicro()
 }
 
 func (k *topics) find(id string) *publication {

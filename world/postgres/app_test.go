@@ -404,7 +404,7 @@ func TestPublishInTheCallersTransaction(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := news.Publish(t.Context(), b.app, i, topic.In(postgres.Tx(tx))); err != nil {
+		if _, err := news.Publish(t.Context(), b.app, i, stepwell.In(postgres.Tx(tx))); err != nil {
 			t.Fatal(err)
 		}
 		if err := end(tx); err != nil {
@@ -415,7 +415,7 @@ func TestPublishInTheCallersTransaction(t *testing.T) {
 	if err != nil || len(page.Publications) != 1 || string(page.Publications[0].Payload) != "1" {
 		t.Errorf("published: %+v, %v; want what was committed", page.Publications, err)
 	}
-	if _, err := news.Publish(t.Context(), b.app, 2, topic.In(nil)); !errors.Is(err, stepwell.ErrInvalid) {
+	if _, err := news.Publish(t.Context(), b.app, 2, stepwell.In(nil)); !errors.Is(err, stepwell.ErrInvalid) {
 		t.Errorf("in no transaction: got %v, want ErrInvalid", err)
 	}
 }

@@ -215,6 +215,12 @@ func (d *draft) turn(c *world.Commit, r *run, events []world.Event, before stand
 		d.bytes += len(m.Payload)
 		d.notice(world.NoticeMessage, m.Queue)
 	}
+	for i := range c.Published {
+		p := &c.Published[i]
+		s.told.published = append(s.told.published, *p)
+		d.bytes += len(p.Payload)
+		d.notice(world.NoticeTopic, "")
+	}
 	switch {
 	case end != nil:
 		if err := d.end(r, end, c.Birth()); err != nil {

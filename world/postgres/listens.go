@@ -22,12 +22,13 @@ var (
 	lookedBack       = load("looked_back")
 )
 
-// toldRows are rows of those whom commits tell of something: queues, and waits that are to be told.
+// toldRows are rows of those whom commits tell of something: queues, who has subscribed, and waits that are to be told.
 type toldRows struct {
-	messages []world.Message
-	silent   []int64 // runs none of whose waits listens any more
-	listens  []listenRow
-	deaf     []stepRow // waits that listen no more
+	messages  []world.Message
+	published []world.Publication
+	silent    []int64 // runs none of whose waits listens any more
+	listens   []listenRow
+	deaf      []stepRow // waits that listen no more
 }
 
 type listenRow struct {
@@ -39,18 +40,20 @@ type listenRow struct {
 
 func (t *toldRows) add(o *toldRows) {
 	t.messages = append(t.messages, o.messages...)
+	t.published = append(t.published, o.published...)
 	t.silent = append(t.silent, o.silent...)
 	t.listens = append(t.listens, o.listens...)
 	t.deaf = append(t.deaf, o.deaf...)
 }
 
 func (t *toldRows) clear() {
-	*t = toldRows{messages: t.messages[:0], silent: t.silent[:0], listens: t.listens[:0], deaf: t.deaf[:0]}
+	*t = toldRows{messages: t.messages[:0], published: t.published[:0], silent: t.silent[:0], listens: t.listens[:0], deaf: t.deaf[:0]}
 }
 
 // writeTold adds what becomes of them.
 func (b *script) writeTold(t *toldRows) {
 	b.put(len(t.messages), sendWith, func() []any { return sendArgs(t.messages) })
+	b.put(len(t.published), publish, func() []any { return publishArgs(t.published) })
 	b.put(len(t.silent), deleteRunListens, func() []any { return []any{t.silent} })
 	b.put(len(t.listens), insertListens, func() []any {
 		rows := t.listens

@@ -124,6 +124,9 @@ func (k *messaging) DropQueue(ctx context.Context, queue string) error {
 		if _, err := k.keyOf(ctx, in, queue); err != nil {
 			return err
 		}
+		if _, err := in.exec(ctx, holdSpreading); err != nil { // else somebody could subscribe it, unseen
+			return err
+		}
 		if _, err := in.exec(ctx, lockMessages); err != nil {
 			return err
 		}

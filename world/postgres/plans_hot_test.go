@@ -102,7 +102,8 @@ func hots(n int) []hot {
 		{returnRuns, "250 runs", 12_000, []any{1, true}},
 		{returnTasks, "250 tasks", 6_000, []any{1}},
 		// Topics, with many publications that are kept.
-		{duePublications, "nothing is due", 10, []any{1002, 1 << 21}},
+		{duePublications, "nothing is due", 10, []any{1002, 1 << 21, "-infinity", 0}},
+		{duePublications, "nothing is due behind a place", 10, []any{1002, 1 << 21, "2026-01-01T00:00:00Z", 1 << 40}},
 		{nextPublication, "nothing is to come", 10, nil},
 		{publish, "50 publications", 700, []any{same("a.1", k), none, zero, head, body, one}},
 		{publishOnce, "", 30, []any{"a.1", nil, "d", 0, "{}", []byte("1"), 0}},

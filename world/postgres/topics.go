@@ -30,6 +30,7 @@ var (
 	setAside           = load("set_aside")
 	readSpreading      = load("spreading")
 	lockSpreading      = load("lock_spreading")
+	holdSpreading      = load("hold_spreading")
 	setSpreading       = load("set_spreading")
 	listSubscriptions  = load("list_subscriptions")
 	putSubscription    = load("put_subscription")
@@ -154,15 +155,15 @@ func scanPublished(row scanner) (s world.Sent, err error) {
 	return s, err
 }
 
-// scanPublication reads a row of a publication.
-func scanPublication(row scanner) (p world.Publication, err error) {
+// scanPublication reads a row of a publication, and what else is in it.
+func scanPublication(row scanner, also ...any) (p world.Publication, err error) {
 	var key int64
 	var source, reason *string
 	var head string
 	var body []byte
 	var sum int32
 	var due bool
-	if err := row.Scan(&key, &p.Topic, &source, &p.At, &p.Due, &head, &body, &sum, &due, &reason); err != nil {
+	if err := row.Scan(append([]any{&key, &p.Topic, &source, &p.At, &p.Due, &head, &body, &sum, &due, &reason}, also...)...); err != nil {
 		return p, err
 	}
 	p.At, p.Due = p.At.UTC(), p.Due.UTC()
@@ -203,13 +204,19 @@ func scanSpreading(row scanner) (revision int64, cut *world.Cut, err error) {
 }
 
 // Due tells what is to be spread; see [world.Publisher].
-func (k *topics) Due(ctx context.Context, limit int) (d world.Due, err error) {
-	if err := world.CheckDue(limit); err != nil {
+func (k *topics) Due(ctx context.Context, q world.DueQuery) (d world.Due, err error) {
+	after, number, err := q.Check()
+	if err != nil {
 		return d, err
 	}
+	behind := "-infinity"
+	if after > 0 {
+		behind = time.UnixMicro(after).UTC().Format(time.RFC3339Nano)
+	}
 	var found []world.Publication
-	if err := k.db.batch(ctx, func(q *pgx.Batch) {
-		found, d = nil, world.Due{}
+	var places []int64
+	if err := k.db.batch(ctx, func(b *pgx.Batch) {
+		found, places, d = nil, nil, world.Due{}
 		each := func(f func(row scanner) error) func(rows pgx.Rows) error {
 			return func(rows pgx.Rows) error {
 				for rows.Next() {
@@ -221,13 +228,14 @@ func (k *topics) Due(ctx context.Context, limit int) (d world.Due, err error) {
 			}
 		}
 		// Before all else: a spread is refused where it has changed since.
-		q.Queue(k.db.sql(readSpreading)).Query(each(func(row scanner) (err error) { d.Revision, d.Cut, err = scanSpreading(row); return err }))
-		q.Queue(k.db.sql(duePublications), int64(limit+2), int64(world.PageBytes)).Query(each(func(row scanner) error {
-			p, err := scanPublication(row)
-			found = append(found, p)
+		b.Queue(k.db.sql(readSpreading)).Query(each(func(row scanner) (err error) { d.Revision, d.Cut, err = scanSpreading(row); return err }))
+		b.Queue(k.db.sql(duePublications), int64(q.Limit+2), int64(world.PageBytes), behind, number).Query(each(func(row scanner) error {
+			var place int64
+			p, err := scanPublication(row, &place)
+			found, places = append(found, p), append(places, place)
 			return err
 		}))
-		q.Queue(k.db.sql(nextPublication)).Query(each(func(row scanner) error {
+		b.Queue(k.db.sql(nextPublication)).Query(each(func(row scanner) error {
 			var next *time.Time
 			err := row.Scan(&d.Now, &next)
 			d.Now, d.Next = d.Now.UTC(), at(next)
@@ -238,14 +246,14 @@ func (k *topics) Due(ctx context.Context, limit int) (d world.Due, err error) {
 	}
 	var page rules.DuePage
 	if d.Cut != nil {
-		if err := k.cutFirst(ctx, &d, &page, limit); err != nil {
+		if err := k.cutFirst(ctx, &d, &page, q.Limit); err != nil {
 			return world.Due{}, err
 		}
 	}
 	bytes := 0
-	for _, p := range found {
+	for i, p := range found {
 		if bytes += len(p.Payload); d.Cut == nil || p.ID != d.Cut.ID {
-			d.More = d.More || !page.Add(&d, limit, p)
+			d.More = d.More || !page.Next(&d, q.Limit, p, places[i])
 		}
 	}
 	d.More = d.More || bytes > world.PageBytes

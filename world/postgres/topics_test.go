@@ -2,9 +2,12 @@ package postgres
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"testing"
 	"time"
+
+	"github.com/jackc/pgx/v5"
 
 	"github.com/stepwell/stepwell/world"
 )
@@ -121,7 +124,7 @@ func TestOneSpreads(t *testing.T) {
 	if _, err := w.Topics().Publish(t.Context(), publications("a", 2)); err != nil {
 		t.Fatal(err)
 	}
-	due, err := w.Topics().Due(t.Context(), 10)
+	due, err := w.Topics().Due(t.Context(), world.DueQuery{Limit: 10})
 	if err != nil || len(due.Publications) != 4 {
 		t.Fatalf("got %+v, %v", due, err)
 	}
@@ -174,5 +177,65 @@ func TestSweepOfPublications(t *testing.T) {
 			t.Errorf("%d publications are there, and %d of what is due, %v; want %d", n, due, err, want)
 		}
 		execute(t, w.cfg.ConnString(), "UPDATE stepwell.publications SET at = at - interval '25 hours', due_at = due_at - interval '25 hours'")
+	}
+}
+
+// Who drops a queue waits for who subscribes it at that moment, and leaves it then; who subscribes one that is being
+// dropped finds that it is gone. So no subscription names a queue that is not there.
+func TestSubscribeWhileTheQueueIsDropped(t *testing.T) {
+	t.Parallel()
+	w := open(t)
+	k := &w.topics
+	declare := func(queue string) {
+		t.Helper()
+		if err := w.Messages().DeclareQueue(t.Context(), world.MessageQueue{Name: queue}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	subscribes := func(queue string) world.Spread {
+		t.Helper()
+		due, err := k.Due(t.Context(), world.DueQuery{Limit: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return world.Spread{Revision: due.Revision, Subscribe: &world.Subscription{Name: "to-" + queue, Pattern: "#", Queue: queue}}
+	}
+	declare("first")
+	s := subscribes("first")
+	dropped := make(chan error, 1)
+	err := k.db.change(t.Context(), func(ctx context.Context, tx pgx.Tx) error {
+		if _, err := k.spreadIn(ctx, k.db.in(tx), &s, nil); err != nil {
+			return err
+		}
+		go func() { dropped <- w.Messages().DropQueue(t.Context(), "first") }()
+		waitForLock(t, w)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := <-dropped; !errors.Is(err, world.ErrConflict) {
+		t.Errorf("dropped while it was subscribed: got %v, want ErrConflict", err)
+	}
+	declare("second")
+	s = subscribes("second")
+	err = k.db.change(t.Context(), func(ctx context.Context, tx pgx.Tx) error {
+		in := k.db.in(tx)
+		for _, x := range []*statement{holdSpreading, lockMessages} {
+			if _, err := in.exec(ctx, x); err != nil {
+				return err
+			}
+		}
+		if done, err := k.Spread(ctx, s); done || err != nil { // it comes again
+			t.Errorf("subscribed while it is dropped: %t, %v", done, err)
+		}
+		_, err := in.exec(ctx, dropQueue, "second")
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if done, err := k.Spread(t.Context(), s); done || !errors.Is(err, world.ErrNotFound) {
+		t.Errorf("subscribed after it was dropped: %t, %v, want ErrNotFound", done, err)
 	}
 }

@@ -62,11 +62,11 @@ func (k topics) Subscriptions(ctx context.Context, names ...string) ([]world.Sub
 }
 
 // Due tells what is to be spread; see [world.Publisher].
-func (k topics) Due(ctx context.Context, limit int) (world.Due, error) {
-	if err := world.CheckDue(limit); err != nil {
+func (k topics) Due(ctx context.Context, q world.DueQuery) (world.Due, error) {
+	if _, _, err := q.Check(); err != nil {
 		return world.Due{}, err
 	}
-	out, err := k.read(ctx, &wire.TopicQuery{Due: limit})
+	out, err := k.read(ctx, &wire.TopicQuery{Due: q.Limit, DueAfter: q.After})
 	return out.Due(), err
 }
 

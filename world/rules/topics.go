@@ -24,6 +24,16 @@ func (d *DuePage) Add(to *world.Due, limit int, p world.Publication) bool {
 	return true
 }
 
+// Next adds one that is due, behind those before: due is when, in microseconds since 1970, 0 at once.
+func (d *DuePage) Next(to *world.Due, limit int, p world.Publication, due int64) bool {
+	if !d.Add(to, limit, p) {
+		return false
+	}
+	number, _ := world.PublicationNumber(p.ID)
+	to.Last = world.DuePlace(due, number)
+	return true
+}
+
 // Gone are the IDs of those publications that are due no more when a spread is written, with why they go to nobody; "":
 // they have gone to all.
 func Gone(s *world.Spread) iter.Seq2[string, string] {

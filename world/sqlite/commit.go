@@ -190,8 +190,10 @@ func (g *group) around(c *world.Commit, r *run, p *rules.Plan) error {
 		}
 	}
 	if len(c.Messages) > 0 { // their queues are there: see decide
-		_, err := sendMessages(&g.tx, c.Messages)
-		return err
+		if _, err := sendMessages(&g.tx, c.Messages); err != nil {
+			return err
+		}
 	}
-	return nil
+	_, err := publish(&g.tx, c.Published)
+	return err
 }

@@ -117,8 +117,9 @@ func spreading(c *conn) (revision int64, cut *world.Cut, err error) {
 }
 
 // Due tells what is to be spread; see [world.Publisher].
-func (k topics) Due(ctx context.Context, limit int) (d world.Due, err error) {
-	if err := world.CheckDue(limit); err != nil {
+func (k topics) Due(ctx context.Context, q world.DueQuery) (d world.Due, err error) {
+	after, number, err := q.Check()
+	if err != nil {
 		return d, err
 	}
 	err = k.w.read(ctx, func(c *conn) (err error) {
@@ -134,7 +135,7 @@ func (k topics) Due(ctx context.Context, limit int) (d world.Due, err error) {
 			key, _ := world.PublicationNumber(d.Cut.ID)
 			there := false
 			if _, err := c.one(listPublications, func(r row) error {
-				there = r.int(0) == key && !r.null(8) && r.int(8) <= d.Now.UnixMicro() && page.Add(&d, limit, scanPublication(r))
+				there = r.int(0) == key && !r.null(8) && r.int(8) <= d.Now.UnixMicro() && page.Add(&d, q.Limit, scanPublication(r))
 				return nil
 			}, key+1, int64(1)); err != nil {
 				return err
@@ -150,9 +151,9 @@ func (k topics) Due(ctx context.Context, limit int) (d world.Due, err error) {
 			if d.Cut != nil && p.ID == d.Cut.ID {
 				return true, nil
 			}
-			d.More = !page.Add(&d, limit, p)
+			d.More = !page.Next(&d, q.Limit, p, r.int(8))
 			return !d.More, nil
-		}, d.Now.UnixMicro(), int64(limit+2)); err != nil {
+		}, d.Now.UnixMicro(), int64(q.Limit+2), after, number); err != nil {
 			return err
 		}
 		_, err = c.one(nextPublication, func(r row) error { d.Next = r.time(0); return nil }, d.Now.UnixMicro())

@@ -214,7 +214,7 @@ func damageTopics(r *rig) {
 			{Topic: name, Source: "me", Payload: quoted("due"), Dedupe: "due"}, {Topic: name, Payload: quoted("later"), Delay: time.Hour}, {Topic: name, Payload: quoted("aside")},
 		})
 		r.must(err, "publish")
-		due, err := topics.Due(r.ctx, 1)
+		due, err := topics.Due(r.ctx, world.DueQuery{Limit: 1})
 		r.must(err, "what is due")
 		_, err = topics.Spread(r.ctx, world.Spread{Revision: due.Revision, Aside: []world.Aside{{ID: sent[2].ID, Error: "a test"}}})
 		r.must(err, "set aside")

@@ -80,7 +80,7 @@ func (p *publishing) spread() world.Due {
 // due is what is to be spread, and how it would be: nothing is written.
 func (p *publishing) due(limit int) world.Due {
 	p.Helper()
-	due, err := p.t.Due(p.ctx, limit)
+	due, err := p.t.Due(p.ctx, world.DueQuery{Limit: limit})
 	p.must(err, "what is due")
 	return due
 }
@@ -422,8 +422,12 @@ var published = []check{
 		}
 		p.same(len(p.due(1).Subscriptions), 0, "subscriptions")
 		for _, n := range []int{0, world.MaxBatch + 1} {
-			_, err := p.t.Due(p.ctx, n)
+			_, err := p.t.Due(p.ctx, world.DueQuery{Limit: n})
 			p.refused(err, world.ErrInvalid, "a limit")
+		}
+		for _, place := range []string{"x", "1", "1/x", "-1/1"} {
+			_, err := p.t.Due(p.ctx, world.DueQuery{After: place, Limit: 1})
+			p.refused(err, world.ErrInvalid, "the place "+place)
 		}
 		for what, s := range map[string]world.Spread{"no ID": {Done: []string{"x"}}, "an ID twice": {Done: []string{world.PublicationID(time.Now(), 1), world.PublicationID(time.Now(), 1)}}, "an act": {Mail: []world.Delivery{*act(newRun(), "", world.RunPaused)}}} {
 			_, err := p.t.Spread(p.ctx, s)
@@ -433,6 +437,35 @@ var published = []check{
 			_, err := p.t.Publications(p.ctx, q)
 			p.refused(err, world.ErrInvalid, what)
 		}
+	})},
+	{"what cannot be read holds up nothing", "what is encrypted with a key that is not here stays due, however much it is, and what is behind it goes out", withTopics(func(p *publishing) {
+		p.subscribe("all", "#", "q")
+		foreign := make([]world.Publication, world.MaxBatch)
+		for i := range foreign {
+			foreign[i] = world.Publication{Topic: "a", Payload: quoted("hidden"), Encrypted: "other"}
+		}
+		p.put(foreign...)
+		p.put(foreign[:20]...)
+		p.publish("a:1")
+		p.put(world.Publication{Topic: "a", Payload: quoted("2"), Delay: time.Millisecond})
+		p.until("what is behind them to go out", func() bool {
+			_, err := p.s.All(p.ctx)
+			p.must(err, "spread")
+			page, err := p.k.PeekMessages(p.ctx, world.PeekQuery{Queue: "q"})
+			p.must(err, "peek")
+			return len(page.Messages) == 2
+		})
+		p.holds("q", "a:1", "2")
+		n := 0
+		for q := (world.DueQuery{Limit: 300}); ; {
+			due, err := p.t.Due(p.ctx, q)
+			p.must(err, "what is due")
+			if n += len(due.Publications); !due.More {
+				break
+			}
+			q.After = due.Last
+		}
+		p.same(n, world.MaxBatch+20, "what is due yet")
 	})},
 	{"who spreads is told", "a Notifier tells what is published", withTopics(func(p *publishing) {
 		if p.able.Notifier == nil {
@@ -521,9 +554,9 @@ type once struct {
 var errOnce = fmt.Errorf("it has died")
 
 // Due looks once.
-func (o once) Due(ctx context.Context, limit int) (world.Due, error) {
+func (o once) Due(ctx context.Context, q world.DueQuery) (world.Due, error) {
 	if *o.looks++; *o.looks > 1 {
 		return world.Due{}, errOnce
 	}
-	return o.Publisher.Due(ctx, limit)
+	return o.Publisher.Due(ctx, q)
 }

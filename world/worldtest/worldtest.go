@@ -86,6 +86,7 @@ var topics = []struct {
 	{"messages in transactions", messagesInTx},
 	{"listening", listening},
 	{"topics", published},
+	{"topics of commits", publishedByCommits},
 	{"values apart", aparts},
 }
 

@@ -26,6 +26,7 @@ type Commit struct {
 	Conditions []Condition   `json:"conditions,omitempty"`
 	Streams    []StreamWrite `json:"streams,omitempty"`
 	Messages   []Message     `json:"messages,omitempty"`
+	Published  []Publication `json:"published,omitempty"`
 	Release    *Release      `json:"release,omitempty"`
 	Ack        string        `json:"ack,omitempty"`
 	Prints     [][]byte      `json:"prints,omitempty"`
@@ -44,6 +45,7 @@ func OfCommit(in *world.Commit) *Commit {
 		Mail: in.Mail, Tasks: list(in.Tasks, OfTask), Held: list(in.Held, ofKey), Dropped: list(in.Dropped, ofKey),
 		Send: list(in.Send, func(d *world.Delivery) Delivery { return *OfDelivery(d) }), Streams: list(in.Streams, ofWrite),
 		Messages:   OfMessages(in.Messages),
+		Published:  OfPublications(in.Published),
 		Births:     list(in.Births, func(b **world.Commit) *Commit { return OfCommit(*b) }),
 		Conditions: list(in.Conditions, func(c *world.Condition) Condition { return Condition(*c) }),
 		Prints:     in.Prints,
@@ -65,6 +67,7 @@ func (c *Commit) World() *world.Commit {
 		Mail: c.Mail, Tasks: list(c.Tasks, (*Task).World), Held: list(c.Held, (*TaskKey).world), Dropped: list(c.Dropped, (*TaskKey).world),
 		Send: list(c.Send, func(d *Delivery) world.Delivery { return *d.World() }), Streams: list(c.Streams, (*StreamWrite).world),
 		Messages:   WorldMessages(c.Messages),
+		Published:  WorldPublications(c.Published),
 		Births:     list(c.Births, func(b **Commit) *world.Commit { return (*b).World() }),
 		Conditions: list(c.Conditions, func(c *Condition) world.Condition { return world.Condition(*c) }),
 		Prints:     c.Prints,

@@ -95,6 +95,7 @@ func WorldPublications(in []Publication) []world.Publication {
 type TopicQuery struct {
 	Names        []string          `json:"names,omitempty"` // of subscriptions; nil: all
 	Due          int               `json:"due,omitempty"`   // at most so many that are due
+	DueAfter     string            `json:"dueAfter,omitempty"`
 	Publications *PublicationQuery `json:"publications,omitempty"`
 	Shapes       bool              `json:"shapes,omitempty"`
 	Listeners    *ListenerQuery    `json:"listeners,omitempty"`
@@ -159,6 +160,7 @@ type Topics struct {
 	Publications  []Publication        `json:"publications,omitempty"`
 	Cursor        string               `json:"cursor,omitempty"`
 	More          bool                 `json:"more,omitempty"`
+	Last          string               `json:"last,omitempty"`
 	Cut           *world.Cut           `json:"cut,omitempty"`
 	Revision      int64                `json:"revision,omitempty"`
 	Shapes        []string             `json:"shapes,omitempty"`
@@ -170,13 +172,13 @@ type Topics struct {
 // OfDue makes a message of what is to be spread. They share memory.
 func OfDue(in *world.Due) Topics {
 	return Topics{
-		Subscriptions: in.Subscriptions, Publications: OfPublications(in.Publications), More: in.More, Cut: in.Cut, Revision: in.Revision, Next: in.Next, Now: in.Now,
+		Subscriptions: in.Subscriptions, Publications: OfPublications(in.Publications), More: in.More, Last: in.Last, Cut: in.Cut, Revision: in.Revision, Next: in.Next, Now: in.Now,
 	}
 }
 
 // Due is what is to be spread.
 func (t *Topics) Due() world.Due {
 	return world.Due{
-		Publications: WorldPublications(t.Publications), More: t.More, Cut: t.Cut, Subscriptions: t.Subscriptions, Revision: t.Revision, Next: t.Next, Now: t.Now,
+		Publications: WorldPublications(t.Publications), More: t.More, Last: t.Last, Cut: t.Cut, Subscriptions: t.Subscriptions, Revision: t.Revision, Next: t.Next, Now: t.Now,
 	}
 }

@@ -1,0 +1,58 @@
+package topic
+
+// This file publishes from workflow code.
+
+import (
+	"fmt"
+
+	"github.com/stepwell/stepwell"
+	"github.com/stepwell/stepwell/internal/codec"
+	"github.com/stepwell/stepwell/internal/engine"
+	"github.com/stepwell/stepwell/internal/kit"
+	"github.com/stepwell/stepwell/world"
+)
+
+// PublishFrom publishes a value from workflow code. It returns at once: the publication is part of the run's next
+// commit, together with its record in the log. So it is published once, whatever crashes, never again by a replay, and
+// never where the run does not get as far. It is published too where the code ends right behind it.
+//
+// It takes the options of [Topic.Publish] but [DeliveryID] and [stepwell.In], which it does not need, and [At]: say
+// [Delay]. A restart or a fork of the run publishes again what it carries out again.
+//
+// Errors: [stepwell.ErrInvalid], [stepwell.ErrTooLarge] over 1 MiB, [stepwell.ErrCancelled] when the run is
+// cancelled, and encoding errors.
+func (t *Topic[T]) PublishFrom(ctx stepwell.Context, payload T, opts ...Option) error {
+	if t == nil {
+		return fmt.Errorf("publish: %w", kit.Missing("the topic"))
+	}
+	if err := t.publishFrom(ctx, payload, opts); err != nil {
+		return fmt.Errorf("publish to %.300s: %w", t.name, err)
+	}
+	return nil
+}
+
+func (t *Topic[T]) publishFrom(ctx stepwell.Context, payload T, opts []Option) error {
+	like, err := t.like(opts)
+	switch {
+	case err != nil:
+		return err
+	case like.In != nil:
+		return fmt.Errorf("%w: what a workflow publishes is part of its commit, and of no other transaction", world.ErrInvalid)
+	case like.Dedupe != "":
+		return fmt.Errorf("%w: it has the delivery ID %.80q: what a workflow publishes is published once without one", world.ErrInvalid, like.Dedupe)
+	}
+	limit := world.MaxMessage
+	if set := kit.CodeOf(ctx).Limit; set > 0 {
+		limit = min(limit, set)
+	}
+	b, _, err := codec.RoundTrip(&payload, limit)
+	if err != nil {
+		return err
+	}
+	like.Payload = b
+	if err := world.CheckPublications([]world.Publication{like.Publication}); err != nil {
+		return err
+	}
+	like.Payload = nil
+	return kit.Record(ctx, world.KindPublication, t.name, b, &engine.PublicationSpec{Publication: like.Publication})
+}
