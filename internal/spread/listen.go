@@ -4,6 +4,8 @@ package spread
 
 import (
 	"context"
+	"slices"
+	"time"
 
 	"github.com/stepwell/stepwell/world"
 )
@@ -46,26 +48,34 @@ func (l *listening) hashes(p *world.Publication) (all []world.Hashed) {
 	return all
 }
 
-// Bounds of a look back: how many waits look at once, and how many publications each gets: it takes the first that fits
-// its match altogether.
-const (
-	backAtOnce = 20
-	mostBack   = 100
-)
+// mostBack is how many publications a wait that looks back gets, the oldest: it takes the first that fits its match
+// altogether.
+const mostBack = 100
 
 // back is a wait that looks back.
 type back struct {
 	world.Listener
-	of     *world.Shape
-	found  []world.Publication // the oldest last
-	unsure bool                // something cannot be read here
+	of    *world.Shape
+	found []world.Publication // the oldest last
+	bytes int                 // of those
+	later bool                // something cannot be read here, or there is no room for it now
+}
+
+// backs are waits that look back together: what was published is read once for all of them. They are found by shape and
+// hash, as those that look on are in the store.
+type backs struct {
+	all   []*back // in the order of their places
+	by    map[*world.Shape]map[int64][]*back
+	dark  map[*world.Shape]time.Time // when the newest was published that may be for them and cannot be read here
+	count int                        // of what is held for all
+	bytes int
 }
 
 // lookBack has waits that look back get what was published before, and reports whether any did, or may have to again.
 func (s *Spreader) lookBack(ctx context.Context, due *world.Due, try int) (bool, error) {
 	after := ""
 	for {
-		page, err := s.Topics.Listeners(ctx, world.ListenerQuery{Back: true, After: after, Limit: backAtOnce})
+		page, err := s.Topics.Listeners(ctx, world.ListenerQuery{Back: true, After: after, Limit: world.MaxBatch})
 		if err != nil || len(page) == 0 {
 			return false, err
 		}
@@ -74,15 +84,15 @@ func (s *Spreader) lookBack(ctx context.Context, due *world.Due, try int) (bool,
 		if err != nil {
 			return false, err
 		}
-		if len(waits) == 0 {
+		if len(waits.all) == 0 {
 			continue
 		}
 		if err := s.fill(ctx, due, waits); err != nil {
 			return false, err
 		}
 		p := plan{Spread: world.Spread{Revision: due.Revision}}
-		for _, b := range waits {
-			if !b.unsure {
+		for _, b := range waits.all {
+			if !b.later {
 				p.back(b)
 			}
 		}
@@ -113,27 +123,35 @@ func (p *plan) back(b *back) {
 }
 
 // backs are those of the waits whose key is here.
-func (s *Spreader) backs(ctx context.Context, page []world.Listener) (waits []*back, err error) {
+func (s *Spreader) backs(ctx context.Context, page []world.Listener) (*backs, error) {
 	shapes, err := s.Topics.Shapes(ctx)
 	if err != nil {
 		return nil, err
 	}
-	by := make(map[string]*world.Shape, len(shapes))
+	named := make(map[string]*world.Shape, len(shapes))
 	for i := range shapes {
-		by[shapes[i].String()] = &shapes[i]
+		named[shapes[i].String()] = &shapes[i]
 	}
+	waits := &backs{by: make(map[*world.Shape]map[int64][]*back), dark: make(map[*world.Shape]time.Time)}
 	for _, l := range page {
-		if of := by[l.Shape]; of != nil && of.Sum != nil {
-			waits = append(waits, &back{Listener: l, of: of})
+		of := named[l.Shape]
+		if of == nil || of.Sum == nil {
+			continue
 		}
+		if waits.by[of] == nil {
+			waits.by[of] = make(map[int64][]*back)
+		}
+		b := &back{Listener: l, of: of}
+		waits.all = append(waits.all, b)
+		waits.by[of][l.Hash] = append(waits.by[of][l.Hash], b)
 	}
 	return waits, nil
 }
 
 // fill finds what was published since for each wait, the oldest that fit.
-func (s *Spreader) fill(ctx context.Context, due *world.Due, waits []*back) error {
-	from := waits[0].From
-	for _, b := range waits {
+func (s *Spreader) fill(ctx context.Context, due *world.Due, waits *backs) error {
+	from := waits.all[0].From
+	for _, b := range waits.all {
 		if b.From.Before(from) {
 			from = b.From
 		}
@@ -146,33 +164,70 @@ func (s *Spreader) fill(ctx context.Context, due *world.Due, waits []*back) erro
 		for i := range page.Publications {
 			p := &page.Publications[i]
 			if p.At.Before(from) {
+				waits.end()
 				return nil
 			}
-			if p.Due.After(due.Now) || p.Damage != "" || p.Error != "" {
-				continue
-			}
-			for _, b := range waits {
-				b.meet(p)
+			if !p.Due.After(due.Now) && p.Damage == "" && p.Error == "" {
+				waits.meet(p)
 			}
 		}
 		if q.Cursor = page.Cursor; q.Cursor == "" {
+			waits.end()
 			return nil
 		}
 	}
 }
 
-// meet notes a publication that a wait may be for. They come the newest first.
-func (b *back) meet(p *world.Publication) {
-	if p.At.Before(b.From) || !world.Fits(b.of.Pattern, p.Topic) {
-		return
+// meet notes a publication for the waits that it may be for. They come the newest first.
+func (w *backs) meet(p *world.Publication) {
+	for of, by := range w.by {
+		if !world.Fits(of.Pattern, p.Topic) {
+			continue
+		}
+		if p.Encrypted != "" {
+			if w.dark[of].IsZero() {
+				w.dark[of] = p.At
+			}
+			continue
+		}
+		hash, ok := of.Hash(p.Payload)
+		if !ok {
+			continue
+		}
+		for _, b := range by[hash] {
+			if !b.later && !p.At.Before(b.From) {
+				w.add(b, p)
+			}
+		}
 	}
-	if p.Encrypted != "" {
-		b.unsure = true
-		return
+	// More than goes out at once is not held: those waits look back the next time.
+	for i := len(w.all) - 1; i > 0 && (w.count > 2*world.MaxBatch || w.bytes > 2*world.MaxCommit); i-- {
+		if len(w.all[i].found) > 0 {
+			w.leave(w.all[i])
+		}
 	}
-	if hash, ok := b.of.Hash(p.Payload); ok && hash == b.Hash {
-		if b.found = append(b.found, *p); len(b.found) > mostBack {
-			b.found = b.found[1:]
+}
+
+func (w *backs) add(b *back, p *world.Publication) {
+	b.found = append(b.found, *p)
+	b.bytes, w.bytes, w.count = b.bytes+len(p.Payload), w.bytes+len(p.Payload), w.count+1
+	if len(b.found) > mostBack {
+		n := len(b.found[0].Payload)
+		b.found = slices.Delete(b.found, 0, 1)
+		b.bytes, w.bytes, w.count = b.bytes-n, w.bytes-n, w.count-1
+	}
+}
+
+func (w *backs) leave(b *back) {
+	w.bytes, w.count = w.bytes-b.bytes, w.count-len(b.found)
+	b.found, b.bytes, b.later = nil, 0, true
+}
+
+// end leaves the waits for which there may be something that cannot be read here.
+func (w *backs) end() {
+	for _, b := range w.all {
+		if dark := w.dark[b.of]; !dark.IsZero() && !dark.Before(b.From) {
+			w.leave(b)
 		}
 	}
 }

@@ -140,15 +140,19 @@ func PublicationPage(page *world.PublicationPage, q world.PublicationQuery, befo
 		}
 		return err
 	}
-	bytes := 0
+	bytes, weighed, batch := 0, 0, max(peekBatch, q.Limit/4)
 	for seen := 0; seen < mostPeeked; {
-		all, err := read(before, peekBatch)
+		if q.Topic == "" {
+			batch = min(batch, q.Limit-len(page.Publications))
+		}
+		all, err := read(before, batch)
 		if err != nil {
 			return err
 		}
 		for _, p := range all {
 			page.Cursor = p.ID
 			seen++
+			weighed += len(p.Payload)
 			if before, _ = world.PublicationNumber(p.ID); q.Topic != "" && !world.Fits(q.Topic, p.Topic) {
 				continue
 			}
@@ -157,10 +161,11 @@ func PublicationPage(page *world.PublicationPage, q world.PublicationQuery, befo
 				return nil
 			}
 		}
-		if len(all) < peekBatch {
+		if len(all) < batch {
 			page.Cursor = ""
 			return nil
 		}
+		batch = min(4*batch, 1_000, max(peekBatch, world.PageBytes/(weighed/seen+1))) // as much as a page has, about
 	}
 	return nil
 }
