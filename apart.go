@@ -17,8 +17,8 @@ import (
 // defaultValue is how large a value may be that is kept apart, unless the configuration says otherwise.
 const defaultValue = 64 << 20
 
-// whole is a payload of the run, or the value that it refers to, where an ID says so. One that cannot be read blocks the
-// run.
+// whole is a payload of the run, or the value that it refers to, where an ID says so. One that cannot be read blocks
+// the run.
 func (c Context) whole(payload []byte, id string) []byte {
 	b, err := wholeOf(context.Background(), c.env.keeper, c.RunID(), payload, id)
 	if err != nil {
@@ -32,14 +32,14 @@ func (c Context) whole(payload []byte, id string) []byte {
 	return b
 }
 
-// wholeOf is a payload of a run, or the value that it refers to, where an ID says so. The limit of a configuration is of
-// what is written.
+// wholeOf is a payload of a run, or the value that it refers to, where an ID says so. The limit of a configuration is
+// of what is written.
 func wholeOf(ctx context.Context, from world.ApartKeeper, run string, payload []byte, id string) ([]byte, error) {
 	return apart.Read(ctx, from, run, payload, id, world.MaxApart)
 }
 
-// withInput gives check an input that may be kept apart, whole: run holds it then. [ErrInvalid]: it is not there, or not
-// as the reference says.
+// withInput gives check an input that may be kept apart, whole: run holds it then. [ErrInvalid]: it is not there, or
+// not as the reference says.
 func withInput(ctx context.Context, a *App, run string, input []byte, id string, check func(whole []byte) error) error {
 	if id == "" {
 		return check(input)

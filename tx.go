@@ -15,7 +15,8 @@ type inOption struct{ tx world.Tx }
 
 // In makes a start or a send part of a transaction of the caller's, in the database of the App's world: it happens when the transaction commits, and
 // never happened when it is rolled back. So it does with a message that is sent to a queue, with its
-// acknowledgement, and with what is published under a topic. postgres.Tx and postgres.SQLTx make tx of what the application has.
+// acknowledgement, and with what is published under a topic. postgres.Tx and postgres.SQLTx make tx of what the
+// application has.
 //
 //	run, err := Order.Start(ctx, app, in, stepwell.In(postgres.Tx(tx)))
 //

@@ -15,8 +15,8 @@ import (
 )
 
 // TestRemotePublishFrom: a worker that has the server alone publishes from workflow code; a run that listens gets it.
-// With a key it lies there encrypted. What a restart carries out again is published again, and what a fork takes over is
-// not.
+// With a key it lies there encrypted. What a restart carries out again is published again, and what a fork takes over
+// is not.
 func TestRemotePublishFrom(t *testing.T) {
 	t.Parallel()
 	key, err := keyring.NewKey("2026")

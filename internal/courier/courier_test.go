@@ -24,7 +24,7 @@ type away struct {
 	began time.Time
 }
 
-func (a *away) Due(context.Context, int) (world.Due, error) {
+func (a *away) Due(context.Context, world.DueQuery) (world.Due, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.at = append(a.at, time.Since(a.began))

@@ -17,8 +17,8 @@ type MessageSpec struct {
 	Declared world.MessageQueue // the queue, where it is not there yet
 }
 
-// PublicationSpec is what workflow code hands over with what it publishes, beside the payload, which is the input. It is
-// the Spec of a replay.Op of kind publication.
+// PublicationSpec is what workflow code hands over with what it publishes, beside the payload, which is the input. It
+// is the Spec of a replay.Op of kind publication.
 type PublicationSpec struct{ world.Publication }
 
 // post is what a turn puts into queues, and publishes: each goes with the event that records it.

@@ -184,8 +184,8 @@ func (m *Machine) Now() time.Time { return m.now }
 // SetReplaying says whether what is fed was lived through before; the workflow's logger is silent then.
 func (m *Machine) SetReplaying(on bool) { m.replaying.Store(on) }
 
-// Size estimates the machine's memory in bytes: with the inputs of what is open, and what the code says that it holds of
-// large values. The rest of what it has made is not known.
+// Size estimates the machine's memory in bytes: with the inputs of what is open, and what the code says that it holds
+// of large values. The rest of what it has made is not known.
 func (m *Machine) Size() int {
 	n := 4096 + len(m.coros)*6<<10 + len(m.open)*768 + m.named*96 + len(m.held)*640
 	for _, op := range m.open {

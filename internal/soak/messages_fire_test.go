@@ -289,10 +289,10 @@ func (s *sender) awaited(ctx context.Context, n int) error {
 	return nil
 }
 
-// quiet reports whether nothing is left to be done. What is published comes to queues, what is in queues to runs, and what
-// runs send to queues: it is looked for in this order.
+// quiet reports whether nothing is left to be done. What is published comes to queues, what is in queues to runs, and
+// what runs send to queues: it is looked for in this order.
 func (s *sender) quiet(ctx context.Context) (bool, error) {
-	if due, err := s.topics().Due(ctx, 1); err != nil || len(due.Publications) > 0 {
+	if due, err := s.topics().Due(ctx, world.DueQuery{Limit: 1}); err != nil || len(due.Publications) > 0 {
 		return false, err
 	}
 	if empty, err := s.handled(ctx); err != nil || !empty {
@@ -325,7 +325,7 @@ func (s *sender) handled(ctx context.Context) (bool, error) {
 func (s *sender) tellStuck(t *testing.T) {
 	ctx, stop := context.WithTimeout(context.Background(), patience)
 	defer stop()
-	due, err := s.topics().Due(ctx, 10)
+	due, err := s.topics().Due(ctx, world.DueQuery{Limit: 10})
 	t.Logf("due: %+v, %v", due, err)
 	queues, err := s.queues().Queues(ctx)
 	t.Logf("queues: %+v, %v", queues, err)
