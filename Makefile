@@ -64,7 +64,7 @@ test-versions: ## a third of the suite of worlds on the oldest PostgreSQL and on
 		if dir=$$(go run ./internal/tools/postgres $$v); then echo "PostgreSQL $$v"; PATH=$$dir:$$PATH go test -count=1 -run '^TestWorld$$' ./world/postgres -world.share=$(SHARE); \
 		else echo "NOT TESTED: PostgreSQL $$v could not be fetched"; fi; done
 
-soak: ## the ledger under fire for SOAK (default 10m), then counters for a quarter of it, the same on PostgreSQL 14 and 18; processes that must not grow for as long; all cases of the tests that try a share of them; SEEDS (default 200) simulations on PostgreSQL; clocks that step; bad disks (SOAKFLAGS=-soak.seed=42 for the faults of another time)
+soak: ## the ledger under fire for SOAK (default 10m), then counters for a quarter of it, messages for as long, the same on PostgreSQL 14 and 18; processes that must not grow for as long; all cases of the tests that try a share of them; SEEDS (default 200) simulations on PostgreSQL; clocks that step; bad disks (SOAKFLAGS=-soak.seed=42 for the faults of another time)
 	@internal/pgtest/install.sh
 	CGO_ENABLED=1 go test $(RACE) -count=1 -timeout 0 -v -run UnderFire ./internal/soak -sample.all -soak.time=$(SOAK) $(SOAKFLAGS)
 	$(MAKE) test-versions SHARE=1

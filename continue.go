@@ -28,7 +28,8 @@ type continueOptions struct{ version int }
 //
 // The new segment runs the highest version of the workflow that this worker has registered, unless a [Version] is given. It does
 // not return, but for an error: [ErrCancelled] in a cancelled run, an input that does not encode, is too large, or does not fit
-// that version's type, or undo functions that are registered (see [Compensate], [DropUndo]): [ErrInvalid].
+// that version's type, or undo functions that are registered (see [Compensate], [DropUndo]): [ErrInvalid]. The cancel is
+// looked at first: where a cancelled run is to undo what it did, ask before you drop, and again behind that.
 func ContinueAsNew[In any](ctx Context, in In, opts ...ContinueOption) error {
 	var o continueOptions
 	if err := kit.Given(opts, func(opt ContinueOption) { opt.continueOption(&o) }); err != nil {

@@ -79,13 +79,25 @@ func TestListen(t *testing.T) {
 	})
 }
 
+// stores are where tests with the kit keep what they have; nil: in memory.
+var stores = map[string]func(*testing.T) stepwelltest.Store{
+	"memory":   nil,
+	"sqlite":   func(*testing.T) stepwelltest.Store { return sqlitetest.Store() },
+	"postgres": func(t *testing.T) stepwelltest.Store { return postgrestest.Store(pgtest.URL(t)) },
+}
+
+// newEnv is an environment on one of the stores.
+func newEnv(t *testing.T, kind string, definitions ...stepwell.Definition) *stepwelltest.Env {
+	t.Helper()
+	cfg := stepwell.Config{Definitions: definitions}
+	if make := stores[kind]; make != nil {
+		return stepwelltest.NewOn(t, make(t), cfg)
+	}
+	return stepwelltest.NewWith(t, cfg)
+}
+
 // TestListenCrashes kills the worker before and after each commit: the wait gets what it listens to, once.
 func TestListenCrashes(t *testing.T) {
-	stores := map[string]func(*testing.T) stepwelltest.Store{
-		"memory":   nil,
-		"sqlite":   func(*testing.T) stepwelltest.Store { return sqlitetest.Store() },
-		"postgres": func(t *testing.T) stepwelltest.Store { return postgrestest.Store(pgtest.URL(t)) },
-	}
 	twice := stepwell.Define("twice", func(ctx stepwell.Context, order int) (string, error) {
 		event := stepwell.Event[paid]("order.paid")
 		first, _, err := event.Wait(ctx, stepwell.Match{"order": order}, stepwell.Listen(stepwell.Since(time.Hour)), stepwell.Timeout(24*time.Hour))
@@ -100,13 +112,7 @@ func TestListenCrashes(t *testing.T) {
 	})
 	for _, kind := range sample.OneKey(t, stores) {
 		t.Run(kind, func(t *testing.T) {
-			cfg := stepwell.Config{Definitions: []stepwell.Definition{twice, waiter}}
-			var env *stepwelltest.Env
-			if make := stores[kind]; make == nil {
-				env = stepwelltest.NewWith(t, cfg)
-			} else {
-				env = stepwelltest.NewOn(t, make(t), cfg)
-			}
+			env := newEnv(t, kind, twice, waiter)
 			publish := func(p paid) {
 				env.Do(func(ctx context.Context, app *stepwell.App) error {
 					_, err := paidTopic.Publish(ctx, app, p)
@@ -130,9 +136,7 @@ func TestListenCrashes(t *testing.T) {
 			if got := other.MustComplete(); got != 520 {
 				t.Errorf("the other run: got %v", got)
 			}
-			if kind != "postgres" { // there each death costs seconds
-				env.CrashEverywhere()
-			}
+			env.CrashEverywhere()
 		})
 	}
 }

@@ -6,6 +6,7 @@ package main
 
 import (
 	"bufio"
+	"encoding/json"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -15,9 +16,17 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/stepwell/stepwell"
 	"github.com/stepwell/stepwell/world/sqlite"
 )
+
+// awaitOrder waits until an order is paid, whoever publishes that.
+var awaitOrder = stepwell.Define("await-order", func(ctx stepwell.Context, order string) (bool, error) {
+	_, ok, err := stepwell.Event[json.RawMessage]("order.paid").Wait(ctx, stepwell.Match{"order": order}, stepwell.Listen(), stepwell.Timeout(24*time.Hour))
+	return ok, err
+})
 
 func TestTopicsWalk(t *testing.T) {
 	t.Parallel()
@@ -27,7 +36,7 @@ func TestTopicsWalk(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	works(t, w)
+	works(t, w, shipOrder, awaitOrder)
 	bodies := make(chan string, 9)
 	endpoint := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		b, _ := io.ReadAll(r.Body)
@@ -44,12 +53,12 @@ func TestTopicsWalk(t *testing.T) {
 		t.Fatal("the page kills no server")
 	}
 	addr, kill := servedApart(t, "--db", path, "--private-endpoints")
-	if n := walkText(t, addr, before); n < 5 {
+	if n := walkText(t, addr, before); n < 7 {
 		t.Errorf("got %d lines before the kill", n)
 	}
 	kill()
 	addr, _ = servedApart(t, "--db", path, "--private-endpoints")
-	if n := walkText(t, addr, after); n < 10 {
+	if n := walkText(t, addr, after); n < 11 {
 		t.Errorf("got %d lines after the kill", n)
 	}
 	if got := <-bodies; !strings.HasPrefix(got, "/events ") || !strings.Contains(got, `"type":"order.paid"`) || !strings.Contains(got, `"order":"o-7"`) {

@@ -75,6 +75,10 @@ func (l *till) saga() *stepwell.Workflow[string, string] {
 			if err := stepwell.Sleep(ctx, "long", time.Hour); errors.Is(err, stepwell.ErrCancelled) {
 				return "as if nothing had been", nil
 			}
+		case "cancelled, and continues":
+			if err := stepwell.Sleep(ctx, "long", time.Hour); errors.Is(err, stepwell.ErrCancelled) {
+				return "", stepwell.ContinueAsNew(ctx, "completes")
+			}
 		case "panics":
 			panic("no stock")
 		}
@@ -114,15 +118,14 @@ func completes[Out any](r *rig, run *stepwell.Run[Out], out Out) { r.Helper(); w
 // A cancel that the code swallows is one all the same. One that comes while it compensates changes nothing but how the run ends.
 func TestCompensateWhenCancelled(t *testing.T) {
 	everywhere(t, func(r *rig) {
-		for _, when := range []string{"before", "while"} {
+		for when, how := range map[string]string{"before": "cancelled", "before it continues": "cancelled, and continues", "while": "fails"} {
 			var l till
 			l.fails = map[string]int{"un-b": 8}
 			l.retry = stepwell.Retry{Cap: time.Second} // each time is seen by a poll, and none of them takes long
 			wf := l.saga()
 			wk := r.begin(wf)
-			how := map[string]string{"before": "cancelled", "while": "fails"}[when]
 			run := start(r, wk, wf, how)
-			if when == "before" {
+			if when != "while" {
 				until(r, "the sleep", func() bool { return r.count(run.ID(), world.WaitCreated, "") == 1 })
 				r.cancel(wk.App, run.ID())
 			}

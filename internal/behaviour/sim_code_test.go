@@ -36,13 +36,17 @@ func newSimCode(work simBody, old bool) *simCode {
 		}
 		switch {
 		case err == nil && p.Next != nil:
+			next := *p.Next
+			next.Carry = &v
+			err := stepwell.ContinueAsNew(ctx, next)
+			if !errors.Is(err, stepwell.ErrInvalid) {
+				return 0, err // cancelled: what was done is undone
+			}
 			p.walk(func(n *simNode) {
 				if n.Op == "comp" {
 					stepwell.DropUndo(ctx, n.Kids[1].Name)
 				}
 			})
-			next := *p.Next
-			next.Carry = &v
 			return 0, stepwell.ContinueAsNew(ctx, next)
 		case err == nil && p.Fails < 0 && p.Panics:
 			panic(errSimRun)

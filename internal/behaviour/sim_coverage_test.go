@@ -25,7 +25,7 @@ var simMustSee = []string{
 	"clean-up after a cancel", "clean-up tried again", "detached outlives its parent", "ended without its code", "event in time", "event timed out",
 	"attribute", "await: timed out", "child left by a segment", "continued", "event kept for a segment", "forced", "hook conflict", "hook opened again",
 	"hook received", "patched", "pause and resume", "retried", "retried once more", "retry woken", "retry woken in the queue", "run completed", "run failed", "run timed out", "start woken", "token of two runs", "undone after a cancel",
-	"sent", "sent to a run that is over", "undone after a failure", "undone after a timeout", "unpatched", "value kept apart", "woken",
+	"sent", "sent to a run that is over", "step undone that had but begun", "undone after a failure", "undone after a timeout", "unpatched", "value kept apart", "woken",
 }
 
 func (c *simCoverage) note(what string) {

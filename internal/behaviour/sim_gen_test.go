@@ -122,7 +122,7 @@ func (g *simGen) make(op string, depth int) simNode {
 			}
 		}
 	case "comp":
-		n.Early = *simEarly && g.n%2 == 0
+		n.Early = g.n%2 == 0
 		n.Kids = []simNode{g.make("step", 0), g.undoOf()}
 	case "event":
 		n.Value = 1 + g.IntN(1000)

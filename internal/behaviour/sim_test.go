@@ -33,7 +33,6 @@ const simUsual = 300
 var (
 	simSeeds = flag.Uint64("sim.seeds", simUsual, "how many seeds the simulation runs, from 1")
 	simSeed  = flag.Uint64("sim.seed", 0, "the one seed to run instead")
-	simEarly = flag.Bool("sim.early", false, "draw undos that are registered with their steps, too: one was missing once, encrypted, seed 5006, and it is not known why")
 )
 
 // TestSimulation runs generated programs under generated faults. To see one again: go test ./internal/behaviour -run TestSimulation -sim.seed=N -v

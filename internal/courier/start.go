@@ -37,7 +37,8 @@ var startPolicy = engine.Policy{Attempts: -1, Backoff: engine.Exponential, Base:
 func Starts(s *world.Subscription, log *slog.Logger, start func(ctx context.Context, s *Start) error) *Work {
 	target, name := *s.Workflow, s.Name
 	var said atomic.Int64 // when the log was told last that it waits
-	return &Work{Do: func(ctx context.Context, m *world.Message) world.Settlement {
+	var blind keyless
+	return &Work{Room: blind.room, Do: func(ctx context.Context, m *world.Message) world.Settlement {
 		out := world.Settlement{Receipt: m.Receipt, Kind: world.Ack}
 		err := startFor(ctx, &target, m, start)
 		if err != nil {
@@ -47,7 +48,7 @@ func Starts(s *world.Subscription, log *slog.Logger, start func(ctx context.Cont
 		case err == nil, errors.Is(err, world.ErrReceipt): // it is gone, or somebody else's
 			out.Kind = ""
 		case errors.Is(err, world.ErrNoKey): // another program may have it
-			return world.Settlement{Receipt: m.Receipt, Kind: world.Unread, After: unknownPause, Error: out.Error}
+			out.Kind, out.After = world.Unread, blind.rest(m.Error == out.Error)
 		case errors.Is(err, ErrNobody):
 			if now := time.Now().Unix(); now-said.Load() >= 60 {
 				said.Store(now)

@@ -308,20 +308,6 @@ func (ta *tally) result(ctx context.Context, run string) (total int64, err error
 	return total, err
 }
 
-// until polls for what is to come.
-func (ta *tally) until(ctx context.Context, there func() (bool, error)) error {
-	for {
-		var ok bool
-		err := ta.insist(ctx, func(bool) (err error) { ok, err = there(); return err })
-		if err != nil || ok {
-			return err
-		}
-		if err := dawdle(ctx, 20); err != nil {
-			return err
-		}
-	}
-}
-
 // examine holds what is left against what was asked for: each run once, completed, with its result.
 func (ta *tally) examine(t *testing.T) {
 	t.Helper()

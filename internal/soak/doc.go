@@ -9,6 +9,11 @@
 // sent again, from clients and from steps, some do not fit, and each segment leaves a detached child. The oracle is addition. The same through remote workers that
 // encrypt, whose server is killed as they are, on both stores.
 //
+// And messages: parcels are published and sent, some of them again, while those who handle them, the runs that they
+// start and those that wait for them are killed and stopped, with the server and the connections of PostgreSQL, or with
+// the server that they work through. Each comes to each subscriber in one message, starts one run, is sent on once,
+// comes to the run that waits for it, and keeps its order; dead letters are those that have to be, and nothing is left.
+//
 // And a storm: workers are killed before they have lived for a second, so often that everybody belongs in quarantine; when it is over all runs go on.
 //
 // A database whose clock is set forward and back under worker processes: nobody waits for it, and nobody loses a lease.

@@ -56,7 +56,7 @@ func (f *fire) burn(ctx context.Context, d time.Duration) error {
 	end, restart := time.Now().Add(d), time.Now().Add(every)
 	var bag []string
 	for (time.Now().Before(end) || len(f.missing()) > 0 && time.Now().Before(end.Add(time.Minute))) && ctx.Err() == nil {
-		for place := range workers {
+		for place := range f.crew.members {
 			if err := f.crew.check(place); err != nil {
 				return err
 			}
@@ -80,6 +80,20 @@ func (f *fire) burn(ctx context.Context, d time.Duration) error {
 	return nil
 }
 
+// smoulder kills and stops processes for a while, and each kind of that at least once, and the first process, a server
+// where there is one. It needs neither a proxy nor a database server.
+func (f *fire) smoulder(ctx context.Context, d time.Duration) error {
+	harm := []string{"kill", "stop", "kill two", "kill", "kill all", "stop two"}
+	for end, n := time.Now().Add(d), 0; time.Now().Before(end) || n < len(harm); n++ {
+		_ = dawdle(ctx, 200+f.rnd.IntN(800))
+		f.count(harm[n%len(harm)])
+		if err := f.do(harm[n%len(harm)]); err != nil {
+			return err
+		}
+	}
+	return f.kill([]int{0})
+}
+
 func (f *fire) count(what string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -87,18 +101,18 @@ func (f *fire) count(what string) {
 }
 
 func (f *fire) do(what string) error {
-	places := f.rnd.Perm(workers)
+	places := f.rnd.Perm(len(f.crew.members))
 	switch what {
 	case "kill":
 		return f.kill(places[:1])
 	case "kill two":
-		return f.kill(places[:min(2, workers)])
+		return f.kill(places[:min(2, len(places))])
 	case "kill all":
 		return f.kill(places)
 	case "stop":
 		return f.stop(places[:1])
 	case "stop two":
-		return f.stop(places[:min(2, workers)])
+		return f.stop(places[:min(2, len(places))])
 	case "cut one":
 		f.cut(f.crew.at(places[0]).name)
 	case "cut all":

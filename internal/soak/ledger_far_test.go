@@ -113,16 +113,7 @@ func farLedger(t *testing.T, url string, burn time.Duration) {
 		defer close(produced)
 		p.produce(ctx, enough)
 	}()
-	var burnt error
-	harm := []string{"kill", "stop", "kill two", "kill", "kill all", "stop two"}
-	for end, n := time.Now().Add(burn), 0; burnt == nil && (time.Now().Before(end) || n < len(harm)); n++ {
-		_ = dawdle(ctx, 200+f.rnd.IntN(800))
-		f.count(harm[n%len(harm)])
-		burnt = f.do(harm[n%len(harm)])
-	}
-	if burnt == nil {
-		burnt = f.kill([]int{0}) // the server, at least once
-	}
+	burnt := f.smoulder(ctx, burn)
 	if burnt != nil {
 		t.Errorf("the fire: %v", burnt)
 	}

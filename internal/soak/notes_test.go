@@ -47,6 +47,8 @@ const (
 	noteStart noteKind = "start" // of a body
 	noteEnd   noteKind = "end"   // of a body
 	noteMove  noteKind = "move"  // of money, by a far ledger
+	noteCame  noteKind = "came"  // a message, to its handler
+	noteDone  noteKind = "done"  // with a message: its handler returns
 )
 
 // notes is where one process writes.

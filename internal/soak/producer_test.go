@@ -197,6 +197,20 @@ func (p *producer) insist(ctx context.Context, call func(again bool) error) erro
 	}
 }
 
+// until polls for what is to come.
+func (p *producer) until(ctx context.Context, there func() (bool, error)) error {
+	for {
+		var ok bool
+		err := p.insist(ctx, func(bool) (err error) { ok, err = there(); return err })
+		if err != nil || ok {
+			return err
+		}
+		if err := dawdle(ctx, 20); err != nil {
+			return err
+		}
+	}
+}
+
 // final reports whether an error says that trying again is of no use.
 func final(err error) bool {
 	for _, e := range []error{stepwell.ErrRunExists, stepwell.ErrNotFound, stepwell.ErrTerminal, stepwell.ErrInvalid, world.ErrCorrupt, world.ErrFormat} {

@@ -31,6 +31,8 @@ type orders struct {
 	Count       bool          // it works on counters, not on the ledger
 	Nap         bool          // it takes naps
 	Far         bool          // it works on the ledger from afar
+	Post        bool          // it works on messages
+	Book        bool          // it books those in the ledger's database, too
 	Keys        string        // that it encrypts with; "": it does not
 	Serve       string        // it is a server, and no worker: where it listens
 }
@@ -83,8 +85,12 @@ func (o *orders) work() (err error) {
 	if o.Far {
 		return o.serveFar(ctx, n)
 	}
+	serve := o.serve
+	if o.Post {
+		serve = o.deliver
+	}
 	for {
-		joined, err := o.serve(ctx, n)
+		joined, err := serve(ctx, n)
 		if err == nil || joined || ctx.Err() != nil {
 			return err
 		}

@@ -112,14 +112,16 @@ func (p *place) setTime(ctx context.Context, now time.Time) error {
 	return err
 }
 
-// empty makes the schema as new, which takes less than to make one.
+// empty makes the schema as new, which takes less than to make one. The row of spreading is there from the beginning:
+// without it nobody spreads what is published.
 func (p *place) empty() error {
 	_, err := p.clock.Exec(context.Background(), strings.ReplaceAll(`do $$
 declare name text;
 begin
-	for name in select tablename from pg_tables where schemaname = '{schema}' and tablename <> 'versions' loop
+	for name in select tablename from pg_tables where schemaname = '{schema}' and tablename not in ('versions', 'spreading') loop
 		execute format('delete from {schema}.%I', name);
 	end loop;
+	update {schema}.spreading set revision = 1, cut = null;
 end $$`, "{schema}", p.schema), pgx.QueryExecModeSimpleProtocol)
 	if err != nil {
 		return fmt.Errorf("empty schema %s: %w", p.schema, err)

@@ -1,0 +1,146 @@
+package courier
+
+// This file holds what a consumer does while its store is away, or has no room.
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stepwell/stepwell/world"
+	"github.com/stepwell/stepwell/world/memory"
+)
+
+// flaky is a store of messages whose calls fail as a test says.
+type flaky struct {
+	world.Messenger
+	fail func(call string) error // nil error: the call is made
+
+	mu    sync.Mutex
+	calls []string // with the time since the beginning; guarded by mu
+	began time.Time
+}
+
+func (f *flaky) call(name string) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.calls = append(f.calls, fmt.Sprintf("%s %s", name, time.Since(f.began)))
+	return f.fail(name)
+}
+
+func (f *flaky) ReceiveMessages(ctx context.Context, q world.ReceiveQuery) (world.Received, error) {
+	if err := f.call(fmt.Sprint("receive ", q.Limit)); err != nil {
+		return world.Received{}, err
+	}
+	return f.Messenger.ReceiveMessages(ctx, q)
+}
+
+func (f *flaky) SettleMessages(ctx context.Context, all []world.Settlement) ([]bool, error) {
+	if all[0].Kind != world.Extend {
+		if err := f.call(string(all[0].Kind)); err != nil {
+			return nil, err
+		}
+	}
+	return f.Messenger.SettleMessages(ctx, all)
+}
+
+// consumed runs a consumer of a queue with one message for a while, and returns what it called and how often it worked.
+func consumed(t *testing.T, fail func(call string) error, change func(c *Consumer), d time.Duration) (calls []string, worked int) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		keep := memory.New().Messages()
+		visibility := 10 * time.Second
+		if err := keep.DeclareQueue(t.Context(), world.MessageQueue{Name: "q", Visibility: visibility}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := keep.SendMessages(t.Context(), []world.Message{{Queue: "q", Payload: []byte("1")}}); err != nil {
+			t.Fatal(err)
+		}
+		f := &flaky{Messenger: keep, fail: fail, began: time.Now()}
+		c := &Consumer{
+			Queue: "q", Visibility: visibility, Keep: f, Log: silent, Parallel: 4, Idle: time.Hour,
+			Declare: func(_ context.Context, again bool) error { return f.call(fmt.Sprint("declare ", again)) },
+			Work: func(_ context.Context, m *world.Message) world.Settlement {
+				worked++
+				return world.Settlement{Receipt: m.Receipt, Kind: world.Ack}
+			},
+		}
+		if change != nil {
+			change(c)
+		}
+		ctx, stop := context.WithTimeout(t.Context(), d)
+		defer stop()
+		c.Run(ctx)
+		calls = f.calls
+	})
+	return calls, worked
+}
+
+// failing fails the first n calls of a name.
+func failing(name string, n int, err error) func(string) error {
+	return func(call string) error {
+		if call == name && n > 0 {
+			n--
+			return err
+		}
+		return nil
+	}
+}
+
+// TestConsumerWaits: what it tries again, and when.
+func TestConsumerWaits(t *testing.T) {
+	for name, test := range map[string]struct {
+		fail   func(call string) error
+		change func(c *Consumer)
+		want   []string
+		worked int
+	}{
+		"all is well":                 {failing("", 0, nil), nil, []string{"declare false 0s", "receive 4 0s", "ack 0s", "receive 4 0s"}, 1},
+		"the queue cannot be made":    {failing("declare false", 2, world.ErrStorage), nil, []string{"declare false 0s", "declare false 1s", "declare false 2s", "receive 4 2s", "ack 2s", "receive 4 2s"}, 1},
+		"nothing is received":         {failing("receive 4", 2, world.ErrStorage), nil, []string{"declare false 0s", "receive 4 0s", "receive 4 1s", "receive 4 2s", "ack 2s", "receive 4 2s"}, 1},
+		"somebody dropped the queue":  {failing("receive 4", 1, world.ErrNotFound), nil, []string{"declare false 0s", "receive 4 0s", "declare true 0s", "receive 4 0s", "ack 0s", "receive 4 0s"}, 1},
+		"the end is not written":      {failing("ack", 3, world.ErrStorage), nil, []string{"declare false 0s", "receive 4 0s", "ack 0s", "ack 1s", "ack 2s", "ack 3s"}, 1},
+		"there is no room for a time": {failing("", 0, nil), roomless(7 * time.Second), []string{"declare false 0s", "receive 2 7s", "ack 7s", "receive 2 7s"}, 1},
+	} {
+		calls, worked := consumed(t, test.fail, test.change, 9*time.Second)
+		for _, want := range test.want { // what it receives beside is up to who ends first
+			if !slices.Contains(calls, want) {
+				t.Errorf("%s: got %q, want %q too", name, calls, want)
+			}
+		}
+		if worked != test.worked {
+			t.Errorf("%s: worked %d times, want %d", name, worked, test.worked)
+		}
+		if n := len(calls); n > len(test.want)+1 {
+			t.Errorf("%s: %d calls: %q", name, n, calls)
+		}
+	}
+}
+
+// roomless has no room at first, and then for two.
+func roomless(d time.Duration) func(c *Consumer) {
+	return func(c *Consumer) {
+		first := true
+		c.Room = func(int) (int, time.Duration) {
+			if first {
+				first = false
+				return 0, d
+			}
+			return 2, 0
+		}
+	}
+}
+
+// TestConsumerGivesUpTheEnd: an end that cannot be written for as long as the message is this program's is given up;
+// then the message is received again.
+func TestConsumerGivesUpTheEnd(t *testing.T) {
+	calls, worked := consumed(t, failing("ack", 11, world.ErrStorage), nil, 25*time.Second)
+	again := slices.Contains(calls, "receive 3 10s") || slices.Contains(calls, "receive 4 10s")
+	if worked != 2 || !slices.Contains(calls, "ack 9s") || !again {
+		t.Errorf("worked %d times: %q", worked, calls)
+	}
+}
