@@ -91,7 +91,8 @@ func (m *Machine) mismatch(op *Op, e *world.Event) error {
 		return nil
 	}
 	switch {
-	case e.Type != world.HookConflict && !sameInput(m, op.Input, e) && (op.alike == nil || !op.alike(op.Input, e.Payload)): // a conflict does not keep the metadata of what was refused
+	case e.Type != world.HookConflict && !sameInput(m, op.Input, e) && (op.alike == nil || !op.alike(op.Input, e.Payload)):
+		// A conflict does not keep the metadata of what was refused.
 		return m.differs(op, e, "input", op.Input, e.Payload)
 	case op.Key.Kind == world.KindChild && op.kept != nil:
 		return m.differs(op, e, "ID", op.kept, []byte(e.Peer))
