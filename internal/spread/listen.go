@@ -87,7 +87,13 @@ func (s *Spreader) lookBack(ctx context.Context, due *world.Due, try int) (bool,
 		if len(waits.all) == 0 {
 			continue
 		}
-		if err := s.fill(ctx, due, waits); err != nil {
+		// What is due by now, and not when all was looked at: somebody else may have found it due, and nobody who waits for
+		// it, before these waits began.
+		now, err := s.Topics.Due(ctx, 1)
+		if err != nil {
+			return false, err
+		}
+		if err := s.fill(ctx, &now, waits); err != nil {
 			return false, err
 		}
 		p := plan{Spread: world.Spread{Revision: due.Revision}}

@@ -3,10 +3,12 @@
 package worldtest
 
 import (
+	"context"
 	"encoding/json"
 	"slices"
 	"time"
 
+	"github.com/stepwell/stepwell/internal/spread"
 	"github.com/stepwell/stepwell/world"
 )
 
@@ -83,6 +85,21 @@ var listening = []check{
 		p.must(err, "shapes")
 		p.same(len(shapes), 1, "shapes")
 	})},
+	{"a wait looks back at what has just gone out", "what was published, and spread to nobody, since it was looked what is due comes to a wait that began since", withTopics(func(p *publishing) {
+		s := p.worker("greet").create("greet")
+		slow := &slowLook{Publisher: p.t, meanwhile: func() {
+			sent := p.put(world.Publication{Topic: "order.paid", Payload: []byte(`1`)})
+			due, err := p.t.Due(p.ctx, 10)
+			p.must(err, "due")
+			s.append(listens("wait_a", "order.paid", ``, time.Hour))
+			done, err := p.t.Spread(p.ctx, world.Spread{Revision: due.Revision, Done: []string{sent[0].ID}})
+			p.must(err, "spread by who has not seen the wait")
+			p.same(done, true, "whether it was spread")
+		}}
+		_, err := (&spread.Spreader{Topics: slow, Queues: p.k}).All(p.ctx)
+		p.must(err, "spread")
+		p.same(s.heard(), []string{"wait_a"}, "waits that got it")
+	})},
 	{"many wait", "each gets it, in pages", withTopics(func(p *publishing) {
 		s := p.worker("greet").create("greet")
 		var events []world.Event
@@ -108,6 +125,20 @@ var listening = []check{
 		p.pay(`{"order":1}`)
 		p.same(s.heard(), want, "waits that got it")
 	})},
+}
+
+// slowLook lets something happen before it is looked for waits that look back.
+type slowLook struct {
+	world.Publisher
+	meanwhile func() // once
+}
+
+func (l *slowLook) Listeners(ctx context.Context, q world.ListenerQuery) ([]world.Listener, error) {
+	if f := l.meanwhile; q.Back && f != nil {
+		l.meanwhile = nil
+		f()
+	}
+	return l.Publisher.Listeners(ctx, q)
 }
 
 // hashes are those under which waits for a payload are found.
