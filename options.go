@@ -28,7 +28,8 @@ type startOptions struct {
 	Attributes map[string]any
 	In         world.Tx
 	also       []alsoSend
-	ack        string // the receipt of a message that is acknowledged with the start
+	ack        string          // the receipt of a message that is acknowledged with the start
+	schedule   *world.Schedule // that it is started by, as it is from then on
 
 	retention time.Duration // the workflow's
 	timeout   time.Duration // the same

@@ -61,6 +61,9 @@ func (w *World) Abilities() world.Abilities {
 	if a.TopicKeeper != nil {
 		a.TopicKeeper = topicKeeper{a.TopicKeeper, w}
 	}
+	if a.ScheduleKeeper != nil {
+		a.ScheduleKeeper = scheduleKeeper{a.ScheduleKeeper, w}
+	}
 	return a
 }
 

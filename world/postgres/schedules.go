@@ -1,0 +1,131 @@
+package postgres
+
+// Schedules. Rows are not looked into.
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/stepwell/stepwell/world"
+	"github.com/stepwell/stepwell/world/layout"
+)
+
+var (
+	listSchedules    = load("list_schedules")
+	findSchedules    = load("find_schedules")
+	dueSchedules     = load("due_schedules")
+	nextSchedule     = load("next_schedule")
+	makeSchedule     = load("make_schedule")
+	changeSchedule   = load("change_schedule")
+	deleteOfSchedule = load("delete_schedule")
+)
+
+// schedules are the schedules of a schema. Who changes a row names the change that it read: the others wait, and then
+// change nothing.
+type schedules struct{ w *World }
+
+var _ world.ScheduleKeeper = (*World)(nil)
+
+// Schedules are the schema's schedules; see [world.ScheduleKeeper].
+func (w *World) Schedules() world.Scheduler { return schedules{w} }
+
+func scanSchedule(row scanner, all *[]world.Schedule) error {
+	var name, said string
+	var sum int32
+	var change int64
+	err := row.Scan(&name, &said, &sum, &change)
+	*all = append(*all, layout.ReadSchedule(name, said, layout.SumOf(sum), change))
+	return err
+}
+
+// Schedules are pages of schedules; see [world.Scheduler].
+func (k schedules) Schedules(ctx context.Context, q world.ScheduleQuery) (out []world.Schedule, err error) {
+	if err := world.CheckScheduleQuery(&q); err != nil {
+		return nil, err
+	}
+	add := func(row pgx.Rows) error { return scanSchedule(row, &out) }
+	if q.Names != nil {
+		names := slices.DeleteFunc(slices.Clone(q.Names), func(name string) bool { return name <= q.After || world.CheckScheduleName("", name) != nil })
+		err = k.w.read(ctx, findSchedules, add, names, int64(q.Limit))
+	} else {
+		err = k.w.read(ctx, listSchedules, add, q.After, int64(q.Limit))
+	}
+	return out, err
+}
+
+// DueSchedules tells what is due; see [world.Scheduler].
+func (k schedules) DueSchedules(ctx context.Context, code string, limit int) (d world.DueSchedules, err error) {
+	if err := world.CheckDueSchedules(limit); err != nil {
+		return d, err
+	}
+	err = k.w.batch(ctx, func(q *pgx.Batch) {
+		d = world.DueSchedules{}
+		q.Queue(k.w.sql(dueSchedules), code, int64(limit+1)).Query(func(rows pgx.Rows) error {
+			for rows.Next() {
+				if err := scanSchedule(rows, &d.Schedules); err != nil {
+					return err
+				}
+			}
+			return rows.Err()
+		})
+		q.Queue(k.w.sql(nextSchedule), code).QueryRow(func(row pgx.Row) error {
+			var next *time.Time
+			err := row.Scan(&d.Now, &next)
+			d.Now, d.Next = d.Now.UTC(), at(next)
+			return err
+		})
+	})
+	d.More = len(d.Schedules) > limit
+	d.Schedules = d.Schedules[:min(limit, len(d.Schedules))]
+	return d, err
+}
+
+// PutSchedule writes a row; see [world.Scheduler].
+func (k schedules) PutSchedule(ctx context.Context, s world.Schedule) (put bool, err error) {
+	if err := world.CheckSchedule(&s); err != nil {
+		return false, err
+	}
+	err = k.w.change(ctx, func(ctx context.Context, tx pgx.Tx) (err error) {
+		put, err = putSchedule(ctx, k.w.in(tx), &s)
+		return err
+	})
+	if put && err == nil {
+		k.w.telling.tell(world.Notice{Kind: world.NoticeSchedule})
+	}
+	return put && err == nil, err
+}
+
+func putSchedule(ctx context.Context, in txn, s *world.Schedule) (bool, error) {
+	said, sum, err := layout.ScheduleRow(s)
+	if err != nil {
+		return false, err
+	}
+	var due *time.Time
+	if !s.Is.Due.IsZero() {
+		due = &s.Is.Due
+	}
+	args := []any{s.Name, said, sum.Value(), s.CodeSet(), due}
+	write := makeSchedule
+	if s.Change != 0 {
+		write, args = changeSchedule, append(args, s.Change)
+	}
+	n, err := in.exec(ctx, write, args...)
+	return n == 1, err
+}
+
+// DeleteSchedule deletes a row; see [world.Scheduler].
+func (k schedules) DeleteSchedule(ctx context.Context, name string) error {
+	if world.CheckScheduleName("", name) != nil {
+		return world.NoSchedule(name)
+	}
+	return k.w.change(ctx, func(ctx context.Context, tx pgx.Tx) error {
+		n, err := k.w.in(tx).exec(ctx, deleteOfSchedule, name)
+		if err == nil && n == 0 {
+			err = world.NoSchedule(name)
+		}
+		return err
+	})
+}
