@@ -63,6 +63,11 @@ func (k keyOption) startOption(o *startOptions) { o.Key = string(k) }
 
 func (k keyOption) childOption(o *childOptions) { o.Key = string(k) }
 
+// scheduleOption starts a run together with a change of its schedule.
+type scheduleOption struct{ is *world.Schedule }
+
+func (s scheduleOption) startOption(o *startOptions) { o.schedule = s.is }
+
 // ackOption is for package queue.
 type ackOption string
 

@@ -66,7 +66,7 @@ func wireSchedules(d *doors, r *request, in *wire.ScheduleQuery) (out wire.Sched
 		return out, err
 	}
 	if in.Due == 0 {
-		all, err := k.Schedules(r.Context(), world.ScheduleQuery{Names: in.Names, After: in.After, Limit: in.Limit})
+		all, err := k.Schedules(r.Context(), world.ScheduleQuery{Names: in.Names, Set: in.Set, After: in.After, Limit: in.Limit})
 		return wire.Schedules{Schedules: wire.OfSchedules(all)}, err
 	}
 	due, err := k.DueSchedules(r.Context(), in.Code, in.Due)

@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -117,6 +118,7 @@ type ScheduledRun struct {
 // ScheduleQuery says what schedules are to be told.
 type ScheduleQuery struct {
 	Names []string // these alone; nil: all
+	Set   string   // those of this set of a program alone; "": all
 	After string   // those behind this name
 	Limit int      // 1 to 1,000; 0: 100
 }
@@ -131,7 +133,7 @@ type DueSchedules struct {
 
 // What a schedule may have at most.
 const (
-	MaxScheduleName   = 100
+	MaxScheduleName   = 80
 	MaxScheduleTimes  = 32
 	MaxScheduleRow    = 2 << 20
 	DefaultCatchUp    = 24 * time.Hour
@@ -250,3 +252,11 @@ func ScheduleMoved(s *Schedule) error {
 
 // NoSchedule is the error for a schedule that is not there.
 func NoSchedule(name string) error { return fmt.Errorf("schedule %.140q: %w", name, ErrNotFound) }
+
+// Fits is the part of a page by name that fits the rest of the query. It is for worlds.
+func (q *ScheduleQuery) Fits(page []Schedule) []Schedule {
+	if q.Set != "" {
+		page = slices.DeleteFunc(page, func(s Schedule) bool { return s.Set != q.Set })
+	}
+	return page[:min(len(page), q.Limit)]
+}

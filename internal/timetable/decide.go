@@ -21,6 +21,7 @@ type LastRun struct {
 // Firing is a run that is to be started.
 type Firing struct {
 	Schedule world.Schedule // as it is when the run has been started: both are one commit
+	Beside   bool           // it is not: the run starts beside
 	At       time.Time
 	Previous time.Time // the last time before whose run completed; zero: none is known
 	Input    []byte
@@ -67,8 +68,9 @@ func decide(s *world.Schedule, t *Times, now time.Time, last *LastRun) step {
 	is.Seen = now
 	overlap := cmp.Or(s.Says.Overlap, world.OverlapSkip)
 	if overlap == world.OverlapCancel { // the newest alone
-		for next := t.Next(is.Next); due(next); next = t.Next(next) {
+		for n, next := 0, t.Next(is.Next); due(next) && n < mostCounted; n++ {
 			is.Skipped, is.Passed, is.Next = is.Skipped+1, is.Next, next
+			next = t.Next(next)
 		}
 	}
 	if is.Last != nil && !last.Over && overlap != world.OverlapAllow {

@@ -115,7 +115,7 @@ func TestBadSchedulesAreRefused(t *testing.T) {
 		"@at 2026":                  func(s *world.Schedule) { s.Says.Times = []string{"@at noon"} },
 		"no machine":                func(s *world.Schedule) { s.Says.Times = []string{"@reboot"} },
 		"the schedule's own":        func(s *world.Schedule) { s.Says.Times = []string{"TZ=UTC 0 0 * * *"} },
-		"parse int":                      func(s *world.Schedule) { s.Says.Times = []string{"H 0 * * *"} },
+		"parse int":                 func(s *world.Schedule) { s.Says.Times = []string{"H 0 * * *"} },
 		`zone "Mars/Olympus"`:       func(s *world.Schedule) { s.Says.Zone = "Mars/Olympus" },
 		`zone "Local"`:              func(s *world.Schedule) { s.Says.Zone = "Local" },
 		"jitter":                    func(s *world.Schedule) { s.Says.Jitter = -1 },

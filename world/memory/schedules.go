@@ -61,7 +61,7 @@ func (k *schedules) Schedules(ctx context.Context, q world.ScheduleQuery) (out [
 	defer k.w.messages.leave()
 	at, _ := k.find(q.After + "\x00")
 	for i := at; i < len(k.all) && len(out) < q.Limit; i++ {
-		if q.Names == nil || slices.Contains(q.Names, k.all[i].Name) {
+		if s := &k.all[i]; (q.Names == nil || slices.Contains(q.Names, s.Name)) && (q.Set == "" || q.Set == s.Set) {
 			out = append(out, layout.CloneSchedule(&k.all[i]))
 		}
 	}

@@ -15,6 +15,7 @@ import (
 
 var (
 	listSchedules    = load("list_schedules")
+	listOfSet        = load("list_of_set")
 	findSchedules    = load("find_schedules")
 	dueSchedules     = load("due_schedules")
 	nextSchedule     = load("next_schedule")
@@ -50,10 +51,12 @@ func (k schedules) Schedules(ctx context.Context, q world.ScheduleQuery) (out []
 	if q.Names != nil {
 		names := slices.DeleteFunc(slices.Clone(q.Names), func(name string) bool { return name <= q.After || world.CheckScheduleName("", name) != nil })
 		err = k.w.read(ctx, findSchedules, add, names, int64(q.Limit))
+	} else if q.Set != "" {
+		err = k.w.read(ctx, listOfSet, add, q.Set, q.After, int64(q.Limit))
 	} else {
 		err = k.w.read(ctx, listSchedules, add, q.After, int64(q.Limit))
 	}
-	return out, err
+	return q.Fits(out), err
 }
 
 // DueSchedules tells what is due; see [world.Scheduler].
@@ -107,7 +110,7 @@ func putSchedule(ctx context.Context, in txn, s *world.Schedule) (bool, error) {
 	if !s.Is.Due.IsZero() {
 		due = &s.Is.Due
 	}
-	args := []any{s.Name, said, sum.Value(), s.CodeSet(), due}
+	args := []any{s.Name, said, sum.Value(), s.CodeSet(), due, orNull(s.Set)}
 	write := makeSchedule
 	if s.Change != 0 {
 		write, args = changeSchedule, append(args, s.Change)

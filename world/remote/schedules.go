@@ -29,7 +29,7 @@ func (k schedules) Schedules(ctx context.Context, q world.ScheduleQuery) ([]worl
 	if q.Names != nil && len(q.Names) == 0 {
 		return nil, nil
 	}
-	out, err := k.read(ctx, &wire.ScheduleQuery{Names: q.Names, After: q.After, Limit: q.Limit})
+	out, err := k.read(ctx, &wire.ScheduleQuery{Names: q.Names, Set: q.Set, After: q.After, Limit: q.Limit})
 	return wire.WorldSchedules(out.Schedules), err
 }
 

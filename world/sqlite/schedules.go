@@ -12,6 +12,7 @@ import (
 
 var (
 	listSchedules    = load("list_schedules")
+	listOfSet        = load("list_of_set")
 	findSchedule     = load("find_schedule")
 	dueSchedules     = load("due_schedules")
 	nextSchedule     = load("next_schedule")
@@ -40,6 +41,9 @@ func (k schedules) Schedules(ctx context.Context, q world.ScheduleQuery) (out []
 	add := func(r row) (bool, error) { out = append(out, scanSchedule(r)); return true, nil }
 	err = k.w.read(ctx, func(c *conn) error {
 		out = nil
+		if q.Names == nil && q.Set != "" {
+			return c.query(listOfSet, add, q.Set, q.After, int64(q.Limit))
+		}
 		if q.Names == nil {
 			return c.query(listSchedules, add, q.After, int64(q.Limit))
 		}
@@ -53,7 +57,7 @@ func (k schedules) Schedules(ctx context.Context, q world.ScheduleQuery) (out []
 		}
 		return nil
 	})
-	return out[:min(len(out), q.Limit)], err
+	return q.Fits(out), err
 }
 
 // DueSchedules tells what is due; see [world.Scheduler].
@@ -99,7 +103,7 @@ func putSchedule(tx *txn, s *world.Schedule) (bool, error) {
 		due = s.Is.Due.UnixMicro()
 	}
 	tx.notice(world.NoticeSchedule, "")
-	return true, tx.exec(writeSchedule, s.Name, said, int64(sum.Value()), change+1, s.CodeSet(), due)
+	return true, tx.exec(writeSchedule, s.Name, said, int64(sum.Value()), change+1, s.CodeSet(), due, orNull(s.Set))
 }
 
 // DeleteSchedule deletes a row; see [world.Scheduler].
