@@ -189,7 +189,7 @@ func open(doing string, app *stepwell.App) (*timetable.Keeper, error) {
 }
 
 // Put makes a schedule now, or changes the one with its name to what this says: for programs that do not have it in a
-// [Set]. By is who asks for it. The error is [stepwell.ErrConflict] where a program declares it.
+// [Set]. By is who asks for it. The error is [world.ErrConflict] where a program declares it.
 func Put(ctx context.Context, app *stepwell.App, s *Schedule, by string) error {
 	k, err := open("put schedule", app)
 	if err != nil {
