@@ -19,7 +19,7 @@ import (
 
 // The time of a bubble begins at midnight, UTC, on the first of January 2000, a Saturday.
 
-func run(t *testing.T, w world.World, definitions ...stepwell.Definition) (app *stepwell.App, stop func()) {
+func run(t testing.TB, w world.World, definitions ...stepwell.Definition) (app *stepwell.App, stop func()) {
 	t.Helper()
 	app, err := stepwell.New(w, stepwell.Config{Definitions: definitions, Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {

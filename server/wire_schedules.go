@@ -5,6 +5,7 @@ package server
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/stepwell/stepwell/internal/timetable"
 	"github.com/stepwell/stepwell/world"
@@ -69,6 +70,6 @@ func wireSchedules(d *doors, r *request, in *wire.ScheduleQuery) (out wire.Sched
 		all, err := k.Schedules(r.Context(), world.ScheduleQuery{Names: in.Names, Set: in.Set, After: in.After, Limit: in.Limit})
 		return wire.Schedules{Schedules: wire.OfSchedules(all)}, err
 	}
-	due, err := k.DueSchedules(r.Context(), in.Code, in.Due)
+	due, err := k.DueSchedules(r.Context(), in.Code, in.Due, min(max(in.Hold, 0), time.Minute))
 	return wire.Schedules{Schedules: wire.OfSchedules(due.Schedules), More: due.More, Next: due.Next, Now: due.Now}, err
 }

@@ -4,6 +4,7 @@ package stepwelltest
 
 import (
 	"context"
+	"time"
 
 	"github.com/stepwell/stepwell/world"
 )
@@ -23,8 +24,8 @@ func (s bridgedSchedules) Schedules(ctx context.Context, q world.ScheduleQuery) 
 	return outside(ctx, s.w.b, func(ctx context.Context) ([]world.Schedule, error) { return s.k.Schedules(ctx, q) })
 }
 
-func (s bridgedSchedules) DueSchedules(ctx context.Context, code string, limit int) (world.DueSchedules, error) {
-	return outside(ctx, s.w.b, func(ctx context.Context) (world.DueSchedules, error) { return s.k.DueSchedules(ctx, code, limit) })
+func (s bridgedSchedules) DueSchedules(ctx context.Context, code string, limit int, hold time.Duration) (world.DueSchedules, error) {
+	return outside(ctx, s.w.b, func(ctx context.Context) (world.DueSchedules, error) { return s.k.DueSchedules(ctx, code, limit, hold) })
 }
 
 func (s bridgedSchedules) PutSchedule(ctx context.Context, put world.Schedule) (bool, error) {

@@ -26,8 +26,9 @@ type Scheduler interface {
 	Schedules(ctx context.Context, q ScheduleQuery) ([]Schedule, error)
 
 	// DueSchedules tells what is due of those that need the code of this set, "": none; limit at most (1 to [MaxBatch]),
-	// those that are due longest first.
-	DueSchedules(ctx context.Context, code string, limit int) (DueSchedules, error)
+	// those that are due longest first. Who asks with a hold is about to go on with them: a store may keep them from all
+	// others who ask so, for that long.
+	DueSchedules(ctx context.Context, code string, limit int, hold time.Duration) (DueSchedules, error)
 
 	// PutSchedule writes a row whose Change is what it was when it was read, 0: there was none. It is false where it has
 	// changed since: nothing was written.

@@ -3,6 +3,7 @@ package crypt
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/stepwell/stepwell/world"
 )
@@ -34,8 +35,8 @@ func (k schedules) Schedules(ctx context.Context, q world.ScheduleQuery) ([]worl
 }
 
 // DueSchedules decrypts inputs; see [world.Scheduler].
-func (k schedules) DueSchedules(ctx context.Context, code string, limit int) (world.DueSchedules, error) {
-	due, err := k.Scheduler.DueSchedules(ctx, code, limit)
+func (k schedules) DueSchedules(ctx context.Context, code string, limit int, hold time.Duration) (world.DueSchedules, error) {
+	due, err := k.Scheduler.DueSchedules(ctx, code, limit, hold)
 	k.w.ring.openSchedules(due.Schedules)
 	return due, err
 }

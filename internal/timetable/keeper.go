@@ -36,7 +36,9 @@ type Keeper struct {
 }
 
 const (
-	parallel = 32               // schedules at once
+	parallel = 64 // schedules at once
+	atOnce   = 4 * parallel
+	hold     = 10 * time.Second
 	idle     = time.Minute      // between looks where there are news
 	rest     = 15 * time.Second // of a schedule that cannot be gone on with here
 )
@@ -108,7 +110,7 @@ func (l *looking) look(ctx context.Context, most time.Duration) (time.Duration, 
 	wait := most
 	for _, code := range append([]string{""}, slices.Sorted(maps.Keys(l.Inputs))...) {
 		for {
-			due, err := l.Store.DueSchedules(ctx, code, world.MaxBatch)
+			due, err := l.Store.DueSchedules(ctx, code, atOnce, hold)
 			if err != nil {
 				return 0, err
 			}

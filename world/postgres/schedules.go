@@ -20,6 +20,8 @@ var (
 	dueSchedules     = load("due_schedules")
 	nextSchedule     = load("next_schedule")
 	makeSchedule     = load("make_schedule")
+	holdSchedules    = load("hold_schedules")
+	changeSchedules  = load("change_schedules")
 	changeSchedule   = load("change_schedule")
 	deleteOfSchedule = load("delete_schedule")
 )
@@ -60,7 +62,7 @@ func (k schedules) Schedules(ctx context.Context, q world.ScheduleQuery) (out []
 }
 
 // DueSchedules tells what is due; see [world.Scheduler].
-func (k schedules) DueSchedules(ctx context.Context, code string, limit int) (d world.DueSchedules, err error) {
+func (k schedules) DueSchedules(ctx context.Context, code string, limit int, hold time.Duration) (d world.DueSchedules, err error) {
 	if err := world.CheckDueSchedules(limit); err != nil {
 		return d, err
 	}
@@ -83,6 +85,15 @@ func (k schedules) DueSchedules(ctx context.Context, code string, limit int) (d 
 	})
 	d.More = len(d.Schedules) > limit
 	d.Schedules = d.Schedules[:min(limit, len(d.Schedules))]
+	if err != nil || hold <= 0 || len(d.Schedules) == 0 {
+		return d, err
+	}
+	var held []world.Schedule
+	err = k.w.change(ctx, func(ctx context.Context, tx pgx.Tx) error {
+		held = nil
+		return k.w.in(tx).each(ctx, holdSchedules, func(row scanner) error { return scanSchedule(row, &held) }, code, int64(limit), hold.Microseconds())
+	})
+	d.Schedules = held
 	return d, err
 }
 
@@ -102,21 +113,47 @@ func (k schedules) PutSchedule(ctx context.Context, s world.Schedule) (put bool,
 }
 
 func putSchedule(ctx context.Context, in txn, s *world.Schedule) (bool, error) {
-	said, sum, err := layout.ScheduleRow(s)
+	r, err := scheduleRowOf(s)
 	if err != nil {
 		return false, err
 	}
-	var due *time.Time
-	if !s.Is.Due.IsZero() {
-		due = &s.Is.Due
-	}
-	args := []any{s.Name, said, sum.Value(), s.CodeSet(), due, orNull(s.Set)}
+	args := []any{r.name, r.said, r.sum, r.code, r.due, r.set}
 	write := makeSchedule
 	if s.Change != 0 {
 		write, args = changeSchedule, append(args, s.Change)
 	}
 	n, err := in.exec(ctx, write, args...)
 	return n == 1, err
+}
+
+// writeSchedules adds the changes of schedules that start runs of a group.
+func (b *script) writeSchedules(rows []scheduleRow) {
+	b.put(len(rows), changeSchedules, func() []any {
+		return []any{
+			column(rows, func(r *scheduleRow) string { return r.name }), column(rows, func(r *scheduleRow) string { return r.said }),
+			column(rows, func(r *scheduleRow) int32 { return r.sum }), column(rows, func(r *scheduleRow) string { return r.code }),
+			column(rows, func(r *scheduleRow) *time.Time { return r.due }), column(rows, func(r *scheduleRow) *string { return r.set }),
+			column(rows, func(r *scheduleRow) int64 { return r.change }),
+		}
+	})
+}
+
+// scheduleRow is the row of a schedule, with the change that it was read with.
+type scheduleRow struct {
+	name, said, code string
+	sum              int32
+	due              *time.Time
+	set              *string
+	change           int64
+}
+
+func scheduleRowOf(s *world.Schedule) (scheduleRow, error) {
+	said, sum, err := layout.ScheduleRow(s)
+	r := scheduleRow{name: s.Name, said: said, sum: sum.Value(), code: s.CodeSet(), set: orNull(s.Set), change: s.Change}
+	if !s.Is.Due.IsZero() {
+		r.due = &s.Is.Due
+	}
+	return r, err
 }
 
 // DeleteSchedule deletes a row; see [world.Scheduler].

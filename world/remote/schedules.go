@@ -4,6 +4,7 @@ package remote
 
 import (
 	"context"
+	"time"
 
 	"github.com/stepwell/stepwell/world"
 	"github.com/stepwell/stepwell/world/remote/wire"
@@ -34,11 +35,11 @@ func (k schedules) Schedules(ctx context.Context, q world.ScheduleQuery) ([]worl
 }
 
 // DueSchedules tells what is due; see [world.Scheduler].
-func (k schedules) DueSchedules(ctx context.Context, code string, limit int) (world.DueSchedules, error) {
+func (k schedules) DueSchedules(ctx context.Context, code string, limit int, hold time.Duration) (world.DueSchedules, error) {
 	if err := world.CheckDueSchedules(limit); err != nil {
 		return world.DueSchedules{}, err
 	}
-	out, err := k.read(ctx, &wire.ScheduleQuery{Due: limit, Code: code})
+	out, err := k.read(ctx, &wire.ScheduleQuery{Due: limit, Code: code, Hold: hold})
 	return world.DueSchedules{Schedules: wire.WorldSchedules(out.Schedules), More: out.More, Next: out.Next, Now: out.Now}, err
 }
 

@@ -5,6 +5,7 @@ package sqlite
 import (
 	"context"
 	"slices"
+	"time"
 
 	"github.com/stepwell/stepwell/world"
 	"github.com/stepwell/stepwell/world/layout"
@@ -61,7 +62,7 @@ func (k schedules) Schedules(ctx context.Context, q world.ScheduleQuery) (out []
 }
 
 // DueSchedules tells what is due; see [world.Scheduler].
-func (k schedules) DueSchedules(ctx context.Context, code string, limit int) (d world.DueSchedules, err error) {
+func (k schedules) DueSchedules(ctx context.Context, code string, limit int, _ time.Duration) (d world.DueSchedules, err error) {
 	if err := world.CheckDueSchedules(limit); err != nil {
 		return d, err
 	}

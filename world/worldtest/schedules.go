@@ -68,7 +68,7 @@ func (p *planning) lists(q world.ScheduleQuery, want ...string) {
 // due are the names of what is due, of those of one set, and whether others are.
 func (p *planning) due(code string, limit int) (names []string, d world.DueSchedules) {
 	p.Helper()
-	d, err := p.k.DueSchedules(p.ctx, code, limit)
+	d, err := p.k.DueSchedules(p.ctx, code, limit, 0)
 	p.must(err, "what is due")
 	for _, s := range d.Schedules {
 		names = append(names, s.Name)
@@ -230,7 +230,7 @@ var schedules = []check{
 		c.Schedule = &a
 		_, err := p.w.Commit(p.ctx, c)
 		p.refused(err, world.ErrInvalid, "a worker's birth")
-		_, err = p.k.DueSchedules(p.ctx, "", 0)
+		_, err = p.k.DueSchedules(p.ctx, "", 0, 0)
 		p.refused(err, world.ErrInvalid, "a look at none")
 		_, err = p.k.Schedules(p.ctx, world.ScheduleQuery{Limit: 1_001})
 		p.refused(err, world.ErrInvalid, "a page of too many")
@@ -261,6 +261,6 @@ func (r *rig) schedulesWithDamage(name func(string, error)) {
 	}
 	_, err = k.Schedules(r.ctx, world.ScheduleQuery{Set: "set"})
 	r.must(err, "schedules of a set")
-	_, err = k.DueSchedules(r.ctx, "", world.MaxBatch)
+	_, err = k.DueSchedules(r.ctx, "", world.MaxBatch, 0)
 	r.must(err, "what is due")
 }

@@ -57,12 +57,13 @@ type ScheduleActed struct {
 
 // ScheduleQuery asks for schedules, or for those that are due.
 type ScheduleQuery struct {
-	Names []string `json:"names,omitempty"` // none: all
-	Set   string   `json:"set,omitempty"`
-	After string   `json:"after,omitempty"`
-	Limit int      `json:"limit,omitempty"`
-	Due   int      `json:"due,omitempty"` // at most so many that are due
-	Code  string   `json:"code,omitempty"`
+	Names []string      `json:"names,omitempty"` // none: all
+	Set   string        `json:"set,omitempty"`
+	After string        `json:"after,omitempty"`
+	Limit int           `json:"limit,omitempty"`
+	Due   int           `json:"due,omitempty"` // at most so many that are due
+	Code  string        `json:"code,omitempty"`
+	Hold  time.Duration `json:"hold,omitempty"`
 }
 
 // Schedules are schedules, or those that are due.
