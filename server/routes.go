@@ -78,6 +78,7 @@ func routes() []route {
 		queueRoutes(),
 		messageRoutes(),
 		topicRoutes(),
+		scheduleRoutes(),
 		hookRoutes(),
 		webhookRoutes(),
 		systemRoutes(),

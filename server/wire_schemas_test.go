@@ -23,6 +23,7 @@ var (
 		wire.SchemasQuery{}, wire.Schemas{}, wire.Limit{}, wire.Limited{}, wire.ProcessMetrics{}, wire.AllMetrics{}, nothing{},
 		wire.MessageAct{}, wire.MessageActed{}, wire.QueueQuery{}, wire.Queues{},
 		wire.TopicAct{}, wire.TopicActed{}, wire.TopicQuery{}, wire.Topics{},
+		wire.ScheduleAct{}, wire.ScheduleActed{}, wire.ScheduleQuery{}, wire.Schedules{},
 	}
 	wireNames = map[reflect.Type]string{
 		reflect.TypeFor[world.Class](): "Class", reflect.TypeFor[world.Block](): "Block", reflect.TypeFor[world.Error](): "Error",
