@@ -109,10 +109,10 @@ func build[In, Out any](s *Schedule, name string, w *stepwell.Workflow[In, Out],
 	s.fault = cmp.Or(kit.Given(opts, func(o Option) { o(s) }), s.fault)
 	checked := s.is
 	checked.Set = "set" // it is in one, or Put refuses it
-	s.fault = cmp.Or(s.fault, timetable.Check(&checked))
 	if s.fault != nil {
 		s.fault = fmt.Errorf("schedule %.140s: %w", name, s.fault)
 	}
+	s.fault = cmp.Or(s.fault, timetable.Check(&checked))
 	return s
 }
 

@@ -40,18 +40,18 @@ those of past times. Workers and servers on the database start the runs. docs/sc
 }
 
 // withSchedules opens the schedules of the database for f. name is the schedule that the command is about; "": none.
-func (c *cli) withSchedules(ctx context.Context, name string, f func(k *timetable.Keeper) error) error {
+func withSchedules(c *cli, ctx context.Context, name string, f func(k *timetable.Keeper) error) error {
 	return c.with(ctx, func(db *database) error {
 		k := kit.AppOf(db.app).Timetable
 		if k == nil {
 			return &fault{exitFailure, fmt.Errorf("%s keeps no schedules", c.place()), "name another database, with --db"}
 		}
-		return c.explainSchedule(f(k), name)
+		return explainSchedule(c.target, f(k), name)
 	})
 }
 
 // explainSchedule says what went wrong with a schedule, and what next.
-func (t *target) explainSchedule(err error, name string) error {
+func explainSchedule(t *target, err error, name string) error {
 	var f *fault
 	switch {
 	case err == nil || errors.As(err, &f):
@@ -67,25 +67,27 @@ func (t *target) explainSchedule(err error, name string) error {
 }
 
 // completeSchedule offers schedules for the first argument.
-func (c *cli) completeSchedule(cmd *cobra.Command, args []string, begins string) (names []string, _ cobra.ShellCompDirective) {
-	if len(args) > 0 {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-	// A shell has no place for an error.
-	_ = c.withSchedules(cmd.Context(), "", func(k *timetable.Keeper) error {
-		behind := ""
-		if begins != "" {
-			behind = begins[:len(begins)-1] + string(begins[len(begins)-1]-1) + "~"
+func completeSchedule(c *cli) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, args []string, begins string) (names []string, _ cobra.ShellCompDirective) {
+		if len(args) > 0 {
+			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
-		all, err := k.Store.Schedules(cmd.Context(), world.ScheduleQuery{After: behind, Limit: 1_000})
-		for _, s := range all {
-			if strings.HasPrefix(s.Name, begins) && len(names) < mostCompleted {
-				names = append(names, s.Name+"\t"+s.Says.Workflow)
+		// A shell has no place for an error.
+		_ = withSchedules(c, cmd.Context(), "", func(k *timetable.Keeper) error {
+			behind := ""
+			if begins != "" {
+				behind = begins[:len(begins)-1] + string(begins[len(begins)-1]-1) + "~"
 			}
-		}
-		return err
-	})
-	return names, cobra.ShellCompDirectiveNoFileComp
+			all, err := k.Store.Schedules(cmd.Context(), world.ScheduleQuery{After: behind, Limit: 1_000})
+			for _, s := range all {
+				if strings.HasPrefix(s.Name, begins) && len(names) < mostCompleted {
+					names = append(names, s.Name+"\t"+s.Says.Workflow)
+				}
+			}
+			return err
+		})
+		return names, cobra.ShellCompDirectiveNoFileComp
+	}
 }
 
 // scheduleActed is what --json says of something that was done to a schedule.
@@ -102,9 +104,9 @@ func scheduleCommand(c *cli, cmd *cobra.Command, f func(ctx context.Context, k *
 	action := cmd.Use
 	cmd.Use += " NAME"
 	cmd.Long += "\n\n" + exitHelp
-	cmd.Args, cmd.ValidArgsFunction = arguments(1, 1, "NAME"), c.completeSchedule
+	cmd.Args, cmd.ValidArgsFunction = arguments(1, 1, "NAME"), completeSchedule(c)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		return c.withSchedules(cmd.Context(), args[0], func(k *timetable.Keeper) error {
+		return withSchedules(c, cmd.Context(), args[0], func(k *timetable.Keeper) error {
 			is, text, err := f(cmd.Context(), k, args[0])
 			if err != nil {
 				return err
@@ -157,7 +159,7 @@ schedule's last run is not over says --overlap: skip, queue-one, queue-all, canc
 				}
 				x.Input = json.RawMessage(input)
 			}
-			return c.withSchedules(cmd.Context(), s.Name, func(k *timetable.Keeper) error {
+			return withSchedules(c, cmd.Context(), s.Name, func(k *timetable.Keeper) error {
 				is, err := timetable.Put(cmd.Context(), k.Store, s)
 				if err != nil {
 					return err

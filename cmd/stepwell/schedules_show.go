@@ -28,7 +28,7 @@ func schedulesListCommand(c *cli) *cobra.Command {
   stepwell schedules list --json | jq -r 'select(.paused != null) | .name'`,
 		Args: arguments(0, 0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return c.withSchedules(cmd.Context(), "", func(k *timetable.Keeper) error { return listSchedules(c, cmd.Context(), k.Store) })
+			return withSchedules(c, cmd.Context(), "", func(k *timetable.Keeper) error { return listSchedules(c, cmd.Context(), k.Store) })
 		},
 	}
 	c.jsonFlag(cmd, "write one JSON object a schedule")
@@ -99,9 +99,9 @@ func schedulesShowCommand(c *cli) *cobra.Command {
 		Example: `  stepwell schedules show nightly
   stepwell schedules show nightly --json | jq -r '.next[]'`,
 		Args:              arguments(1, 1, "NAME"),
-		ValidArgsFunction: c.completeSchedule,
+		ValidArgsFunction: completeSchedule(c),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.withSchedules(cmd.Context(), args[0], func(k *timetable.Keeper) error {
+			return withSchedules(c, cmd.Context(), args[0], func(k *timetable.Keeper) error {
 				is, err := timetable.Find(cmd.Context(), k.Store, args[0])
 				if err != nil {
 					return err

@@ -33,7 +33,6 @@ type Schedule struct {
 	Set            string              `json:"set,omitempty"`
 	Revision       int                 `json:"revision,omitempty"`
 	By             string              `json:"by,omitempty"`
-	At             time.Time           `json:"at,omitzero"`
 	Paused         *QueuePause         `json:"paused,omitempty"`
 	Next           []time.Time         `json:"next,omitempty"` // the next ten times, in its zone; none: it is over, or paused
 	Waits          time.Time           `json:"waits,omitzero"` // since when the first of them waits for the end of the last run
@@ -56,7 +55,7 @@ func ScheduleOf(s *world.Schedule) Schedule {
 	out := Schedule{
 		Name: s.Name, Workflow: x.Workflow, Version: x.Version, Times: x.Times, Zone: x.Zone, From: x.From, Until: x.Until, Runs: x.Runs,
 		CatchUp: human.SpanText(cmp.Or(x.CatchUp, world.DefaultCatchUp)), Overlap: cmp.Or(x.Overlap, world.OverlapSkip), PauseOnFailure: x.PauseOnFailure,
-		Input: x.Input, Encrypted: x.Encrypted, Code: x.Code, Set: s.Set, Revision: s.Revision, By: s.Made.By, At: s.Made.At,
+		Input: x.Input, Encrypted: x.Encrypted, Code: x.Code, Set: s.Set, Revision: s.Revision, By: s.Made.By,
 		Waits: is.Waits, Last: is.Last, Completed: is.Done, Count: is.Count, Skipped: is.Skipped, Missed: is.Missed, Passed: is.Passed, Error: is.Error, Damage: s.Damage,
 	}
 	if out.Times == nil {

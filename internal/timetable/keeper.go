@@ -258,13 +258,15 @@ func (l *looking) goOn(ctx context.Context, s *world.Schedule, now time.Time) er
 		l.mu.Unlock()
 	}
 	put, err := l.Store.PutSchedule(ctx, todo.row)
-	if err == nil && !put {
-		err = world.ScheduleMoved(s)
-	}
-	if err == nil && todo.row.Paused != nil {
+	switch {
+	case err != nil:
+		return err
+	case !put:
+		return world.ScheduleMoved(s)
+	case todo.row.Paused != nil:
 		l.Log.Warn("a schedule is paused", "schedule", s.Name, "reason", todo.row.Paused.Reason, "hint", "stepwell schedules resume "+s.Name)
 	}
-	return err
+	return nil
 }
 
 func (k *Keeper) fire(ctx context.Context, todo *step) error {

@@ -110,14 +110,13 @@ func putSchedule(tx *txn, s *world.Schedule) (bool, error) {
 // DeleteSchedule deletes a row; see [world.Scheduler].
 func (k schedules) DeleteSchedule(ctx context.Context, name string) error {
 	_, err := ask(ctx, k.w, func(g *group) (struct{}, error) {
-		found, err := g.tx.one(scheduleChange, func(row) error { return nil }, name)
-		if err == nil && !found {
-			err = world.NoSchedule(name)
+		switch found, err := g.tx.one(scheduleChange, func(row) error { return nil }, name); {
+		case err != nil:
+			return struct{}{}, err
+		case !found:
+			return struct{}{}, world.NoSchedule(name)
 		}
-		if err == nil {
-			err = g.tx.exec(deleteOfSchedule, name)
-		}
-		return struct{}{}, err
+		return struct{}{}, g.tx.exec(deleteOfSchedule, name)
 	})
 	return err
 }
