@@ -59,8 +59,9 @@ func BenchmarkThousandDue(b *testing.B) {
 				if time.Now().After(due) {
 					b.Fatal("they were made too late")
 				}
-				time.Sleep(time.Until(due))
-				for n := 0; n < dueAtOnce; time.Sleep(50 * time.Millisecond) {
+				<-time.After(time.Until(due))
+				for n := 0; n < dueAtOnce; {
+					<-time.After(50 * time.Millisecond)
 					n = 0
 					for _, err := range app.List(b.Context(), stepwell.ListFilter{Since: due}) {
 						if err != nil {

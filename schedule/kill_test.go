@@ -71,8 +71,8 @@ func (s mortalSchedules) PutSchedule(ctx context.Context, x world.Schedule) (put
 	return put, err
 }
 
-// TestKillAtEachWrite: whichever write of a schedule a process dies with, the next one goes on, and each time has its one
-// run.
+// TestKillAtEachWrite: whichever write of a schedule a process dies with, the next one goes on, and each time has
+// its one run.
 func TestKillAtEachWrite(t *testing.T) {
 	for overlap, want := range map[world.Overlap]int{schedule.Skip: 4, schedule.QueueAll: 4, schedule.Cancel: 8, schedule.Allow: 8} {
 		for n, killed := 1, true; killed; n++ {

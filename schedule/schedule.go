@@ -27,10 +27,10 @@ type Schedule struct {
 // Option says something of a schedule.
 type Option func(*Schedule)
 
-// Times are when runs start: cron expressions of 5 or 6 fields, the first of 6 is seconds, with names of days and months,
-// L, W and #; @hourly, @daily, @weekly, @monthly, @yearly; @every 6h, counted from 1970 in UTC, and @every 6h+15m, that
-// much later; and single times as @at 2026-12-24T18:00:00+01:00. Any of them is a time. At least one is needed, and one
-// that never comes is refused.
+// Times are when runs start: cron expressions of 5 or 6 fields, the first of 6 is seconds, with names of days and
+// months, L, W and #; @hourly, @daily, @weekly, @monthly, @yearly; @every 6h, counted from 1970 in UTC, and @every
+// 6h+15m, that much later; and single times as @at 2026-12-24T18:00:00+01:00. Any of them is a time. At least one is
+// needed, and one that never comes is refused.
 func Times(expressions ...string) Option {
 	return func(s *Schedule) { s.is.Says.Times = append(s.is.Says.Times, expressions...) }
 }
@@ -84,8 +84,8 @@ func New[In, Out any](name string, w *stepwell.Workflow[In, Out], input In, opts
 }
 
 // Computed is a schedule of a workflow whose inputs a function computes of the time that a run is of, and of the last
-// time before it whose run completed, zero where there is none. The function is called whenever a run is about to start,
-// perhaps more than once. Only a program that has the schedule in a [Set] starts its runs.
+// time before it whose run completed, zero where there is none. The function is called whenever a run is about to
+// start, perhaps more than once. Only a program that has the schedule in a [Set] starts its runs.
 func Computed[In, Out any](name string, w *stepwell.Workflow[In, Out], input func(at, previous time.Time) In, opts ...Option) *Schedule {
 	s := &Schedule{}
 	s.is.Says.Code = true
@@ -128,10 +128,10 @@ func (s *Schedule) Next(after time.Time, n int) []time.Time {
 	return t.Some(after, n)
 }
 
-// Set declares schedules: a definition. When an App that has it begins to run, they are made in the database, or changed
-// there to what the program says; what had the set's name before and is not in it any more is paused, with a note, and
-// not deleted. A program that has a lower revision than the one that declared last changes nothing: raise it with each
-// change, so that an older deploy does not turn it back.
+// Set declares schedules: a definition. When an App that has it begins to run, they are made in the database, or
+// changed there to what the program says; what had the set's name before and is not in it any more is paused, with a
+// note, and not deleted. A program that has a lower revision than the one that declared last changes nothing: raise
+// it with each change, so that an older deploy does not turn it back.
 func Set(name string, revision int, all ...*Schedule) stepwell.Definition {
 	set := timetable.Set{Name: name, Revision: revision}
 	inputs := map[string]timetable.Input{}
@@ -243,8 +243,8 @@ func Trigger(ctx context.Context, app *stepwell.App, name string) (run string, e
 	return k.Trigger(ctx, name, nil)
 }
 
-// Backfill starts the runs of all past times from one to another, both included, that have none; 1,000 at most. It tells
-// the IDs of those that it started.
+// Backfill starts the runs of all past times from one to another, both included, that have none; 1,000 at most. It
+// tells the IDs of those that it started.
 func Backfill(ctx context.Context, app *stepwell.App, name string, from, until time.Time) (runs []string, err error) {
 	k, err := open("backfill schedule", app)
 	if err != nil {

@@ -94,7 +94,8 @@ func report() *stepwell.Workflow[int, string] {
 	})
 }
 
-// TestEachTimeHasOneRun: whoever looks, also where several do, and knows which time it is, and which one completed before.
+// TestEachTimeHasOneRun: whoever looks, also where several do, and knows which time it is, and which one completed
+// before.
 func TestEachTimeHasOneRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, of := memory.New(), report()

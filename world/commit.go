@@ -29,8 +29,8 @@ const LogFormat = 1
 //
 // A birth with Ack acknowledges a message, also where Existing is told: where the receipt does not hold it is [ErrReceipt], and nothing is written.
 //
-// A birth with Schedule changes that row as [Scheduler].PutSchedule does, also where Existing is told: where the row has changed it is
-// [ErrConflict], and nothing is written.
+// A birth with Schedule changes that row as [Scheduler].PutSchedule does, also where Existing is told: where the row
+// has changed it is [ErrConflict], and nothing is written.
 //
 // A birth by a client may hold events behind run_created, as a fork's does: the run is in the queue as they leave it, due at once, or over. They
 // may be more than MaxCommit: the world cuts them with [Parts], and writes a row for each part, with the commit's ID, all or nothing.

@@ -169,7 +169,8 @@ func CheckScheduleName(what, name string) error {
 	return nil
 }
 
-// CheckSchedule refuses, with [ErrInvalid] or [ErrTooLarge], what no store keeps. What the times say it does not look at.
+// CheckSchedule refuses, with [ErrInvalid] or [ErrTooLarge], what no store keeps. What the times say it does not
+// look at.
 func CheckSchedule(s *Schedule) error {
 	if err := CheckScheduleName("schedule", s.Name); err != nil {
 		return err

@@ -1,6 +1,7 @@
 // Nightly makes a report every night at half past two, in Berlin. So that nobody need wait for the night it makes those
-// of two past nights by a backfill, and says when the next ones behind these were due: one of them in a night whose clock
-// has no half past two. Each night has one report, however often the program is started, killed, or run beside itself.
+// of two past nights by a backfill, and says when the next ones behind these were due: one of them in a night whose
+// clock has no half past two. Each night has one report, however often the program is started, killed, or run beside
+// itself.
 //
 //	go run ./examples/nightly
 //	go run ./examples/nightly --db nightly.db --stay

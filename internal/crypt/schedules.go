@@ -50,8 +50,8 @@ func (k schedules) PutSchedule(ctx context.Context, s world.Schedule) (bool, err
 	return k.Scheduler.PutSchedule(ctx, *encrypted)
 }
 
-// encryptSchedule encrypts the input of a schedule, which stays as it is. One that is encrypted stays so: its key is not
-// here.
+// encryptSchedule encrypts the input of a schedule, which stays as it is. One that is encrypted stays so: its key is
+// not here.
 func (w *World) encryptSchedule(ctx context.Context, s *world.Schedule) (*world.Schedule, error) {
 	if err := world.CheckSchedule(s); err != nil {
 		return nil, err

@@ -29,12 +29,12 @@ var large = map[string]size{
 	"internal/replay.Ctx":     {methods: 47},             // all that workflow code can ask for
 	"internal/replay.Machine": {methods: 101, fields: 48},
 	"server/ui.UI":            {methods: 58},
-	"world.Event":             {fields: 32},              // that a wait listens, and that what ends one does, is said beside it
-	"world/memory.World":      {methods: 93, fields: 31}, // its schedules are an object of their own; an ability is methods of the world itself, here and below
+	"world.Event":             {fields: 32},              // that a wait listens is said beside it
+	"world/memory.World":      {methods: 93, fields: 31}, // an ability is methods of the world itself, here and below
 	"world/memory.run":        {fields: 42},
 	"world/postgres.sheet":    {fields: 31},              // rows for each statement
 	"world/postgres.World":    {methods: 115},            // to read, to keep house, and for a caller's transactions
-	"world/remote.World":      {methods: 52},             // its queues, topics and schedules are objects of their own, which it has a method for
+	"world/remote.World":      {methods: 52},             // its queues, topics and schedules are objects of their own
 	"world/sqlite.World":      {methods: 66},             // the same
 	"world/sqlite.group":      {methods: 37, fields: 16}, // less than others: what it had is its parts' now
 

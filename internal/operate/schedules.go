@@ -34,13 +34,13 @@ type Schedule struct {
 	Revision       int                 `json:"revision,omitempty"`
 	By             string              `json:"by,omitempty"`
 	Paused         *QueuePause         `json:"paused,omitempty"`
-	Next           []time.Time         `json:"next,omitempty"` // the next ten times, in its zone; none: it is over, or paused
-	Waits          time.Time           `json:"waits,omitzero"` // since when the first of them waits for the end of the last run
+	Next           []time.Time         `json:"next,omitempty"` // ten times; none: over, or paused
+	Waits          time.Time           `json:"waits,omitzero"` // since when the first waits for the last run
 	Last           *world.ScheduledRun `json:"last,omitempty"`
 	Completed      time.Time           `json:"completed,omitzero"` // the last time whose run is known to have completed
 	Count          int                 `json:"count"`              // runs that it started
 	Skipped        int                 `json:"skipped"`            // times without a run, as the last was not over
-	Missed         int                 `json:"missed"`             // times without a run, as nobody looked within the window
+	Missed         int                 `json:"missed"`             // times that nobody looked at within the window
 	Passed         time.Time           `json:"passed,omitzero"`    // the last of those
 	Error          string              `json:"error,omitempty"`    // why the run of the first of next could not be started
 	Damage         string              `json:"damage,omitempty"`

@@ -152,9 +152,9 @@ type Set struct {
 	All      []world.Schedule
 }
 
-// Declare has the schedules of a set of a program stand, and pauses those that were of it and are no more. What a program
-// with a higher revision has declared stays, and so does what is another set's or was made by hand: the error says
-// which, and is [world.ErrConflict].
+// Declare has the schedules of a set of a program stand, and pauses those that were of it and are no more. What a
+// program with a higher revision has declared stays, and so does what is another set's or was made by hand: the
+// error says which, and is [world.ErrConflict].
 func Declare(ctx context.Context, store world.Scheduler, of Set) error {
 	set, revision := of.Name, of.Revision
 	if err := world.CheckScheduleName("set", set); err != nil {
@@ -227,8 +227,8 @@ func Resume(ctx context.Context, store world.Scheduler, name string) (*world.Sch
 	})
 }
 
-// Trigger starts one run now, beside the times of a schedule, whose overlap it does not ask for. input takes the place of
-// the schedule's; nil: it does not.
+// Trigger starts one run now, beside the times of a schedule, whose overlap it does not ask for. input takes the
+// place of the schedule's; nil: it does not.
 func (k *Keeper) Trigger(ctx context.Context, name string, input []byte) (run string, err error) {
 	s, err := k.readable(ctx, name)
 	if err != nil {

@@ -41,8 +41,8 @@ const mostCounted = 10_000
 
 // decide says what is to be done about a schedule at a time. It holds:
 //
-//  1. Times are decided upon in order, each once: Next is the first that is not. What was decided is never decided again,
-//     whatever build has other zones, as it is the row that says what is next.
+//  1. Times are decided upon in order, each once: Next is the first that is not. What was decided is never decided
+//     again, whatever build has other zones, as it is the row that says what is next.
 //  2. A time is missed where nobody looked within the window behind it. One that was looked at and waits is not.
 //  3. While the last run is not over no other one is started, but for OverlapAllow.
 func decide(s *world.Schedule, t *Times, now time.Time, last *LastRun) step {
@@ -103,8 +103,8 @@ func decide(s *world.Schedule, t *Times, now time.Time, last *LastRun) step {
 	return out
 }
 
-// pass goes on to the first time that is not so, and counts those that have no run for it. Behind mostCounted it goes on
-// to the first after a time.
+// pass goes on to the first time that is not so, and counts those that have no run for it. Behind mostCounted it
+// goes on to the first after a time.
 func (t *Times) pass(is *world.ScheduleSoFar, so func(at time.Time) bool, after time.Time) (n int) {
 	for !is.Next.IsZero() && so(is.Next) {
 		if n == mostCounted {

@@ -188,11 +188,13 @@ func (l *looking) one(ctx context.Context, s *world.Schedule, now time.Time) boo
 	log := l.Log.With("schedule", s.Name)
 	err := l.goOn(ctx, s, now)
 	switch {
-	case err == nil, errors.Is(err, world.ErrConflict), errors.Is(err, world.ErrNotFound) && ctx.Err() == nil: // somebody else has, or it is gone
+	case err == nil, errors.Is(err, world.ErrConflict), errors.Is(err, world.ErrNotFound) && ctx.Err() == nil:
+		// Somebody else has, or it is gone.
 		return true
 	case ctx.Err() != nil:
 		return false
-	case errors.Is(err, world.ErrNoKey), errors.Is(err, world.ErrWrongKey), errors.Is(err, world.ErrCorrupt): // another program may have the key
+	case errors.Is(err, world.ErrNoKey), errors.Is(err, world.ErrWrongKey), errors.Is(err, world.ErrCorrupt):
+		// Another program may have the key.
 		log.Warn("a schedule cannot be gone on with here", "error", err)
 	case errors.Is(err, world.ErrInvalid), errors.Is(err, world.ErrTooLarge):
 		row := *s
@@ -239,7 +241,7 @@ func (l *looking) goOn(ctx context.Context, s *world.Schedule, now time.Time) er
 		}
 	}
 	todo := decide(s, t, now, &last)
-	if todo.cancel != "" && s.Is.Waits.IsZero() { // asked for once; where that is lost with this process, with the next look
+	if todo.cancel != "" && s.Is.Waits.IsZero() { // once, or with the next look
 		if err := l.Cancel(ctx, todo.cancel, "schedule "+s.Name+": its next run is to start"); err != nil && !errors.Is(err, world.ErrTerminal) && !errors.Is(err, world.ErrNotFound) {
 			return err
 		}

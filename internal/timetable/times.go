@@ -285,7 +285,7 @@ func whenItReads(reading time.Time, zone *time.Location) time.Time {
 	switch {
 	case !first.IsZero():
 		return first
-	case !start.IsZero() && readingOf(start.In(zone)).After(reading): // the change that leaves it out is where about begins
+	case !start.IsZero() && readingOf(start.In(zone)).After(reading): // it is left out where about begins
 		return start.UTC()
 	}
 	return end.UTC()

@@ -82,8 +82,8 @@ func goesAlone(c *world.Commit) bool {
 	return slices.ContainsFunc(c.Events, func(e world.Event) bool { return e.Type == world.HookCreated && e.Chosen })
 }
 
-// scheduled reports whether a birth is that of a schedule's time: its ID and its key are nobody else's, as a rule, as who
-// starts it has locked the schedule. Where they are, it goes alone after all.
+// scheduled reports whether a birth is that of a schedule's time: its ID and its key are nobody else's, as a rule,
+// as who starts it has locked the schedule. Where they are, it goes alone after all.
 func scheduled(c *world.Commit) bool { return c.Schedule != nil && c.Schedule.Change != 0 }
 
 func chosenBirth(c *world.Commit) bool {

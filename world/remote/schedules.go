@@ -10,8 +10,8 @@ import (
 	"github.com/stepwell/stepwell/world/remote/wire"
 )
 
-// Schedules are the schedules of the server's database; see [world.ScheduleKeeper]. A server that is older has none: what
-// is asked of them is [world.ErrInvalid] then.
+// Schedules are the schedules of the server's database; see [world.ScheduleKeeper]. A server that is older has none:
+// what is asked of them is [world.ErrInvalid] then.
 func (w *World) Schedules() world.Scheduler { return schedules{w} }
 
 // schedules are the schedules of a server's database.
@@ -43,8 +43,8 @@ func (k schedules) DueSchedules(ctx context.Context, code string, limit int, hol
 	return world.DueSchedules{Schedules: wire.WorldSchedules(out.Schedules), More: out.More, Next: out.Next, Now: out.Now}, err
 }
 
-// PutSchedule writes a row; see [world.Scheduler]. It is sent again where the answer was lost: a second one finds the row
-// changed, and whoever put it reads it again.
+// PutSchedule writes a row; see [world.Scheduler]. It is sent again where the answer was lost: a second one finds
+// the row changed, and whoever put it reads it again.
 func (k schedules) PutSchedule(ctx context.Context, s world.Schedule) (bool, error) {
 	if err := world.CheckSchedule(&s); err != nil {
 		return false, err

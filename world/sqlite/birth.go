@@ -17,7 +17,7 @@ func (g *group) birth(c *world.Commit) (done world.Committed, err error) {
 			return done, err
 		}
 	}
-	if b.Key != "" || c.Ack != "" || c.Schedule != nil || len(c.Conditions) > 0 { // else nothing depends on it, and the insert itself finds out
+	if b.Key != "" || c.Ack != "" || c.Schedule != nil || len(c.Conditions) > 0 { // else the insert itself finds out
 		if err := g.runs.free(c.Run); errors.Is(err, world.ErrRunExists) {
 			if done, err = world.CreatedBefore(c, existing); err == nil {
 				err = beside(&g.tx, c)
