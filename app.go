@@ -309,6 +309,9 @@ func (a *App) Run(ctx context.Context) error {
 	if c := courierOf(a); c != nil {
 		parts.Go(func() { c.Run(ctx) })
 	}
+	if k := timetableOf(a); k != nil {
+		parts.Go(func() { k.Run(ctx) })
+	}
 	err := a.engine.Run(ctx)
 	stop()
 	parts.Wait()

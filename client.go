@@ -113,7 +113,7 @@ func startRun[Out any](ctx context.Context, a *App, workflow string, input []byt
 		return nil, fmt.Errorf("start %s: %w", workflow, err)
 	}
 	birth.Context = a.engine.Carry(ctx, workflow, birth.Context)
-	started, err := a.engine.Start(ctx, engine.Birth{ID: o.ID, Birth: birth, Input: input, Delay: o.Delay, Tx: o.In, Signals: also, Ack: o.ack})
+	started, err := a.engine.Start(ctx, engine.Birth{ID: o.ID, Birth: birth, Input: input, Delay: o.Delay, Tx: o.In, Signals: also, Ack: o.ack, Schedule: o.schedule})
 	if err != nil {
 		return nil, err
 	}

@@ -39,7 +39,7 @@ func init() {
 				return (&streamReader{app: a, run: run, name: stream, q: q}).page(ctx)
 			},
 			Messages: messagesOf(a), Transactor: a.able.Transactor, Notifier: a.able.Notifier, Logger: a.cfg.Logger, Drain: cmp.Or(a.cfg.Drain, engine.DefaultDrain), Poll: a.cfg.Poll,
-			Courier: courierOf(a), Itself: a,
+			Courier: courierOf(a), Timetable: timetableOf(a), Itself: a,
 		}
 	}
 	kit.NewPart = func(p kit.Part) any { return part(p) }
@@ -47,6 +47,7 @@ func init() {
 		c := ctx.(Context)
 		return kit.Inside{Ctx: c.x, Limit: c.env.limit, Base: c.env.base}
 	}
+	kit.Started = func(ctx any, name string) []byte { return replay.StartsWith(ctx.(Context).x, name) }
 	kit.Wait = func(ctx any, f *replay.Future) error { return waitFor(ctx.(Context), f) }
 	kit.Bind = func(hook any, f *replay.Future, tell bool) {
 		hook.(interface {

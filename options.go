@@ -28,7 +28,8 @@ type startOptions struct {
 	Attributes map[string]any
 	In         world.Tx
 	also       []alsoSend
-	ack        string // the receipt of a message that is acknowledged with the start
+	ack        string          // the receipt of a message that is acknowledged with the start
+	schedule   *world.Schedule // that it is started by, as it is from then on
 
 	retention time.Duration // the workflow's
 	timeout   time.Duration // the same
@@ -61,6 +62,11 @@ func Key(key string) keyOption { return keyOption(key) }
 func (k keyOption) startOption(o *startOptions) { o.Key = string(k) }
 
 func (k keyOption) childOption(o *childOptions) { o.Key = string(k) }
+
+// scheduleOption starts a run together with a change of its schedule.
+type scheduleOption struct{ is *world.Schedule }
+
+func (s scheduleOption) startOption(o *startOptions) { o.schedule = s.is }
 
 // ackOption is for package queue.
 type ackOption string

@@ -28,6 +28,7 @@ func TestWalk(t *testing.T) {
 			walkBulk(r)
 			walkQueues(r)
 			walkTopics(r)
+			walkSchedules(r)
 			walkSystem(r) // which drains the server
 			walkShort(r)
 			walkValues(r)

@@ -79,6 +79,7 @@ func routes() []route {
 		queueRoutes(),
 		messageRoutes(),
 		topicRoutes(),
+		scheduleRoutes(),
 		hookRoutes(),
 		webhookRoutes(),
 		systemRoutes(),

@@ -389,6 +389,9 @@ func (a *auditor) note(r *http.Request, who, what, run, act string, err error) {
 	if queue := r.PathValue("queue"); queue != "" {
 		args = append(args, "queue", queue)
 	}
+	if schedule := r.PathValue("schedule"); schedule != "" {
+		args = append(args, "schedule", schedule)
+	}
 	if subscription := r.PathValue("subscription"); subscription != "" {
 		args = append(args, "subscription", subscription)
 	}

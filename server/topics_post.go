@@ -58,14 +58,20 @@ func newCourier(app *stepwell.App, log *slog.Logger, private bool) *courier.Cour
 	return c
 }
 
-// Spread works for topics until ctx ends, and returns when nothing is under way: what is published is spread,
-// runs are started and endpoints are posted to.
+// Spread works for topics and schedules until ctx ends, and returns when nothing is under way: what is published is
+// spread, runs are started, also those that are due by their schedules, and endpoints are posted to.
 // [Server.Serve] does it by itself; call it where the server is mounted in a program of your own. Several servers
 // may do it at the same time.
 func (s *Server) Spread(ctx context.Context) {
+	var all sync.WaitGroup
 	if s.topics != nil {
-		s.topics.Run(ctx)
+		all.Go(func() { s.topics.Run(ctx) })
 	}
+	if k := kit.AppOf(s.app).Timetable; k != nil {
+		k.Log = s.log
+		all.Go(func() { k.Run(ctx) })
+	}
+	all.Wait()
 }
 
 // outlet is the endpoint of a subscription.

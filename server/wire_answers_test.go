@@ -156,8 +156,14 @@ func (c *caller) calls() map[string]func(ctx context.Context, w *remote.World) e
 			return of(w.Topics().Publish(ctx, []world.Publication{{Topic: "answered", Payload: json.RawMessage("1")}}))
 		},
 		"subscriptions": func(ctx context.Context, w *remote.World) error { return of(w.Topics().Subscriptions(ctx)) },
-		"stats":         func(ctx context.Context, w *remote.World) error { return of(w.Stats(ctx)) },
-		"doctor":        func(ctx context.Context, w *remote.World) error { return of(world.Findings(ctx, w)) },
+		"schedule": func(ctx context.Context, w *remote.World) error {
+			return of(w.Schedules().PutSchedule(ctx, world.Schedule{Name: "answered", Says: world.ScheduleSpec{Workflow: "w", Times: []string{"@daily"}}}))
+		},
+		"schedules": func(ctx context.Context, w *remote.World) error {
+			return of(w.Schedules().Schedules(ctx, world.ScheduleQuery{}))
+		},
+		"stats":  func(ctx context.Context, w *remote.World) error { return of(w.Stats(ctx)) },
+		"doctor": func(ctx context.Context, w *remote.World) error { return of(world.Findings(ctx, w)) },
 	}
 }
 

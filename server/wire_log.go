@@ -35,7 +35,7 @@ func needs(r *request, scope Scope, what string) error {
 
 // plainStart reports whether a commit is the start of a run and nothing else.
 func plainStart(c *wire.Commit) bool {
-	if c.Worker != "" || c.Ack != "" || len(c.Events) != 1 || len(c.Births)+len(c.Send)+len(c.Tasks)+len(c.Streams)+len(c.Messages)+len(c.Published)+len(c.Mail)+len(c.Held)+len(c.Dropped)+len(c.Conditions) > 0 {
+	if c.Worker != "" || c.Ack != "" || c.Schedule != nil || len(c.Events) != 1 || len(c.Births)+len(c.Send)+len(c.Tasks)+len(c.Streams)+len(c.Messages)+len(c.Published)+len(c.Mail)+len(c.Held)+len(c.Dropped)+len(c.Conditions) > 0 {
 		return false
 	}
 	b := c.Events[0].Birth
@@ -48,6 +48,9 @@ func (g *guard) mayCommit(r *request, c *wire.Commit) error {
 		if err := needs(r, Worker, "whatever is more than the start of a run"); err != nil {
 			return err
 		}
+	}
+	if c.Schedule != nil && r.limited() != nil {
+		return errLimitedSchedules
 	}
 	if err := g.mayActFor(r, c.Worker); err != nil {
 		return err
@@ -94,7 +97,7 @@ func (d *doors) commit(r *request, in *wire.Commit) (wire.Committed, error) {
 	}
 	done, err := lasting(r.Context(), func(ctx context.Context) (world.Committed, error) {
 		done, err := d.below.Commit(ctx, c)
-		if errors.Is(err, world.ErrLeaseLost) || errors.Is(err, world.ErrRunExists) || errors.Is(err, world.ErrReceipt) || err == nil && done.Existing == c.Run {
+		if errors.Is(err, world.ErrLeaseLost) || errors.Is(err, world.ErrRunExists) || errors.Is(err, world.ErrReceipt) || c.Schedule != nil && errors.Is(err, world.ErrConflict) || err == nil && done.Existing == c.Run {
 			// The number is taken: perhaps by this very commit, whose first try came late, or whose copy came to another server.
 			if known, lookErr := d.below.Outcome(ctx, c); lookErr == nil {
 				return known, nil

@@ -24,6 +24,7 @@ var (
 		wire.PieceOf{}, wire.Piece{}, wire.PieceData{}, wire.ValueOf{}, wire.ValueKeys{},
 		wire.MessageAct{}, wire.MessageActed{}, wire.QueueQuery{}, wire.Queues{},
 		wire.TopicAct{}, wire.TopicActed{}, wire.TopicQuery{}, wire.Topics{},
+		wire.ScheduleAct{}, wire.ScheduleActed{}, wire.ScheduleQuery{}, wire.Schedules{},
 	}
 	wireNames = map[reflect.Type]string{
 		reflect.TypeFor[world.Class](): "Class", reflect.TypeFor[world.Block](): "Block", reflect.TypeFor[world.Error](): "Error",

@@ -136,7 +136,7 @@ type bridged struct {
 }
 
 // news are the notices of a change.
-var news = []world.NoticeKind{world.NoticeWork, world.NoticeMail, world.NoticeEnded, world.NoticeLog, world.NoticeStream, world.NoticeMessage, world.NoticeTopic}
+var news = []world.NoticeKind{world.NoticeWork, world.NoticeMail, world.NoticeEnded, world.NoticeLog, world.NoticeStream, world.NoticeMessage, world.NoticeTopic, world.NoticeSchedule}
 
 func (w *bridged) Notify(fn func(world.Notice)) (stop func()) {
 	w.mu.Lock()
@@ -184,6 +184,9 @@ func (w *bridged) Abilities() world.Abilities {
 	}
 	if w.able.TopicKeeper != nil {
 		a.TopicKeeper = w
+	}
+	if w.able.ScheduleKeeper != nil {
+		a.ScheduleKeeper = w
 	}
 	return a
 }

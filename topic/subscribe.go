@@ -6,7 +6,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"time"
 
@@ -154,28 +153,10 @@ func (s *Subscription) Name() string { return s.says.Name }
 
 // stand makes the subscription when an App begins to run.
 func (s *Subscription) stand(ctx context.Context, room kit.App) {
-	log := room.Logger.With("subscription", s.says.Name)
-	for wait := time.Second; ; wait = min(2*wait, 30*time.Second) {
+	kit.Stand(ctx, room.Logger.With("subscription", s.says.Name), "the subscription", "Raise topic.Revision where this program is the newer one", func() error {
 		_, err := s.make(ctx, room)
-		switch {
-		case err == nil, ctx.Err() != nil:
-			return
-		case errors.Is(err, world.ErrConflict):
-			log.Warn("the subscription stays as it is", "error", err, "hint", "Raise topic.Revision where this program is the newer one")
-			return
-		case errors.Is(err, world.ErrInvalid):
-			log.Error("the subscription cannot be made", "error", err)
-			return
-		}
-		log.Warn("the subscription is not made yet", "error", err, "hint", "It is tried again")
-		t := time.NewTimer(wait)
-		select {
-		case <-t.C:
-		case <-ctx.Done():
-			t.Stop()
-			return
-		}
-	}
+		return err
+	})
 }
 
 func (s *Subscription) make(ctx context.Context, room kit.App) (secret world.Secret, err error) {

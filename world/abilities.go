@@ -4,23 +4,24 @@ package world
 
 // Abilities are what a world can do beside [World]; nil: it cannot. The package's documentation tells what each is for.
 type Abilities struct {
-	Notifier      Notifier
-	Poller        Poller
-	Timekeeper    Timekeeper
-	Transactor    Transactor
-	Reporter      Reporter
-	TaskReader    TaskReader
-	ReadyReader   ReadyReader
-	Holder        Holder
-	Doctor        Doctor
-	Mender        Mender
-	KeyBook       KeyBook
-	Definer       Definer
-	MetricsKeeper MetricsKeeper
-	MessageKeeper MessageKeeper
-	TopicKeeper   TopicKeeper
-	Decrypter     Decrypter
-	ApartKeeper   ApartKeeper
+	Notifier       Notifier
+	Poller         Poller
+	Timekeeper     Timekeeper
+	Transactor     Transactor
+	Reporter       Reporter
+	TaskReader     TaskReader
+	ReadyReader    ReadyReader
+	Holder         Holder
+	Doctor         Doctor
+	Mender         Mender
+	KeyBook        KeyBook
+	Definer        Definer
+	MetricsKeeper  MetricsKeeper
+	MessageKeeper  MessageKeeper
+	TopicKeeper    TopicKeeper
+	ScheduleKeeper ScheduleKeeper
+	Decrypter      Decrypter
+	ApartKeeper    ApartKeeper
 }
 
 // Wrapper is a [World] that says by itself what it can do, as one around another world does: it gives on what that can
@@ -58,6 +59,7 @@ func AbilitiesOf(w World) (a Abilities) {
 	a.MetricsKeeper, _ = w.(MetricsKeeper)
 	a.MessageKeeper, _ = w.(MessageKeeper)
 	a.TopicKeeper, _ = w.(TopicKeeper)
+	a.ScheduleKeeper, _ = w.(ScheduleKeeper)
 	a.Decrypter, _ = w.(Decrypter)
 	a.ApartKeeper, _ = w.(ApartKeeper)
 	return a

@@ -137,6 +137,14 @@ func checkEvents(c *Commit) (s int, err error) {
 	if c.Ack != "" && !c.Birth() {
 		return s, fmt.Errorf("%w: run %s: a commit that is no birth acknowledges no message", ErrInvalid, c.Run)
 	}
+	if c.Schedule != nil {
+		if !c.Birth() || c.Worker != "" || c.Ack != "" {
+			return s, fmt.Errorf("%w: run %s: only a client's birth is started by a schedule", ErrInvalid, c.Run)
+		}
+		if err := CheckSchedule(c.Schedule); err != nil {
+			return s, fmt.Errorf("run %s: %w", c.Run, err)
+		}
+	}
 	if c.First < 1 {
 		return s, fmt.Errorf("%w: run %s: first event %d", ErrInvalid, c.Run, c.First)
 	}
@@ -238,7 +246,7 @@ func checkPrints(c *Commit) error {
 }
 
 func checkChild(c *Commit) error {
-	if c == nil || !c.Birth() || c.Worker != "" || len(c.Births)+len(c.Send)+len(c.Conditions)+len(c.Held)+len(c.Streams)+len(c.Messages)+len(c.Published)+len(c.Ack) > 0 {
+	if c == nil || !c.Birth() || c.Worker != "" || len(c.Births)+len(c.Send)+len(c.Conditions)+len(c.Held)+len(c.Streams)+len(c.Messages)+len(c.Published)+len(c.Ack) > 0 || c.Schedule != nil {
 		return fmt.Errorf("%w: not a plain birth", ErrInvalid)
 	}
 	return nil

@@ -29,6 +29,9 @@ const LogFormat = 1
 //
 // A birth with Ack acknowledges a message, also where Existing is told: where the receipt does not hold it is [ErrReceipt], and nothing is written.
 //
+// A birth with Schedule changes that row as [Scheduler].PutSchedule does, also where Existing is told: where the row
+// has changed it is [ErrConflict], and nothing is written.
+//
 // A birth by a client may hold events behind run_created, as a fork's does: the run is in the queue as they leave it, due at once, or over. They
 // may be more than MaxCommit: the world cuts them with [Parts], and writes a row for each part, with the commit's ID, all or nothing.
 //
@@ -56,6 +59,7 @@ type Commit struct {
 	Published  []Publication // published with it, in order; without delivery IDs
 	Release    *Release      // the worker gives the run up
 	Ack        string        // of a birth by a client: the receipt of a message that is deleted with it
+	Schedule   *Schedule     // of a birth by a client: the schedule that it is started by, as it is from now on
 	// Prints are of what was sent with a birth, in the order of BirthDeliveries: see Delivery.Print. Of what has none
 	// here it is the payload.
 	Prints [][]byte

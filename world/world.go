@@ -123,6 +123,8 @@ const (
 	NoticeMessage NoticeKind = "message"
 	// NoticeTopic: something that was published is to be spread, or is due earlier than what was next before.
 	NoticeTopic NoticeKind = "topic"
+	// NoticeSchedule: a schedule was made or changed, and may be due earlier than what was next before.
+	NoticeSchedule NoticeKind = "schedule"
 )
 
 // Worker is one process that works on runs.

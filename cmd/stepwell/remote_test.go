@@ -17,7 +17,12 @@ import (
 // serveFile puts a server in front of a file, with the clock of the commands, and returns its URL.
 func serveFile(t *testing.T, path string, o server.Options) string {
 	t.Helper()
-	w, err := sqlite.Open(path, sqlite.Options{Now: func() time.Time { return now }})
+	return serveFileAt(t, path, o, sqlite.Options{Now: func() time.Time { return now }})
+}
+
+func serveFileAt(t *testing.T, path string, o server.Options, of sqlite.Options) string {
+	t.Helper()
+	w, err := sqlite.Open(path, of)
 	if err != nil {
 		t.Fatal(err)
 	}

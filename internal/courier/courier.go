@@ -46,7 +46,7 @@ type hand struct {
 
 // Run works until ctx ends, and returns when nothing is worked on any more.
 func (c *Courier) Run(ctx context.Context) {
-	news := newsOf(c.Notifier, func(n world.Notice) bool { return n.Kind == world.NoticeTopic })
+	news := NewsOf(c.Notifier, func(n world.Notice) bool { return n.Kind == world.NoticeTopic })
 	defer news.Stop()
 	hands := map[string]*hand{}
 	var all sync.WaitGroup

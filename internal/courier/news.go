@@ -12,10 +12,11 @@ type News struct {
 
 // NewNews listens to a queue. by may be nil: then nothing is told.
 func NewNews(by world.Notifier, queue string) *News {
-	return newsOf(by, func(n world.Notice) bool { return n.Kind == world.NoticeMessage && (n.Run == queue || n.Run == "") })
+	return NewsOf(by, func(n world.Notice) bool { return n.Kind == world.NoticeMessage && (n.Run == queue || n.Run == "") })
 }
 
-func newsOf(by world.Notifier, concerns func(n world.Notice) bool) *News {
+// NewsOf tells of notices that concern somebody; by nil: of none.
+func NewsOf(by world.Notifier, concerns func(n world.Notice) bool) *News {
 	n := &News{Came: make(chan struct{}, 1), Stop: func() {}}
 	if by != nil {
 		n.Stop = by.Notify(func(x world.Notice) {

@@ -86,6 +86,11 @@ func (w *World) encryptCommit(ctx context.Context, tx world.Tx, c *world.Commit)
 			return nil, err
 		}
 	}
+	if c.Schedule != nil {
+		if out.Schedule, err = w.encryptSchedule(ctx, c.Schedule); err != nil {
+			return nil, err
+		}
+	}
 	out.Send, err = w.encryptSent(ctx, tx, c.Send)
 	return &out, err
 }

@@ -64,6 +64,9 @@ func (w *World) Abilities() world.Abilities {
 	if a.ApartKeeper != nil {
 		a.ApartKeeper = apartKeeper{a.ApartKeeper, w}
 	}
+	if a.ScheduleKeeper != nil {
+		a.ScheduleKeeper = scheduleKeeper{a.ScheduleKeeper, w}
+	}
 	return a
 }
 

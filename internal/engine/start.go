@@ -26,6 +26,8 @@ type Birth struct {
 
 	Ack string // the receipt of a message that is acknowledged with the birth; "": none
 
+	Schedule *world.Schedule // that it is started by, as it is from then on; nil: none
+
 	Tx world.Tx // the caller's transaction: the run is created when it commits; nil: none
 }
 
@@ -67,7 +69,7 @@ func (e *Engine) Start(ctx context.Context, b Birth) (Started, error) {
 		}
 		b.Birth.NotBefore = world.After(now, b.Delay)
 	}
-	if b.Birth.NotBefore.IsZero() && b.Tx == nil && b.Ack == "" && b.Apart == "" { // what is kept apart it can read when it is there
+	if b.Birth.NotBefore.IsZero() && b.Tx == nil && b.Ack == "" && b.Schedule == nil && b.Apart == "" { // what is kept apart it can read when it is there
 		if started, ok, err := e.startEager(ctx, b); ok {
 			return started, err
 		}
@@ -81,7 +83,7 @@ const createTries = 10
 // createPlain puts a run into the queue.
 func (e *Engine) createPlain(ctx context.Context, b Birth) (Started, error) {
 	c := &world.Commit{
-		ID: commitID(), Run: b.ID, First: 1, Build: e.cfg.Build, Ack: b.Ack,
+		ID: commitID(), Run: b.ID, First: 1, Build: e.cfg.Build, Ack: b.Ack, Schedule: b.Schedule,
 		Events: []world.Event{{Seq: 1, Type: world.RunCreated, Time: e.clock.now(), Birth: &b.Birth, Payload: b.Input, Apart: b.Apart}},
 	}
 	for i, e := range b.Signals {

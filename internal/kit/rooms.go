@@ -13,6 +13,7 @@ import (
 	"github.com/stepwell/stepwell/internal/courier"
 	"github.com/stepwell/stepwell/internal/history"
 	"github.com/stepwell/stepwell/internal/replay"
+	"github.com/stepwell/stepwell/internal/timetable"
 	"github.com/stepwell/stepwell/world"
 )
 
@@ -23,10 +24,11 @@ type App struct {
 	Deliver func(ctx context.Context, d *world.Delivery) error
 	Chunks  func(ctx context.Context, run, stream string, q world.ChunkQuery) (world.ChunkPage, error)
 
-	Messages   world.Messenger  // nil: the world keeps no queues
-	Transactor world.Transactor // nil: the world shares no transactions
-	Notifier   world.Notifier   // nil: the world tells of nothing
-	Courier    *courier.Courier // what it does for topics; nil: the world has none
+	Messages   world.Messenger   // nil: the world keeps no queues
+	Transactor world.Transactor  // nil: the world shares no transactions
+	Notifier   world.Notifier    // nil: the world tells of nothing
+	Courier    *courier.Courier  // what it does for topics; nil: the world has none
+	Timetable  *timetable.Keeper // what it does for schedules; nil: the same
 	Logger     *slog.Logger
 	Drain      time.Duration
 	Poll       time.Duration // between looks for what nobody told of; 0: nobody says
@@ -51,6 +53,9 @@ type Part struct {
 	Alone string                             // an App has one such part: "a handler of queue x"; "": any number
 	Check func(able world.Abilities) error   // refuses a world that cannot do what it needs; nil: all can
 	Run   func(ctx context.Context, app App) // until ctx ends
+
+	Set    string // of schedules, whose inputs these compute
+	Inputs map[string]timetable.Input
 }
 
 // NewPart makes a stepwell.Definition of a part.
@@ -69,6 +74,8 @@ type Inside struct {
 var (
 	// CodeOf opens a stepwell.Context.
 	CodeOf func(ctx any) Inside
+	// Started is an attribute that the segment of a stepwell.Context's run started with.
+	Started func(ctx any, name string) []byte
 	// Wait waits for a future in workflow code.
 	Wait func(ctx any, f *replay.Future) error
 	// Bind makes of an empty *stepwell.Hook that of a future; tell says that it tells of payloads that do not fit.

@@ -26,7 +26,7 @@ type layer struct {
 }
 
 var layers = []layer{
-	{"", []string{"world", "world/journal", "internal/engine", "internal/replay", "internal/apart", "internal/codec", "internal/courier", "internal/crypt", "internal/history", "internal/human", "internal/kit", "internal/logs", "internal/metrics", "internal/schema", "internal/spread", "acting", "keyring", "observe", "push"}},
+	{"", []string{"world", "world/journal", "internal/engine", "internal/replay", "internal/apart", "internal/codec", "internal/courier", "internal/crypt", "internal/history", "internal/human", "internal/kit", "internal/logs", "internal/metrics", "internal/schema", "internal/spread", "internal/timetable", "acting", "keyring", "observe", "push"}},
 	{"keyring", []string{"world", "internal/crypt"}},
 	{"acting", nil},
 	{"observe", []string{"world"}},
@@ -35,6 +35,7 @@ var layers = []layer{
 	{"durable", []string{"", "world", "internal/codec", "internal/schema"}},
 	{"queue", []string{"", "keyring", "world", "internal/codec", "internal/courier", "internal/engine", "internal/kit"}},
 	{"topic", []string{"", "keyring", "queue", "world", "internal/codec", "internal/courier", "internal/engine", "internal/kit", "internal/spread"}},
+	{"schedule", []string{"", "world", "internal/codec", "internal/kit", "internal/replay", "internal/timetable"}},
 	{"check", []string{"", "world", "internal/engine", "internal/replay", "internal/kit"}},
 	{"world", nil},
 	{"world/journal", []string{"world"}},
@@ -59,9 +60,9 @@ var layers = []layer{
 	{"internal/forktest/...", []string{"", "world", "world/memory", "internal/kit"}},
 	{"internal/history/...", []string{"world"}},
 	{"internal/human/...", nil},
-	{"internal/kit/...", []string{"world", "internal/courier", "internal/history", "internal/replay"}},
+	{"internal/kit/...", []string{"world", "internal/courier", "internal/history", "internal/replay", "internal/timetable"}},
 	{"internal/lint/...", nil},
-	{"internal/operate/...", []string{"", "world", "internal/human"}},
+	{"internal/operate/...", []string{"", "world", "internal/human", "internal/timetable"}},
 	{"internal/logs/...", []string{"internal/human"}},
 	{"internal/pgtest/...", nil}, // servers for tests of any layer
 	{"internal/sample/...", nil},
@@ -69,6 +70,7 @@ var layers = []layer{
 	{"internal/spread/...", []string{"world"}},
 	{"internal/soak/...", []string{"", "server", "world", "world/postgres", "world/remote", "internal/pgtest"}},
 	{"internal/terminal/...", nil},
+	{"internal/timetable/...", []string{"world", "internal/courier", "internal/human"}},
 	{"internal/timeline/...", []string{"world", "world/journal", "internal/human"}},
 	{"internal/tools/children", []string{"", "world/sqlite"}},                            // a program of scale tests
 	{"internal/tools/finished", []string{"world", "world/sqlite", "world/postgres"}},     // fills a database to time lists
@@ -78,14 +80,14 @@ var layers = []layer{
 	{"stepwelltest/sqlitetest", []string{"stepwelltest", "world", "world/sqlite"}},
 	{"stepwelltest/postgrestest", []string{"stepwelltest", "world", "world/postgres"}},
 	{"stepwelltest/...", []string{"", "world", "world/journal", "world/memory", "world/worldtest", "internal/engine", "internal/replay", "internal/codec", "internal/faults", "internal/kit", "internal/timeline"}},
-	{"server/...", []string{"", "world", "world/journal", "world/remote/...", "server/...", "internal/courier", "internal/human", "internal/kit", "internal/logs", "internal/metrics", "internal/operate", "internal/schema", "internal/spread", "internal/timeline"}},
-	{"cmd/...", []string{"", "world/...", "server/...", "telemetry", "cmd/...", "internal/courier", "internal/human", "internal/logs", "internal/operate", "internal/schema", "internal/spread", "internal/terminal", "internal/timeline"}},
+	{"server/...", []string{"", "world", "world/journal", "world/remote/...", "server/...", "internal/courier", "internal/human", "internal/kit", "internal/logs", "internal/metrics", "internal/operate", "internal/schema", "internal/spread", "internal/timeline", "internal/timetable"}},
+	{"cmd/...", []string{"", "world/...", "server/...", "telemetry", "cmd/...", "internal/courier", "internal/human", "internal/kit", "internal/logs", "internal/operate", "internal/schema", "internal/spread", "internal/terminal", "internal/timeline", "internal/timetable"}},
 	{"docs", []string{"", "world", "world/sqlite", "world/postgres", "telemetry"}}, // tests of its code
 	{"examples/...", []string{"", "world/...", "server", "stepwelltest/...", "examples/..."}},
 }
 
 // rooms are packages beside the root, with what not every author needs. Who may import the root may import them.
-var rooms = []string{"acting", "keyring", "observe", "push", "check", "webhook", "durable", "queue", "topic"}
+var rooms = []string{"acting", "keyring", "observe", "push", "check", "webhook", "durable", "queue", "topic", "schedule"}
 
 func outside(dir string) bool { return dir == "" || slices.Contains(rooms, dir) }
 

@@ -34,7 +34,7 @@ var large = map[string]size{
 	"world/memory.run":        {fields: 42},
 	"world/postgres.World":    {methods: 115}, // to read, to keep house, and for a caller's transactions
 	"world/postgres.sheet":    {fields: 31},   // one is of rows of one kind
-	"world/remote.World":      {methods: 53},  // queues, topics, values are objects of their own; Abilities
+	"world/remote.World":      {methods: 53},  // queues, topics, schedules, values are objects of their own; Abilities
 	"world/sqlite.World":      {methods: 66},
 	"world/sqlite.group":      {methods: 37, fields: 16}, // less than others: what it had is its parts' now
 

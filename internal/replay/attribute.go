@@ -41,3 +41,6 @@ func (m *Machine) recorded(t world.EventType, id string) bool {
 	}
 	return false
 }
+
+// StartsWith is an attribute that the segment of the run started with; nil: it had none of that name.
+func StartsWith(c *Ctx, name string) json.RawMessage { return c.m.cfg.Attributes[name] }

@@ -89,7 +89,7 @@ func (s *Spreader) lookBack(ctx context.Context, due *world.Due, try int) (bool,
 		}
 		// What is due by now, and not when all was looked at: somebody else may have found it due, and nobody who waits for
 		// it, before these waits began.
-		now, err := s.Topics.Due(ctx, 1)
+		now, err := s.Topics.Due(ctx, world.DueQuery{Limit: 1})
 		if err != nil {
 			return false, err
 		}

@@ -102,12 +102,13 @@ type navItem struct {
 	Here            bool
 }
 
-// navs are the pages of the head; schedules will stand behind workflows.
+// navs are the pages of the head.
 var navs = []navItem{
 	{Name: "Overview", Path: Base, Key: "o"},
 	{Name: "Runs", Path: Base + "runs", Key: "r"},
 	{Name: "Failures", Path: Base + "failures", Key: "f"},
 	{Name: "Workflows", Path: Base + "workflows", Key: "w"},
+	{Name: "Schedules", Path: Base + "schedules", Key: "s"},
 	{Name: "Hooks", Path: Base + "hooks", Key: "h"},
 	{Name: "Queues", Path: Base + "queues", Key: "q"},
 	{Name: "Topics", Path: Base + "topics", Key: "t"},
@@ -117,7 +118,7 @@ var navs = []navItem{
 // navOf says to which page of the head a view belongs.
 var navOf = map[string]string{
 	"overview": "Overview", "runs": "Runs", "failures": "Failures", "bulk": "Runs", "run": "Runs", "family": "Runs", "events": "Runs", "event": "Runs", "stream": "Runs", "act": "Runs",
-	"workflows": "Workflows", "versions": "Workflows", "hooks": "Hooks", "queues": "Queues", "queue": "Queues", "topics": "Topics", "workers": "Workers", "worker": "Workers",
+	"workflows": "Workflows", "versions": "Workflows", "schedules": "Schedules", "hooks": "Hooks", "queues": "Queues", "queue": "Queues", "topics": "Topics", "workers": "Workers", "worker": "Workers",
 }
 
 // draw answers with a page.
@@ -157,6 +158,8 @@ var dids = map[string]string{
 	"there": "This run was there already.", "hook": "The payload was sent.",
 	"queue-pause": "The queue is paused: nothing is received from it.", "queue-resume": "Messages are received again.", "queue-redrive": "Its dead letters are messages again.",
 	"publish": "It is published.", "subscribe": "The subscription stands.", "unsubscribe": "The subscription is ended.",
+	"schedule-put": "The schedule stands.", "schedule-pause": "The schedule is paused: it starts nothing.", "schedule-resume": "It goes on with its next time.",
+	"schedule-trigger": "A run is started.", "schedule-delete": "The schedule is deleted.",
 	"topic-pause": "The subscription is paused: nothing is done with what it gets.", "topic-resume": "What it gets is worked on again.", "topic-redeliver": "Its dead letters are delivered again.",
 }
 

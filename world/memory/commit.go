@@ -32,11 +32,15 @@ func (w *World) commitLocked(c *world.Commit, n *notices) (world.Committed, erro
 		if c.Ack != "" && err == nil && !w.messages.holds(c.Ack) {
 			err = world.NoReceipt(c)
 		}
+		if err == nil && !w.schedules.stands(c.Schedule) {
+			err = world.ScheduleMoved(c.Schedule)
+		}
 		if err != nil {
 			return world.Committed{}, err
 		}
 		if existing != nil {
 			w.messages.ack(c.Ack, n)
+			w.schedules.put(c.Schedule)
 			return existingRun(existing), nil
 		}
 	} else if r, err = w.fence(c); err != nil {
@@ -112,6 +116,7 @@ func (w *World) write(c *world.Commit, r *run, p plan, n *notices) world.Committ
 	isBirth := r == nil
 	if isBirth {
 		w.messages.ack(c.Ack, n)
+		w.schedules.put(c.Schedule)
 		r = w.create(c)
 	}
 	for i, child := range p.Births {

@@ -43,8 +43,9 @@ type World struct {
 	apart   apart
 	metrics map[string]kept // of processes, by their IDs
 
-	messages messages
-	topics   topics
+	messages  messages
+	topics    topics
+	schedules schedules
 
 	partitions     map[world.Class]*[rules.Priorities]*partition // runs, by class
 	cancels        map[world.Class]*[rules.Priorities]*partition // runs with a cancel in the inbox that any worker may have, by class
@@ -89,7 +90,7 @@ func New(options ...Options) *World {
 		taskPartitions: make(map[string][]*partition),
 		trims:          make(map[*run]struct{}),
 	}
-	w.messages.w, w.topics.w = w, w
+	w.messages.w, w.topics.w, w.schedules.w = w, w, w
 	if len(options) > 0 {
 		w.opt = options[0]
 	}

@@ -41,6 +41,13 @@ func (w *World) Commit(ctx context.Context, c *world.Commit) (world.Committed, e
 	if err := d.all(&plan{Plan: rules.Unasked(c)}, r); err != nil {
 		return world.Committed{}, err
 	}
+	if c.Schedule != nil {
+		row, err := scheduleRowOf(c.Schedule)
+		if err != nil {
+			return world.Committed{}, err
+		}
+		d.sheet.scheduled = append(d.sheet.scheduled, row)
+	}
 	done, err := w.send(ctx, d)
 	if err == errAlone { //nolint:errorlint // it is never wrapped
 		return w.commitAlone(ctx, c, wk)
@@ -69,11 +76,15 @@ func pausedAfter(paused bool, events []world.Event) bool {
 // goesAlone reports whether a commit may have to wait for a stranger's transaction, or whether what it writes depends on others: it has a condition, an ID
 // or a token that somebody chose, or an idempotency key. So does what is long.
 func goesAlone(c *world.Commit) bool {
-	if len(c.Conditions) > 0 || c.Ack != "" || chosenBirth(c) || longBirth(c) || slices.ContainsFunc(c.Births, chosenBirth) || namesApart(c) || slices.ContainsFunc(c.Births, namesApart) {
+	if len(c.Conditions) > 0 || c.Ack != "" || chosenBirth(c) && !scheduled(c) || longBirth(c) || slices.ContainsFunc(c.Births, chosenBirth) || namesApart(c) || slices.ContainsFunc(c.Births, namesApart) {
 		return true
 	}
 	return slices.ContainsFunc(c.Events, func(e world.Event) bool { return e.Type == world.HookCreated && e.Chosen })
 }
+
+// scheduled reports whether a birth is that of a schedule's time: its ID and its key are nobody else's, as a rule,
+// as who starts it has locked the schedule. Where they are, it goes alone after all.
+func scheduled(c *world.Commit) bool { return c.Schedule != nil && c.Schedule.Change != 0 }
 
 func chosenBirth(c *world.Commit) bool {
 	return c.Birth() && (c.Events[0].Birth.Key != "" || !made(c.Run))

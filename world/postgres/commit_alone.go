@@ -58,7 +58,7 @@ func (w *World) commitAlone(ctx context.Context, c *world.Commit, wk *worker) (d
 	case errors.Is(err, world.ErrUnknownOutcome):
 		w.unknown.note(c)
 		return done, err
-	case (errors.Is(err, world.ErrLeaseLost) || errors.Is(err, world.ErrRunExists) || errors.Is(err, world.ErrReceipt)) && w.unknown.has(c): // the server was still at it when it was asked
+	case (errors.Is(err, world.ErrLeaseLost) || errors.Is(err, world.ErrRunExists) || errors.Is(err, world.ErrReceipt) || c.Schedule != nil && errors.Is(err, world.ErrConflict)) && w.unknown.has(c): // the server was still at it when it was asked
 		if done, outcome := w.Outcome(ctx, c); outcome == nil || errors.Is(err, world.ErrLeaseLost) {
 			return done, outcome
 		}
@@ -151,12 +151,12 @@ func (d *draft) alone(ctx context.Context, tx txn, lane int16) error {
 				d.done, err = world.CreatedBefore(c, holder)
 			}
 			if err == nil {
-				err = d.ack(ctx, tx)
+				err = d.beside(ctx, tx)
 			}
 			return err
 		}
 		if err == nil {
-			err = d.ack(ctx, tx)
+			err = d.beside(ctx, tx)
 		}
 		if err != nil || existing != "" {
 			d.done.Existing = existing
@@ -199,6 +199,18 @@ func (d *draft) alone(ctx context.Context, tx txn, lane int16) error {
 		return err
 	}
 	return d.run(ctx, tx, lane)
+}
+
+// beside does what a birth does to what is no run.
+func (d *draft) beside(ctx context.Context, tx txn) error {
+	if d.c.Schedule == nil { // it acknowledges nothing
+		return d.ack(ctx, tx)
+	}
+	put, err := putSchedule(ctx, tx, d.c.Schedule)
+	if err == nil && !put {
+		err = world.ScheduleMoved(d.c.Schedule)
+	}
+	return err
 }
 
 // ack deletes the message that a birth acknowledges, if there is one. Its group is locked behind the run's keys.

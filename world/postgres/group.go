@@ -76,6 +76,7 @@ type sheet struct {
 	totals    []totalRow
 	told      toldRows
 	apart     []apartRow
+	scheduled []scheduleRow
 }
 
 type queueRow struct {
@@ -234,6 +235,7 @@ func (s *sheet) add(o *sheet) {
 	s.totals = append(s.totals, o.totals...)
 	s.told.add(&o.told)
 	s.apart = append(s.apart, o.apart...)
+	s.scheduled = append(s.scheduled, o.scheduled...)
 }
 
 // clear empties the sheet, and keeps its room.
@@ -242,7 +244,7 @@ func (s *sheet) clear() {
 		births: s.births[:0], queued: s.queued[:0], locked: s.locked[:0], updated: s.updated[:0], released: s.released[:0], left: s.left[:0],
 		log: s.log[:0], mail: s.mail[:0], held: s.held[:0], noTasks: s.noTasks[:0], dropped: s.dropped[:0], tasks: s.tasks[:0],
 		disposed: s.disposed[:0], kept: s.kept[:0], noHooks: s.noHooks[:0], hooks: s.hooks[:0], overHooks: s.overHooks[:0], awaits: s.awaits[:0], parents: s.parents[:0], known: s.known[:0],
-		noAwaits: s.noAwaits[:0], ended: s.ended[:0], attrs: s.attrs[:0], foundBy: s.foundBy[:0], lostBy: s.lostBy[:0], segments: s.segments[:0], sent: s.sent[:0], chunks: s.chunks[:0], totals: s.totals[:0], apart: s.apart[:0], told: s.told,
+		noAwaits: s.noAwaits[:0], ended: s.ended[:0], attrs: s.attrs[:0], foundBy: s.foundBy[:0], lostBy: s.lostBy[:0], segments: s.segments[:0], sent: s.sent[:0], chunks: s.chunks[:0], totals: s.totals[:0], apart: s.apart[:0], told: s.told, scheduled: s.scheduled[:0],
 	}
 	s.told.clear()
 }
@@ -370,6 +372,7 @@ func (b *script) writeLog(rows []logRow) {
 
 // begin adds what comes before the log: births and the queue.
 func (b *script) begin(s *sheet) {
+	b.writeSchedules(s.scheduled) // before their runs: of two who start one, one waits here
 	b.put(len(s.births), insertRuns, func() []any { return birthArgs(s.births) })
 	b.put(len(s.queued), insertQueue, func() []any {
 		rows := s.queued

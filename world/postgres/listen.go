@@ -38,6 +38,7 @@ type message struct {
 	Chunk []string `json:"c,omitempty"`
 	Queue []string `json:"q,omitempty"` // names of queues of messages
 	Topic []string `json:"t,omitempty"` // one that is "": something was published
+	Sched []string `json:"d,omitempty"` // one that is "": a schedule has changed
 }
 
 // list is the part of a message for a kind of news.
@@ -59,6 +60,8 @@ func (m *message) list(kind world.NoticeKind) *[]string {
 		return &m.Queue
 	case world.NoticeTopic:
 		return &m.Topic
+	case world.NoticeSchedule:
+		return &m.Sched
 	}
 	return nil
 }
@@ -67,7 +70,7 @@ func (m *message) list(kind world.NoticeKind) *[]string {
 const noticePost world.NoticeKind = "post"
 
 // kinds are all kinds of news, the most urgent first.
-var kinds = []world.NoticeKind{noticePost, world.NoticeWork, world.NoticeMail, world.NoticeMessage, world.NoticeTopic, world.NoticeEnded, world.NoticeLog, world.NoticeStream}
+var kinds = []world.NoticeKind{noticePost, world.NoticeWork, world.NoticeMail, world.NoticeMessage, world.NoticeTopic, world.NoticeSchedule, world.NoticeEnded, world.NoticeLog, world.NoticeStream}
 
 // news is what is to be sent.
 type news struct {

@@ -30,7 +30,7 @@ const (
 
 // everything is what may have happened while nobody listened.
 var everything = []world.Notice{
-	{Kind: world.NoticeWork}, {Kind: world.NoticeMail}, {Kind: world.NoticeEnded}, {Kind: world.NoticeLog}, {Kind: world.NoticeStream}, {Kind: world.NoticeMessage}, {Kind: world.NoticeTopic},
+	{Kind: world.NoticeWork}, {Kind: world.NoticeMail}, {Kind: world.NoticeEnded}, {Kind: world.NoticeLog}, {Kind: world.NoticeStream}, {Kind: world.NoticeMessage}, {Kind: world.NoticeTopic}, {Kind: world.NoticeSchedule},
 }
 
 // feed is the request that brings notices.

@@ -329,14 +329,14 @@ func TestNotices(t *testing.T) {
 	defer stop()
 	want := []world.Notice{
 		{Kind: world.NoticeWork}, {Kind: world.NoticeMail}, {Kind: world.NoticeEnded}, {Kind: world.NoticeLog}, {Kind: world.NoticeStream}, {Kind: world.NoticeMessage}, {Kind: world.NoticeTopic},
-		{Kind: world.NoticeWork, Run: "r1"}, {Kind: world.NoticeWork}, {Kind: world.NoticeWork},
+		{Kind: world.NoticeSchedule}, {Kind: world.NoticeWork, Run: "r1"}, {Kind: world.NoticeWork}, {Kind: world.NoticeWork},
 	}
 	for i, n := range want {
 		if got := <-told; got != n {
 			t.Fatalf("notice %d: got %+v, want %+v", i, got, n)
 		}
 		wantPoll := time.Minute
-		if i == 8 { // it has ended
+		if i == 9 { // it has ended
 			wantPoll = deafPoll
 		}
 		if got := <-polls; got != wantPoll {

@@ -81,17 +81,18 @@ type World struct {
 }
 
 var (
-	_ world.World         = (*World)(nil)
-	_ world.Notifier      = (*World)(nil)
-	_ world.Poller        = (*World)(nil)
-	_ world.TaskReader    = (*World)(nil)
-	_ world.ReadyReader   = (*World)(nil)
-	_ world.Doctor        = (*World)(nil)
-	_ world.KeyBook       = (*World)(nil)
-	_ world.Definer       = (*World)(nil)
-	_ world.MetricsKeeper = (*World)(nil)
-	_ world.MessageKeeper = (*World)(nil)
-	_ world.TopicKeeper   = (*World)(nil)
+	_ world.World          = (*World)(nil)
+	_ world.Notifier       = (*World)(nil)
+	_ world.Poller         = (*World)(nil)
+	_ world.TaskReader     = (*World)(nil)
+	_ world.ReadyReader    = (*World)(nil)
+	_ world.Doctor         = (*World)(nil)
+	_ world.KeyBook        = (*World)(nil)
+	_ world.Definer        = (*World)(nil)
+	_ world.MetricsKeeper  = (*World)(nil)
+	_ world.MessageKeeper  = (*World)(nil)
+	_ world.TopicKeeper    = (*World)(nil)
+	_ world.ScheduleKeeper = (*World)(nil)
 )
 
 // worker is one that joined through this World.

@@ -77,7 +77,7 @@ func listen(w *World) *listener {
 
 func (l *listener) watch() {
 	defer l.w.crew.watch(false)
-	news := []world.Notice{{Kind: world.NoticeWork}, {Kind: world.NoticeMail}, {Kind: world.NoticeTopic}}
+	news := []world.Notice{{Kind: world.NoticeWork}, {Kind: world.NoticeMail}, {Kind: world.NoticeTopic}, {Kind: world.NoticeSchedule}}
 	size, last, looked := l.size(), time.Now(), time.Now()
 	timer := time.NewTimer(bellBusy)
 	defer timer.Stop()

@@ -17,10 +17,10 @@ func (g *group) birth(c *world.Commit) (done world.Committed, err error) {
 			return done, err
 		}
 	}
-	if b.Key != "" || c.Ack != "" || len(c.Conditions) > 0 { // else nothing depends on it, and the insert itself finds out
+	if b.Key != "" || c.Ack != "" || c.Schedule != nil || len(c.Conditions) > 0 { // else the insert itself finds out
 		if err := g.runs.free(c.Run); errors.Is(err, world.ErrRunExists) {
 			if done, err = world.CreatedBefore(c, existing); err == nil {
-				err = ack(&g.tx, c)
+				err = beside(&g.tx, c)
 			}
 			return done, err
 		} else if err != nil {
@@ -28,7 +28,7 @@ func (g *group) birth(c *world.Commit) (done world.Committed, err error) {
 		}
 	}
 	if existing != "" {
-		return world.Committed{Existing: existing}, ack(&g.tx, c)
+		return world.Committed{Existing: existing}, beside(&g.tx, c)
 	}
 	owner, p, err := g.mayBeCreated(c)
 	if err != nil {
@@ -37,7 +37,7 @@ func (g *group) birth(c *world.Commit) (done world.Committed, err error) {
 		}
 		return done, err
 	}
-	if err := ack(&g.tx, c); err != nil {
+	if err := beside(&g.tx, c); err != nil {
 		return done, err
 	}
 	r, err := g.createWith(c, owner, &p)
@@ -52,6 +52,18 @@ func (g *group) birth(c *world.Commit) (done world.Committed, err error) {
 		done.Mail, err = g.queue.release(c, r, r.queued())
 	}
 	return done, err
+}
+
+// beside does what a birth does to what is no run.
+func beside(tx *txn, c *world.Commit) error {
+	if c.Schedule != nil { // it acknowledges nothing
+		moved, err := putSchedule(tx, c.Schedule)
+		if err == nil && !moved {
+			err = world.ScheduleMoved(c.Schedule)
+		}
+		return err
+	}
+	return ack(tx, c)
 }
 
 // ack deletes the message that a birth acknowledges, if there is one. It is the last check, and the first change.

@@ -332,6 +332,7 @@ func damageScene(t *testing.T, w world.World) (ids damageIDs) {
 	o.session.write(o.next(end))
 	damageQueues(r)
 	damageTopics(r)
+	damageSchedules(r)
 	if b := r.able.KeyBook; b != nil {
 		_, err := b.BindKey(r.ctx, "key", []byte("print"))
 		r.must(err, "bind a key")
@@ -405,6 +406,9 @@ func (r *rig) damaged(k *worker, ids damageIDs, run string, must bool) {
 	r.listsWithDamage(ids, run)
 	if r.able.TopicKeeper != nil {
 		r.topicsWithDamage(name)
+	}
+	if r.able.ScheduleKeeper != nil {
+		r.schedulesWithDamage(name)
 	}
 	if r.able.MessageKeeper != nil {
 		r.queuesWithDamage(name)

@@ -89,7 +89,7 @@ var listening = []check{
 		s := p.worker("greet").create("greet")
 		slow := &slowLook{Publisher: p.t, meanwhile: func() {
 			sent := p.put(world.Publication{Topic: "order.paid", Payload: []byte(`1`)})
-			due, err := p.t.Due(p.ctx, 10)
+			due, err := p.t.Due(p.ctx, world.DueQuery{Limit: 10})
 			p.must(err, "due")
 			s.append(listens("wait_a", "order.paid", ``, time.Hour))
 			done, err := p.t.Spread(p.ctx, world.Spread{Revision: due.Revision, Done: []string{sent[0].ID}})

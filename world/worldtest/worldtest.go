@@ -88,6 +88,7 @@ var topics = []struct {
 	{"topics", published},
 	{"topics of commits", publishedByCommits},
 	{"values apart", aparts},
+	{"schedules", schedules},
 }
 
 // Run holds the worlds that open returns to the contract. Each call of open must return an empty world of its own; open

@@ -70,6 +70,7 @@ type anything struct {
 	world.MetricsKeeper
 	world.MessageKeeper
 	world.TopicKeeper
+	world.ScheduleKeeper
 	world.Decrypter
 	world.ApartKeeper
 }

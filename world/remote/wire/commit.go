@@ -30,6 +30,7 @@ type Commit struct {
 	Release    *Release      `json:"release,omitempty"`
 	Ack        string        `json:"ack,omitempty"`
 	Prints     [][]byte      `json:"prints,omitempty"`
+	Schedule   *Schedule     `json:"schedule,omitempty"`
 
 	// Again says that it was sent before and the answer was lost: if it was written then, this is answered as that was.
 	Again bool `json:"again,omitempty"`
@@ -41,7 +42,7 @@ func OfCommit(in *world.Commit) *Commit {
 		return nil
 	}
 	c := &Commit{
-		ID: in.ID, Run: in.Run, Worker: in.Worker, Claim: in.Claim, Build: in.Build, First: in.First, Events: OfEvents(in.Events), Ack: in.Ack,
+		ID: in.ID, Run: in.Run, Worker: in.Worker, Claim: in.Claim, Build: in.Build, First: in.First, Events: OfEvents(in.Events), Ack: in.Ack, Schedule: OfSchedule(in.Schedule),
 		Mail: in.Mail, Tasks: list(in.Tasks, OfTask), Held: list(in.Held, ofKey), Dropped: list(in.Dropped, ofKey),
 		Send: list(in.Send, func(d *world.Delivery) Delivery { return *OfDelivery(d) }), Streams: list(in.Streams, ofWrite),
 		Messages:   OfMessages(in.Messages),
@@ -63,7 +64,7 @@ func (c *Commit) World() *world.Commit {
 		return nil
 	}
 	out := &world.Commit{
-		ID: c.ID, Run: c.Run, Worker: c.Worker, Claim: c.Claim, Build: c.Build, First: c.First, Events: WorldEvents(c.Events), Ack: c.Ack,
+		ID: c.ID, Run: c.Run, Worker: c.Worker, Claim: c.Claim, Build: c.Build, First: c.First, Events: WorldEvents(c.Events), Ack: c.Ack, Schedule: c.Schedule.World(),
 		Mail: c.Mail, Tasks: list(c.Tasks, (*Task).World), Held: list(c.Held, (*TaskKey).world), Dropped: list(c.Dropped, (*TaskKey).world),
 		Send: list(c.Send, func(d *Delivery) world.Delivery { return *d.World() }), Streams: list(c.Streams, (*StreamWrite).world),
 		Messages:   WorldMessages(c.Messages),

@@ -1,0 +1,297 @@
+package timetable
+
+// This file looks at what is due while a program runs, and has runs started.
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/stepwell/stepwell/internal/courier"
+	"github.com/stepwell/stepwell/world"
+)
+
+// Input computes the input of a time's run.
+type Input func(at, previous time.Time) ([]byte, error)
+
+// Keeper works for the schedules of a database while a program runs. Any number may, in any process: a run and the
+// change of its schedule's row are one commit, and of two who try the second changes nothing.
+type Keeper struct {
+	Store    world.Scheduler
+	Notifier world.Notifier // nil: nobody tells of news
+	Log      *slog.Logger
+	Poll     time.Duration // between looks for what nobody told of; 0: a minute where there are news, and 5 s where not
+	// Inputs are computed here: by set and schedule.
+	Inputs map[string]map[string]Input
+
+	Start  func(ctx context.Context, f *Firing) (existed bool, err error)
+	Cancel func(ctx context.Context, run, reason string) error
+	Last   func(ctx context.Context, run string) (LastRun, error)
+}
+
+const (
+	parallel = 64 // schedules at once
+	atOnce   = 4 * parallel
+	hold     = 10 * time.Second
+	idle     = time.Minute      // between looks where there are news
+	rest     = 15 * time.Second // of a schedule that cannot be gone on with here
+)
+
+// looking is what one who looks knows.
+type looking struct {
+	*Keeper
+	mu    sync.Mutex
+	waits map[string]string    // guarded by mu: schedules, by the run whose end they wait for
+	ended map[string]bool      // guarded by mu: schedules whose wait is over
+	shun  map[string]time.Time // guarded by mu: schedules that cannot be gone on with here
+}
+
+// Run works until ctx ends, and returns when nothing is worked on any more.
+func (k *Keeper) Run(ctx context.Context) {
+	l := &looking{Keeper: k, waits: map[string]string{}, ended: map[string]bool{}, shun: map[string]time.Time{}}
+	news := courier.NewsOf(k.Notifier, l.concerns)
+	defer news.Stop()
+	look := k.Poll
+	if look <= 0 {
+		if look = courier.LookAgain; k.Notifier != nil {
+			look = idle
+		}
+	}
+	for failed := 0; ctx.Err() == nil; {
+		wait, err := l.look(ctx, look)
+		switch {
+		case ctx.Err() != nil:
+			return
+		case err != nil:
+			if failed++; failed == 1 {
+				k.Log.Warn("schedules are not looked at", "error", err, "hint", "It is tried again")
+			}
+			wait = min(time.Second<<min(failed-1, 5), 30*time.Second)
+		default:
+			failed = 0
+		}
+		again := time.NewTimer(wait)
+		select {
+		case <-news.Came:
+		case <-again.C:
+		case <-ctx.Done():
+		}
+		again.Stop()
+	}
+}
+
+// concerns notes what ended.
+func (l *looking) concerns(n world.Notice) bool {
+	if n.Kind == world.NoticeSchedule {
+		return true
+	}
+	if n.Kind != world.NoticeEnded {
+		return false
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for run, name := range l.waits {
+		if n.Run == "" || n.Run == run {
+			l.ended[name] = true
+			delete(l.waits, run)
+		}
+	}
+	return len(l.ended) > 0
+}
+
+// look does what is due, and tells for how long nothing is.
+func (l *looking) look(ctx context.Context, most time.Duration) (time.Duration, error) {
+	wait := most
+	for _, code := range append([]string{""}, slices.Sorted(maps.Keys(l.Inputs))...) {
+		for {
+			due, err := l.Store.DueSchedules(ctx, code, atOnce, hold)
+			if err != nil {
+				return 0, err
+			}
+			done := l.each(ctx, due.Schedules, due.Now)
+			if !due.More || done == 0 {
+				if due.More {
+					wait = min(wait, courier.LookAgain)
+				}
+				if !due.Next.IsZero() {
+					wait = min(wait, max(due.Next.Sub(due.Now), time.Millisecond))
+				}
+				if done > 0 { // they may be due again
+					wait = time.Millisecond
+				}
+				break
+			}
+		}
+	}
+	l.mu.Lock()
+	names := slices.Sorted(maps.Keys(l.ended))
+	clear(l.ended)
+	l.mu.Unlock()
+	for part := range slices.Chunk(names, 1_000) {
+		all, err := l.Store.Schedules(ctx, world.ScheduleQuery{Names: part, Limit: 1_000})
+		if err != nil {
+			return 0, err
+		}
+		all = slices.DeleteFunc(all, func(s world.Schedule) bool {
+			return s.Paused != nil || s.Is.Waits.IsZero() || s.Says.Code && l.Inputs[s.Set] == nil
+		})
+		if l.each(ctx, all, time.Now()) > 0 {
+			wait = time.Millisecond
+		}
+	}
+	return wait, nil
+}
+
+// each does what is to be done about schedules, in an order of chance, as others may be at it too. It tells how many it
+// has done something about.
+func (l *looking) each(ctx context.Context, all []world.Schedule, now time.Time) (done int) {
+	rand.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
+	var workers sync.WaitGroup
+	var mu sync.Mutex
+	next := 0
+	for range min(parallel, len(all)) {
+		workers.Go(func() {
+			for ctx.Err() == nil {
+				mu.Lock()
+				i := next
+				next++
+				mu.Unlock()
+				if i >= len(all) {
+					return
+				}
+				if l.one(ctx, &all[i], now) {
+					mu.Lock()
+					done++
+					mu.Unlock()
+				}
+			}
+		})
+	}
+	workers.Wait()
+	return done
+}
+
+// one does what is to be done about a schedule; false: nothing can be, here and now.
+func (l *looking) one(ctx context.Context, s *world.Schedule, now time.Time) bool {
+	l.mu.Lock()
+	shunned := time.Now().Before(l.shun[s.Name])
+	l.mu.Unlock()
+	if shunned {
+		return false
+	}
+	log := l.Log.With("schedule", s.Name)
+	err := l.goOn(ctx, s, now)
+	switch {
+	case err == nil, errors.Is(err, world.ErrConflict), errors.Is(err, world.ErrNotFound) && ctx.Err() == nil:
+		// Somebody else has, or it is gone.
+		return true
+	case ctx.Err() != nil:
+		return false
+	case errors.Is(err, world.ErrNoKey), errors.Is(err, world.ErrWrongKey), errors.Is(err, world.ErrCorrupt):
+		// Another program may have the key.
+		log.Warn("a schedule cannot be gone on with here", "error", err)
+	case errors.Is(err, world.ErrInvalid), errors.Is(err, world.ErrTooLarge):
+		row := *s
+		pause(&row, "stepwell", err.Error()[:min(len(err.Error()), 900)], now)
+		if _, bad := l.Store.PutSchedule(ctx, row); bad == nil {
+			log.Error("a schedule is paused: its run cannot be started", "error", err, "hint", "stepwell schedules resume "+s.Name)
+			return true
+		}
+	default:
+		row := *s
+		row.Is.Tries++
+		row.Is.Error = err.Error()[:min(len(err.Error()), 900)]
+		row.Is.Due = now.Add(min(time.Second<<min(row.Is.Tries-1, 6), time.Minute))
+		if _, bad := l.Store.PutSchedule(ctx, row); bad == nil {
+			log.Warn("a run that is scheduled cannot be started now", "error", err, "hint", "It is tried again")
+			return true
+		}
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.shun) > 10_000 {
+		clear(l.shun)
+	}
+	l.shun[s.Name] = time.Now().Add(rest)
+	return false
+}
+
+// goOn goes on with a schedule that is due. The error is [world.ErrConflict] where somebody else has.
+func (l *looking) goOn(ctx context.Context, s *world.Schedule, now time.Time) error {
+	switch {
+	case s.Damage != "":
+		return fmt.Errorf("%w: %s", world.ErrCorrupt, s.Damage)
+	case s.Says.Encrypted != "":
+		return fmt.Errorf("schedule %s: %w: its input is encrypted with the key %q", s.Name, world.ErrNoKey, s.Says.Encrypted)
+	}
+	t, err := Parse(s.Name, &s.Says)
+	if err != nil {
+		return err
+	}
+	var last LastRun
+	if s.Is.Last != nil {
+		if last, err = l.Last(ctx, s.Is.Last.Run); err != nil {
+			return err
+		}
+	}
+	todo := decide(s, t, now, &last)
+	if todo.cancel != "" && s.Is.Waits.IsZero() { // once, or with the next look
+		if err := l.Cancel(ctx, todo.cancel, "schedule "+s.Name+": its next run is to start"); err != nil && !errors.Is(err, world.ErrTerminal) && !errors.Is(err, world.ErrNotFound) {
+			return err
+		}
+	}
+	if todo.fire {
+		err := l.fire(ctx, &todo)
+		if !errors.Is(err, world.ErrRunExists) {
+			return err
+		}
+		l.Log.Error("a time of a schedule has no run: its ID is another run's", "schedule", s.Name, "error", err)
+		todo.row.Is.Last, todo.row.Is.Count, todo.row.Is.Error = s.Is.Last, s.Is.Count, err.Error()
+	}
+	if w := &todo.row.Is; !w.Waits.IsZero() && w.Last != nil {
+		l.mu.Lock()
+		l.waits[w.Last.Run] = s.Name
+		l.mu.Unlock()
+	}
+	put, err := l.Store.PutSchedule(ctx, todo.row)
+	switch {
+	case err != nil:
+		return err
+	case !put:
+		return world.ScheduleMoved(s)
+	case todo.row.Paused != nil:
+		l.Log.Warn("a schedule is paused", "schedule", s.Name, "reason", todo.row.Paused.Reason, "hint", "stepwell schedules resume "+s.Name)
+	}
+	return nil
+}
+
+func (k *Keeper) fire(ctx context.Context, todo *step) error {
+	f := &Firing{Schedule: todo.row, At: todo.at, Previous: todo.row.Is.Done, ID: world.ScheduledID(todo.row.Name, todo.at)}
+	var err error
+	if f.Input, err = k.input(&todo.row, f.At, f.Previous); err != nil {
+		return err
+	}
+	_, err = k.Start(ctx, f)
+	return err
+}
+
+// input is that of a time's run.
+func (k *Keeper) input(s *world.Schedule, at, previous time.Time) ([]byte, error) {
+	if !s.Says.Code {
+		if len(s.Says.Input) == 0 {
+			return []byte("null"), nil
+		}
+		return s.Says.Input, nil
+	}
+	compute := k.Inputs[s.Set][s.Name]
+	if compute == nil {
+		return nil, fmt.Errorf("schedule %s: %w: its input is computed by the program that has the set %s", s.Name, world.ErrInvalid, s.Set)
+	}
+	return compute(at, previous)
+}

@@ -1,0 +1,57 @@
+package stepwell
+
+// What an App does for schedules while it runs: see package schedule.
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/stepwell/stepwell/internal/timetable"
+	"github.com/stepwell/stepwell/world"
+)
+
+// timetableOf has runs started when they are due; nil: the App's world has no schedules.
+func timetableOf(a *App) *timetable.Keeper {
+	if a.able.ScheduleKeeper == nil {
+		return nil
+	}
+	k := &timetable.Keeper{
+		Store: a.able.ScheduleKeeper.Schedules(), Notifier: a.able.Notifier, Log: a.cfg.Logger, Poll: a.cfg.Poll, Inputs: map[string]map[string]timetable.Input{},
+		Start:  func(ctx context.Context, f *timetable.Firing) (bool, error) { return startScheduled(ctx, a, f) },
+		Cancel: a.Cancel,
+		Last:   func(ctx context.Context, run string) (timetable.LastRun, error) { return lastScheduled(ctx, a, run) },
+	}
+	for _, p := range a.parts {
+		if len(p.Inputs) > 0 {
+			k.Inputs[p.Set] = p.Inputs
+		}
+	}
+	return k
+}
+
+// startScheduled starts the run of a time, together with the change of its schedule.
+func startScheduled(ctx context.Context, a *App, f *timetable.Firing) (existed bool, err error) {
+	attributes := map[string]any{world.AttributeSchedule: f.Schedule.Name, world.AttributeScheduleTime: f.At.UTC().Format(time.RFC3339)}
+	if !f.Previous.IsZero() {
+		attributes[world.AttributeSchedulePrevious] = f.Previous.UTC().Format(time.RFC3339)
+	}
+	opts := []StartOption{RunID(f.ID), Key(f.ID), Version(f.Schedule.Says.Version), Attributes(attributes)}
+	if !f.Beside {
+		opts = append(opts, scheduleOption{&f.Schedule})
+	}
+	run, err := a.Start(ctx, f.Schedule.Says.Workflow, f.Input, opts...)
+	return err == nil && run.existed, err
+}
+
+// lastScheduled is how the last run of a schedule stands, or the one that took its place.
+func lastScheduled(ctx context.Context, a *App, run string) (timetable.LastRun, error) {
+	info, err := a.row(ctx, run)
+	if err == nil && info.Status.Terminal() && info.Status != world.Completed {
+		info, err = a.Newest(ctx, run)
+	}
+	if errors.Is(err, ErrNotFound) {
+		return timetable.LastRun{Gone: true, Over: true}, nil
+	}
+	return timetable.LastRun{Over: info.Status.Terminal(), Completed: info.Status == world.Completed, Failed: info.Status == world.Failed}, err
+}

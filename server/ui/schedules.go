@@ -1,0 +1,154 @@
+package ui
+
+// This file shows schedules, and makes, changes and deletes them.
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/stepwell/stepwell/acting"
+	"github.com/stepwell/stepwell/internal/human"
+	"github.com/stepwell/stepwell/internal/kit"
+	"github.com/stepwell/stepwell/internal/operate"
+	"github.com/stepwell/stepwell/internal/timetable"
+	"github.com/stepwell/stepwell/world"
+)
+
+// scheduleRow is a schedule.
+type scheduleRow struct {
+	operate.Schedule
+	Path, RunsPath, WorkflowPath, LastPath string
+	Status                                 *status // nil: nothing is to be said
+	Note                                   string  // by whom it is paused and why, or what else there is to say
+	Expressions                            string
+	First                                  string   // the next time, in its zone
+	Later                                  []string // and those behind it
+	Fields                                 *payload // the input; nil: none
+}
+
+// schedulesView is all schedules, a page of them.
+type schedulesView struct {
+	Rows     []scheduleRow
+	Next     string // the address of the next page; "": there is none
+	May      bool   // act
+	Overlaps []world.Overlap
+}
+
+// schedulesPage is how many are on a page.
+const schedulesPage = 100
+
+func timetableOf(u *UI) (*timetable.Keeper, error) {
+	k := kit.AppOf(u.app).Timetable
+	if k == nil {
+		return nil, fmt.Errorf("%w: schedules of the server's database", world.ErrNotFound)
+	}
+	return k, nil
+}
+
+func schedules(u *UI, v *visit) error {
+	k, err := timetableOf(u)
+	if err != nil {
+		return err
+	}
+	page, err := k.Store.Schedules(v.Context(), world.ScheduleQuery{After: v.URL.Query().Get("cursor"), Limit: schedulesPage})
+	if err != nil {
+		return err
+	}
+	p := &schedulesView{May: v.may(Operator), Overlaps: world.Overlaps}
+	for i := range page {
+		p.Rows = append(p.Rows, scheduleRowOf(&page[i]))
+	}
+	if len(page) == schedulesPage {
+		p.Next = Base + "schedules?" + url.Values{"cursor": {page[len(page)-1].Name}}.Encode()
+	}
+	v.draw(http.StatusOK, "schedules", "Schedules", p)
+	return nil
+}
+
+func scheduleRowOf(s *world.Schedule) scheduleRow {
+	row := scheduleRow{Schedule: operate.ScheduleOf(s), Path: Base + "schedules/" + url.PathEscape(s.Name)}
+	row.WorkflowPath = Base + "workflows/" + url.PathEscape(row.Workflow)
+	row.RunsPath = Base + "runs?" + url.Values{"search": {world.AttributeSchedule + "=" + s.Name}}.Encode()
+	row.Expressions = visible(strings.Join(row.Times, ", "))
+	row.Words = visible(row.Words)
+	if row.Last != nil {
+		row.LastPath = Base + "runs/" + url.PathEscape(row.Last.Run)
+	}
+	for i, at := range row.Next {
+		text := at.Format("Mon 2006-01-02 15:04:05 MST")
+		if i == 0 {
+			row.First = text
+		} else {
+			row.Later = append(row.Later, text)
+		}
+	}
+	if len(row.Input) > 0 {
+		row.Fields = payloadOf(row.Input, someBytes, "")
+	}
+	if row.Encrypted != "" {
+		row.Fields = encryptedPayload(row.Encrypted, s.Says.Input)
+	}
+	switch p := row.Paused; {
+	case row.Damage != "":
+		row.Status, row.Note = &status{"damaged", bad, "✗"}, row.Damage
+	case p != nil:
+		row.Status, row.Note = &status{"paused", warm, "‖"}, strings.TrimPrefix(strings.TrimSuffix("by "+p.By+": "+p.Reason, ": "), "by : ")
+	case row.Error != "":
+		row.Status, row.Note = &status{"not started", bad, "!"}, row.Error
+	case !row.Waits.IsZero():
+		row.Status, row.Note = &status{"waits", busy, "○"}, "for the end of "+row.Last.Run
+	}
+	if n := row.Skipped + row.Missed; n > 0 && row.Note == "" {
+		row.Note = fmt.Sprintf("%d skipped, %d missed, the last %s", row.Skipped, row.Missed, row.Passed.Format(time.RFC3339))
+	}
+	row.Note = human.Cut(visible(row.Note), 300)
+	return row
+}
+
+func putSchedule(u *UI, v *visit) error {
+	k, err := timetableOf(u)
+	if err != nil {
+		return err
+	}
+	s := world.Schedule{Name: v.Form.Get("name"), Made: world.Provenance{By: acting.Who(v.Context()), At: world.Now()}}
+	s.Says = world.ScheduleSpec{Workflow: v.Form.Get("workflow"), Zone: v.Form.Get("zone"), Overlap: world.Overlap(v.Form.Get("overlap")), Input: json.RawMessage(v.Form.Get("input"))}
+	for text := range strings.SplitSeq(v.Form.Get("times"), ";") { // a comma stands in expressions
+		if text = strings.TrimSpace(text); text != "" {
+			s.Says.Times = append(s.Says.Times, text)
+		}
+	}
+	if _, err := timetable.Put(v.Context(), k.Store, s); err != nil {
+		return err
+	}
+	v.redirect(Base + "schedules?did=schedule-put")
+	return nil
+}
+
+func scheduleAct(u *UI, v *visit) error {
+	k, err := timetableOf(u)
+	if err != nil {
+		return err
+	}
+	name, act := v.PathValue("schedule"), v.PathValue("act")
+	switch act {
+	case "pause":
+		_, err = timetable.Pause(v.Context(), k.Store, name, acting.Who(v.Context()), human.Cut(v.Form.Get("reason"), 300))
+	case "resume":
+		_, err = timetable.Resume(v.Context(), k.Store, name)
+	case "trigger":
+		_, err = k.Trigger(v.Context(), name, nil)
+	case "delete":
+		err = k.Store.DeleteSchedule(v.Context(), name)
+	default:
+		return errNoPage
+	}
+	if err != nil {
+		return err
+	}
+	v.redirect(Base + "schedules?did=schedule-" + act)
+	return nil
+}

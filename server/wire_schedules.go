@@ -1,0 +1,75 @@
+package server
+
+// This file has the doors to schedules for remote workers and clients: inputs go as they lie there.
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/stepwell/stepwell/internal/timetable"
+	"github.com/stepwell/stepwell/world"
+	"github.com/stepwell/stepwell/world/remote/wire"
+)
+
+func wireScheduleRoutes() []route {
+	return []route{
+		actRoute("schedule", Operator, "Change a schedule as a whole, or delete it", "WireScheduleAct", "WireScheduleActed", wireSchedule),
+		wireRoute("schedules", Viewer, "Tell of schedules, or of those that are due", "WireScheduleQuery", "WireSchedules", wireSchedules),
+	}
+}
+
+// schedulesBelow are the schedules as they lie there.
+func schedulesBelow(d *doors, r *request) (world.Scheduler, error) {
+	if r.limited() != nil {
+		return nil, errLimitedSchedules
+	}
+	if d.able.ScheduleKeeper == nil {
+		return nil, fmt.Errorf("schedules of the server's database: %w", world.ErrNotFound)
+	}
+	return d.able.ScheduleKeeper.Schedules(), nil
+}
+
+var errLimitedSchedules = fmt.Errorf("%w: it is limited to some workflows and steps, and schedules are everybody's", errScope)
+
+func wireSchedule(d *doors, r *request, in *wire.ScheduleAct) (out wire.ScheduleActed, err error) {
+	k, err := schedulesBelow(d, r)
+	if err != nil {
+		return out, err
+	}
+	name, act := in.Delete, "delete"
+	switch {
+	case in.Put != nil:
+		name, act = in.Put.Name, "put"
+		if err := timetable.Check(in.Put.World()); err != nil {
+			return out, err
+		}
+	case in.Delete == "":
+		return out, invalid("body: nothing is asked for")
+	}
+	out, err = lasting(r.Context(), func(ctx context.Context) (out wire.ScheduleActed, err error) {
+		if in.Put == nil {
+			return out, k.DeleteSchedule(ctx, name)
+		}
+		out.Put, err = k.PutSchedule(ctx, *in.Put.World())
+		return out, err
+	})
+	if !r.sees(Worker) { // a worker makes what its code says
+		r.SetPathValue("schedule", name)
+		d.audit.note(r.Request, r.key.Name, r.route.op.id, "", act, err)
+	}
+	return out, err
+}
+
+func wireSchedules(d *doors, r *request, in *wire.ScheduleQuery) (out wire.Schedules, err error) {
+	k, err := schedulesBelow(d, r)
+	if err != nil {
+		return out, err
+	}
+	if in.Due == 0 {
+		all, err := k.Schedules(r.Context(), world.ScheduleQuery{Names: in.Names, Set: in.Set, After: in.After, Limit: in.Limit})
+		return wire.Schedules{Schedules: wire.OfSchedules(all)}, err
+	}
+	due, err := k.DueSchedules(r.Context(), in.Code, in.Due, min(max(in.Hold, 0), time.Minute))
+	return wire.Schedules{Schedules: wire.OfSchedules(due.Schedules), More: due.More, Next: due.Next, Now: due.Now}, err
+}

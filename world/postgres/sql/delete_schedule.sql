@@ -1,0 +1,2 @@
+-- Deletes a schedule.
+DELETE FROM {schema}.schedules WHERE name = $1

@@ -1,0 +1,2 @@
+-- Deletes a schedule.
+DELETE FROM schedules WHERE name = ?1

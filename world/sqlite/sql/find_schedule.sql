@@ -1,0 +1,2 @@
+-- One schedule.
+SELECT name, said, sum, change FROM schedules WHERE name = ?1
