@@ -9,7 +9,8 @@ import (
 
 // keyless leaves such messages to those who have their keys. One is ready again at once, and the program receives
 // nothing for a while, so that others have it. Where it then finds one that was left before, there may be nobody: it
-// sweeps. For a short time all that it cannot read rests, so that what is behind that gets by; then it keeps away again.
+// sweeps. For a short time all that it cannot read rests, so that what is behind that gets by; then it keeps away
+// again.
 type keyless struct {
 	mu    sync.Mutex
 	sweep time.Time // until then what cannot be read rests; guarded by mu

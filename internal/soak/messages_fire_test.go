@@ -289,8 +289,8 @@ func (s *sender) awaited(ctx context.Context, n int) error {
 	return nil
 }
 
-// quiet reports whether nothing is left to be done. What is published comes to queues, what is in queues to runs, and what
-// runs send to queues: it is looked for in this order.
+// quiet reports whether nothing is left to be done. What is published comes to queues, what is in queues to runs, and
+// what runs send to queues: it is looked for in this order.
 func (s *sender) quiet(ctx context.Context) (bool, error) {
 	if due, err := s.topics().Due(ctx, 1); err != nil || len(due.Publications) > 0 {
 		return false, err
