@@ -158,8 +158,8 @@ func CheckSpread(s *Spread) error {
 	return nil
 }
 
-// Check refuses, with [ErrInvalid], a query for what there is not. It tells behind what it begins: when that one is due,
-// in microseconds since 1970, 0 at once, and its number.
+// Check refuses, with [ErrInvalid], a query for what there is not. It tells behind what it begins: when that one is
+// due, in microseconds since 1970, 0 at once, and its number.
 func (q *DueQuery) Check() (due, number int64, err error) {
 	if q.Limit < 1 || q.Limit > MaxBatch {
 		return 0, 0, fmt.Errorf("%w: look at %d publications: want 1 to %d", ErrInvalid, q.Limit, MaxBatch)
