@@ -127,7 +127,7 @@ func mayPost(address string, asked, allowed bool) error {
 // reserved are the networks beside those that netip knows which no endpoint has: of carriers, of tests and
 // documentation, those that stand for IPv4 addresses, and what is to come.
 var reserved = prefixes("0.0.0.0/8", "100.64.0.0/10", "192.0.0.0/24", "192.0.2.0/24", "192.88.99.0/24", "198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24", "240.0.0.0/4",
-	"::/96", "64:ff9b::/96", "64:ff9b:1::/48", "100::/64", "2001::/23", "2001:db8::/32", "2002::/16", "fec0::/10")
+	"::/96", "::ffff:0:0:0/96", "64:ff9b::/96", "64:ff9b:1::/48", "100::/64", "2001::/23", "2001:db8::/32", "2002::/16", "fec0::/10")
 
 func prefixes(all ...string) (list []netip.Prefix) {
 	for _, text := range all {

@@ -294,7 +294,7 @@ func TestPostPrivate(t *testing.T) {
 	for text, want := range map[string]bool{
 		"1.1.1.1": true, "2606:4700:4700::1111": true, "10.1.2.3": false, "172.16.0.1": false, "192.168.1.1": false, "127.0.0.1": false, "169.254.169.254": false, "0.0.0.0": false,
 		"100.64.0.1": false, "198.18.0.1": false, "224.0.0.1": false, "255.255.255.255": false, "::1": false, "::": false, "fe80::1": false, "fd00::1": false, "::ffff:10.0.0.1": false,
-		"::ffff:1.1.1.1": true, "64:ff9b::a00:1": false, "2002:a00:1::": false, "::a00:1": false, "2001:db8::1": false,
+		"::ffff:1.1.1.1": true, "64:ff9b::a00:1": false, "::ffff:0:a00:1": false, "2002:a00:1::": false, "::a00:1": false, "2001:db8::1": false,
 	} {
 		if got := public(netip.MustParseAddr(text)); got != want {
 			t.Errorf("%s is public: %v, want %v", text, got, want)

@@ -50,7 +50,8 @@ func Revision(n int) SubOption { return func(s *Subscription) { s.says.Revision 
 
 // KeyFrom is a template of the idempotency key of the runs that are started: order-{payload.order}. There are
 // {payload.a.b}, {topic}, {id}, which is the publication's, and {header.name}; {{ and }} are braces. A payload without
-// the field is a dead letter. Where nobody says a key, each message starts one run.
+// the field is a dead letter, and so is one that makes a key of "retry:", which no start may have. Where nobody says a
+// key, each message starts one run.
 func KeyFrom(template string) SubOption {
 	return ofWorkflow("KeyFrom", func(t *world.StartTarget) { t.Key = template })
 }

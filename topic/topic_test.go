@@ -256,6 +256,7 @@ func TestBadUse(t *testing.T) {
 		"KeyFrom is for":            topic.ToQueue("s", "a", q, topic.KeyFrom("x")),
 		"Secret is for":             topic.ToWorkflow("s", "a", ship, topic.Secret("x")),
 		"the key: ":                 topic.ToWorkflow("s", "a", ship, topic.KeyFrom("{payload")),
+		"keys that begin with":      topic.ToWorkflow("s", "a", ship, topic.KeyFrom("retry:{payload.run}")),
 		"the attribute land: ":      topic.ToWorkflow("s", "a", ship, topic.AttributeFrom("land", "{pay.land}")),
 		"want an http or https URL": topic.ToEndpoint("s", "a", "ftp://example.com"),
 		"a user or a password":      topic.ToEndpoint("s", "a", "https://u:p@example.com"),

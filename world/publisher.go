@@ -28,8 +28,8 @@ type Publisher interface {
 	// Subscriptions tells of subscriptions by name, in order; none named: of all.
 	Subscriptions(ctx context.Context, names ...string) ([]Subscription, error)
 
-	// Due tells what is to be spread next, about [PageBytes] at most: the one that is cut first, then others in the order
-	// in which they were written, then those with a delay by their time.
+	// Due tells what is to be spread next, about [PageBytes] at most: the one that is cut first, then others in the
+	// order in which they were written, then those with a delay by their time.
 	Due(ctx context.Context, q DueQuery) (Due, error)
 
 	// Spread writes what was decided of what is due, and tells whether it did. It did not where somebody else spreads,
@@ -49,7 +49,7 @@ type Publisher interface {
 
 // DueQuery says what of that which is due is to be told.
 type DueQuery struct {
-	After string // the place behind which it begins, as Due.Last told it: of one that is passed over; "": at the first
+	After string // the place behind which it begins, as Due.Last told it; "": at the first
 	Limit int    // 1 to MaxBatch
 }
 

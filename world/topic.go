@@ -341,6 +341,9 @@ func (t *StartTarget) check() error {
 	if err := CheckTemplate(t.Key); err != nil {
 		return fmt.Errorf("the key: %w", err)
 	}
+	if strings.HasPrefix(t.Key, RetryKey("")) {
+		return fmt.Errorf("%w: the key %.80q: keys that begin with %q are those of runs that take the place of others", ErrInvalid, t.Key, RetryKey(""))
+	}
 	for name, template := range t.Attributes {
 		if err := CheckName("attribute", name); err != nil {
 			return err

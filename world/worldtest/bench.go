@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/stepwell/stepwell/internal/spread"
 	"github.com/stepwell/stepwell/world"
@@ -173,6 +174,50 @@ func BenchmarkSpread(b *testing.B, open func(testing.TB) world.World) {
 				}
 			}
 			b.ReportMetric(float64(b.N*1_000*thousands*subscriptions)/b.Elapsed().Seconds(), "messages/s")
+		})
+	}
+}
+
+// BenchmarkLookBack measures how long it takes that waits get what was published before they began, of 100,000
+// publications: one wait, and 1,000 at once. open opens a world with waits that stand.
+func BenchmarkLookBack(b *testing.B, open func(testing.TB) world.World) {
+	w := open(b)
+	s := spread.Of(world.AbilitiesOf(w))
+	id := world.NewID(world.PrefixWorker, world.Now())
+	if _, err := w.Join(b.Context(), world.Worker{ID: id, Name: "host:1", Lease: longLease}); err != nil {
+		b.Fatal(err)
+	}
+	for i := range 100 {
+		all := make([]world.Publication, 1_000)
+		for j := range all {
+			all[j] = world.Publication{Topic: "order.paid", Payload: fmt.Appendf(nil, `{"order":%d,"amount":12.5,"paid":true}`, i*1_000+j)}
+		}
+		if _, err := s.Topics.Publish(b.Context(), all); err != nil {
+			b.Fatal(err)
+		}
+	}
+	if _, err := s.All(b.Context()); err != nil {
+		b.Fatal(err)
+	}
+	for _, waits := range []int{1, 1_000} {
+		b.Run(fmt.Sprint("waits=", waits), func(b *testing.B) {
+			for range b.N {
+				b.StopTimer()
+				c := birth("greet")
+				c.Worker, c.Claim = id, 1
+				for i := range waits {
+					e := listens(fmt.Sprint("wait_", i), "order.paid", fmt.Sprintf(`{"order":%d}`, i*100), time.Hour)
+					e.Time = world.Now()
+					c.Events = append(c.Events, e)
+				}
+				if _, err := w.Commit(b.Context(), c); err != nil {
+					b.Fatal(err)
+				}
+				b.StartTimer()
+				if _, err := s.All(b.Context()); err != nil {
+					b.Fatal(err)
+				}
+			}
 		})
 	}
 }
