@@ -11,4 +11,4 @@ CREATE TABLE schedules (
 CREATE INDEX schedules_due ON schedules (code, due_us) WHERE due_us IS NOT NULL;
 CREATE INDEX schedules_set ON schedules (of_set, name) WHERE of_set IS NOT NULL;
 
-PRAGMA user_version = 21;
+PRAGMA user_version = 22;
