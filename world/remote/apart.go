@@ -13,7 +13,7 @@ import (
 // apart.
 func (w *World) Abilities() world.Abilities {
 	a := world.Abilities{
-		Notifier: w, Poller: w, TaskReader: w, ReadyReader: w, Holder: w, Doctor: w, KeyBook: w, Definer: w, MetricsKeeper: w, MessageKeeper: w, TopicKeeper: w,
+		Notifier: w, Poller: w, TaskReader: w, ReadyReader: w, Holder: w, Doctor: w, KeyBook: w, Definer: w, MetricsKeeper: w, MessageKeeper: w, TopicKeeper: w, ScheduleKeeper: w,
 	}
 	if w.hello.Apart {
 		a.ApartKeeper = w
