@@ -30,7 +30,7 @@ const searchYears = 41
 // mostExpression is how long an expression may be.
 const mostExpression = 256
 
-var parser = cron.NewParser(cron.SecondOptional | cron.Minute | cron.Hour | cron.Dom | cron.Month | cron.Dow | cron.Descriptor | cron.Extended | cron.DowOrDom).WithMaxSearchYears(searchYears)
+var parser = cron.MustNewParser(cron.SecondOptional | cron.Minute | cron.Hour | cron.Dom | cron.Month | cron.Dow | cron.Descriptor | cron.Extended | cron.DowOrDom).WithMaxSearchYears(searchYears)
 
 // Times are those of a schedule. They are safe for concurrent use.
 type Times struct {
