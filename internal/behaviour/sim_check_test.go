@@ -152,6 +152,9 @@ func checkPauses(problem func(string, ...any), r *simRun) {
 			pause, early = nil, nil
 		case world.RunResumed:
 			pause = nil
+			if e.Commit == 1 { // what a retry took over was paused, and a cancel ended that pause there
+				early = nil
+			}
 		case world.StepCompleted, world.StepFailed, world.StepRetrying, world.RunCancelled:
 		case world.WaitCompleted, world.SignalReceived, world.HookReceived:
 			if pause != nil {
@@ -338,11 +341,29 @@ func (s *simulation) checkEnd(r *simRun) {
 		}
 	case world.RunCompleted:
 		want, err := r.log.result(&r.program)
+		if r.Origin != nil && r.log.segment > 0 {
+			want, err = r.resultOfRetry()
+		}
 		var got int
 		if bad := json.Unmarshal(end.Payload, &got); bad != nil || err != nil || got != want {
 			problem("result: got %d, %v, want %d, %v", got, bad, want, err)
 		}
 	}
+}
+
+// resultOfRetry is what a run comes to that took nothing over of the segments before the newest, but what they came to.
+func (r *simRun) resultOfRetry() (int, error) {
+	var newest simNode
+	for i := range r.events {
+		if e := &r.events[i]; e.Type == world.RunContinued {
+			newest = simNode{}
+			if err := json.Unmarshal(e.Payload, &newest); err != nil {
+				return 0, err
+			}
+		}
+	}
+	v, err := r.log.value(&newest)
+	return mix(*newest.Carry, v), err
 }
 
 // checkReplay replays the whole log in strict mode: it comes to the same end. A forced end is not the code's.
