@@ -68,12 +68,10 @@ func withInput(ctx context.Context, a *App, run string, input []byte, id string,
 }
 
 // OpenValue opens a value that is kept apart, of a run whose log refers to it, and tells its size. The last error of
-// the
-// reader says whether it is what was written: it is not to be trusted before. It asks the world on until ctx ends.
+// the reader says whether it is what was written: it is not to be trusted before. It asks the world on until ctx ends.
 //
 // Errors: [ErrNotFound] where the run is not there, or its log does not refer to the value, [ErrInvalid] for what is
-// no
-// ID of one, [ErrNoKey], and those of the world.
+// no ID of one, [ErrNoKey], and those of the world.
 func OpenValue(ctx context.Context, app *App, run, id string) (r io.Reader, size int64, err error) {
 	if app == nil {
 		return nil, 0, kit.Missing("open a value: the App")

@@ -148,6 +148,10 @@ func TestProtocol(t *testing.T) {
 			r.refused(400, "INVALID", "POST", inWorld+"topics", `{}`)
 			r.refused(400, "INVALID", "POST", inWorld+"topics", `{"spread": {"revision": 1, "subscribe": {"name": "inner", "pattern": "a", "endpoint": {"url": "http://127.0.0.1:9/in"}}}}`)
 			r.refused(400, "INVALID", "POST", inWorld+"topics", `{"spread": {"revision": 1, "mail": [null]}}`)
+			r.is(r.call("schedule", `{"put": {"name": "nightly", "says": {"workflow": "mail", "times": ["0 3 * * *"], "input": {"to": "ann"}}}}`), "put", true)
+			r.is(r.call("schedules", `{"names": ["nightly"]}`), "schedules.0.says.workflow", "mail")
+			r.refused(400, "INVALID", "POST", inWorld+"schedule", `{"put": {"name": "never", "says": {"workflow": "mail", "times": ["0 0 30 2 *"]}}}`)
+			r.call("schedule", `{"delete": "nightly"}`)
 			r.is(r.call("stats", `{}`), "workflows.0.completed", 1.0)
 			r.is(r.call("sweep", `{"limit": 10}`), "runs", 0.0)
 			if kind == "sqlite" {

@@ -51,7 +51,7 @@
 //   - [MetricsKeeper] keeps what processes have counted. Without it the metrics of a server are of what it writes itself.
 //   - [MessageKeeper] has queues of messages, which programs use with no run: see [Messenger]. Without it there are
 //     none.
-//   - [ScheduleKeeper] has schedules, by which runs start by themselves: see [Scheduler].
+//   - [ScheduleKeeper] has schedules, by which runs start by themselves: see [Scheduler]. Without it there are none.
 //   - [TopicKeeper] has topics, and subscriptions to what is published under them: see [Publisher]. It has queues too.
 //     Without it there are none.
 //   - [ApartKeeper] keeps large values apart from logs. Without it a value is no larger than a log takes.

@@ -141,6 +141,10 @@ var nilOutside = map[string]func(ctx context.Context, app *stepwell.App) error{
 	"Accepts.what": func(context.Context, *stepwell.App) error {
 		return defined(stepwell.Define("w", func(stepwell.Context, int) (int, error) { return 0, nil }, stepwell.Accepts(nil)))
 	},
+	"OpenValue.app": func(ctx context.Context, _ *stepwell.App) error {
+		_, _, err := stepwell.OpenValue(ctx, nil, "r", "v")
+		return err
+	},
 	"SchemasOf.app":             func(ctx context.Context, _ *stepwell.App) error { return second(stepwell.SchemasOf(ctx, nil, "w", 0)) },
 	"RegisteredStep.Alone.opts": func(context.Context, *stepwell.App) error { return defined(oneStep.Alone(nil)) },
 	"App.Signal.payload":        func(ctx context.Context, app *stepwell.App) error { return app.Signal(ctx, "r", "e", nil) },

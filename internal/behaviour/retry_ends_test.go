@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"slices"
 	"strings"
@@ -132,13 +133,13 @@ var retryEnds = map[string]retryEnd{
 	},
 	"failed of a step whose result could not be kept (`ENCODE`, `TOO_LARGE`)": {
 		body: func(ctx stepwell.Context, s *shop) (string, error) {
-			_, err := stepwell.Step(ctx, "charge", func(c context.Context) (string, error) {
+			_, err := stepwell.Step(ctx, "charge", func(c context.Context) (float64, error) {
 				s.note(c, "charge")
-				return strings.Repeat("x", 2<<20), nil
+				return math.NaN(), nil
 			})
 			return "done", err
 		},
-		refused: `step "charge" did its work`, fork: true, result: "charge", gives: `""`,
+		refused: `step "charge" did its work`, fork: true, result: "charge", gives: `0`,
 	},
 	"ran out of time": {
 		body: func(ctx stepwell.Context, s *shop) (string, error) {
