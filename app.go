@@ -39,14 +39,11 @@ type Config struct {
 	// MaxSteps is how many bodies of steps run at once. Default 256: enough that commits share their syncs; lower it where bodies hold what
 	// is scarce, such as connections of a pool.
 	MaxSteps int
-	// MaxPayload is the limit of what is sent (the payload of an event or a hook, a chunk of a stream) and of
-	// metadata,
+	// MaxPayload is the limit of what is sent (the payload of an event or a hook, a chunk of a stream) and of metadata,
 	// encoded, in bytes. Default 1 MiB, which is also the most.
 	MaxPayload int
-	// MaxValue is the limit of one encoded value of a run (its input and output, the input and result of a step) in
-	// bytes;
-	// over 1 MiB it is kept apart from the log. Default 64 MiB, as such a value is whole in memory; MaxPayload, where
-	// that
+	// MaxValue is the limit of one encoded value of a run (its input and output, the input and result of a step) in bytes;
+	// over 1 MiB it is kept apart from the log. Default 64 MiB, as such a value is whole in memory; MaxPayload, where that
 	// is set; at most 1 GiB. What a transaction writes has at most MaxPayload bytes.
 	MaxValue int
 	// MaxRetention is the most that ended runs are kept: what asks for more is lowered, and the log says so. Default 365 days; [Forever] sets no limit. A worker that

@@ -101,12 +101,9 @@ func (t tagsOption) startOption(o *startOptions) { o.Context = t }
 
 type attributesOption map[string]any
 
-// Attributes are what a run starts with, as JSON: at most 64, of 8 KiB each and 16 KiB together; see
-// [SetAttribute]. They fit workflows, starts and children: those of a workflow are what each of its runs starts with,
-// by
-// whatever way it is started, as a worker tells the database when it joins; a start's own take the place of those of
-// the
-// same name.
+// Attributes are what a run starts with, as JSON: at most 64, of 8 KiB each and 16 KiB together; see [SetAttribute].
+// They fit workflows, starts and children: those of a workflow are what each of its runs starts with, by whatever way
+// it is started, as a worker tells the database when it joins; a start's own take the place of those of the same name.
 func Attributes(all map[string]any) attributesOption { return attributesOption(all) }
 
 func (a attributesOption) workflowOption(o *workflowOptions) {

@@ -137,10 +137,8 @@ func Define[In, Out any](name string, fn func(ctx Context, in In) (Out, error), 
 //	var Pong = stepwell.Define("pong", func(ctx stepwell.Context, n int) (string, error) { return Ping.Child().Run(ctx, n-1) })
 //
 // It starts runs, as children too, and is no definition: [New] refuses it in [Config].Definitions. A start has the
-// version, retention, timeout
-// and attributes that a start by name has, see [Version]; a child the version that the first worker which takes it
-// knows,
-// and the default retention, unless told.
+// version, retention, timeout and attributes that a start by name has, see [Version]; a child the version that the
+// first worker which takes it knows, and the default retention, unless told.
 func Declare[In, Out any](name string) *Workflow[In, Out] {
 	w := &Workflow[In, Out]{name: name, declared: true}
 	if err := world.CheckWorkflowName(name); err != nil {

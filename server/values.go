@@ -25,8 +25,7 @@ func valueRoutes() []route {
 	}
 }
 
-// value streams a value. A key that is limited reads what it may read of the run. What is wrong with the first piece
-// is
+// value streams a value. A key that is limited reads what it may read of the run. What is wrong with the first piece is
 // said; of what is wrong behind it an answer that is cut short tells.
 func value(s *Server, w http.ResponseWriter, r *request) error {
 	run, err := s.findID(r)

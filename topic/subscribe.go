@@ -114,9 +114,8 @@ func ToQueue[T any](name, pattern string, q *queue.Queue[T], opts ...SubOption) 
 	return s.with(opts)
 }
 
-// ToWorkflow starts a run with each payload, once. The workflow's definition holds for it, as for one that is
-// started by
-// name: a payload that does not fit its input is a dead letter. While no worker has told of the workflow it waits.
+// ToWorkflow starts a run with each payload, once. The workflow's definition holds for it, as for one that is started
+// by name: a payload that does not fit its input is a dead letter. While no worker has told of the workflow it waits.
 func ToWorkflow[In, Out any](name, pattern string, w *stepwell.Workflow[In, Out], opts ...SubOption) *Subscription {
 	s := &Subscription{says: world.Subscription{Name: name, Pattern: pattern, Workflow: &world.StartTarget{}}}
 	if w == nil {

@@ -18,8 +18,7 @@ const Most = 1 << 20
 // has references; see [Read].
 //
 // The value is durable before the commit that names it. So it may be kept without any: what is left by a crash goes
-// with
-// the run. A commit has its references from then on: one that is tried again has no second copy.
+// with the run. A commit has its references from then on: one that is tried again has no second copy.
 type World struct {
 	world.World
 	able world.Abilities // of the world below
@@ -150,8 +149,7 @@ func (w *World) commit(ctx context.Context, c *world.Commit) (err error) {
 }
 
 // events are those of a run with what is too large kept apart. The list that is given stays as it is. With an error
-// come
-// those with the references so far: who tries again has no second copy of a value.
+// come those with the references so far: who tries again has no second copy of a value.
 func (w *World) events(ctx context.Context, run string, birth bool, events []world.Event) ([]world.Event, error) {
 	own := false
 	for i := range events {

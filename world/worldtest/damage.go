@@ -25,10 +25,8 @@ type DamageStore interface {
 	Restore(t testing.TB)
 	// Columns lists all tables and their columns.
 	Columns(t testing.TB) [][2]string
-	// Spoil changes a column of the rows of a run, of those of the queue that is named as the run's workflow,
-	// or of all rows of a table that is of neither. It reports whether it could: no row may be there, or the
-	// store may
-	// not allow it.
+	// Spoil changes a column of the rows of a run, of those of the queue that is named as the run's workflow, or of all
+	// rows of a table that is of neither. It reports whether it could: no row may be there, or the store may not allow it.
 	Spoil(t testing.TB, table, column, how, run string) bool
 	// Exec runs a statement on the tables, and tells how many rows it changed; Count runs one that counts.
 	Exec(t testing.TB, text string) int64
