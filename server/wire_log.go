@@ -42,6 +42,9 @@ func plainStart(c *wire.Commit) bool {
 	return c.Events[0].Type == world.RunCreated && (b == nil || b.Parent == nil && b.Origin == nil)
 }
 
+// errLimitedQueues holds for what workflow code sends and publishes, too.
+var errLimitedQueues = fmt.Errorf("%w: it is limited to some workflows and steps, and queues and topics are everybody's: a worker whose code uses them needs a key without a limit", errScope)
+
 // mayCommit refuses an operator whatever is more than a start: who can write a log can make it say anything. A worker writes in its own name.
 func (g *guard) mayCommit(r *request, c *wire.Commit) error {
 	if !plainStart(c) {
@@ -49,8 +52,12 @@ func (g *guard) mayCommit(r *request, c *wire.Commit) error {
 			return err
 		}
 	}
-	if c.Schedule != nil && r.limited() != nil {
+	switch {
+	case r.limited() == nil:
+	case c.Schedule != nil:
 		return errLimitedSchedules
+	case len(c.Messages)+len(c.Published)+len(c.Ack) > 0:
+		return errLimitedQueues
 	}
 	if err := g.mayActFor(r, c.Worker); err != nil {
 		return err

@@ -20,7 +20,7 @@ func wireMessageRoutes() []route {
 // keeperBelow are the queues as they lie there.
 func keeperBelow(d *doors, r *request) (world.Messenger, error) {
 	if r.limited() != nil {
-		return nil, fmt.Errorf("%w: it is limited to some workflows and steps, and queues are everybody's", errScope)
+		return nil, errLimitedQueues
 	}
 	if d.able.MessageKeeper == nil {
 		return nil, fmt.Errorf("queues of the server's database: %w", world.ErrNotFound)

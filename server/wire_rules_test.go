@@ -286,6 +286,10 @@ func TestLimitedKeys(t *testing.T) {
 			} {
 				r.refused(403, "FORBIDDEN", "POST", inWorld+call, body, lim...)
 			}
+			for _, more := range []string{`"messages": [{"queue": "q", "payload": 1}]`, `"published": [{"topic": "a", "payload": 1}]`} {
+				r.refused(403, "FORBIDDEN", "POST", inWorld+"commit", `{`+otherID+`, "run": "mine", "worker": "wrkr_l", "take": 1, "first": 2, "events": [{"type": "run_started", `+at+`}], `+more+`}`, lim...)
+			}
+			r.refused(403, "FORBIDDEN", "POST", inWorld+"commit", strings.Replace(birthOf("b", "mail", world.Now().Format(time.RFC3339), "1", ""), `{`, `{"ack": "1-1", `, 1), lim...)
 			for _, ask := range [][2]string{{"GET", "/v1/workflows"}, {"GET", "/v1/workflows/mail/runs/mine"}, {"POST", "/v1/workflows/mail/runs"}, {"GET", "/v1/hooks"}, {"GET", "/v1/workers"}} {
 				if a := r.send(ask[0], ask[1], "", lim...); a.status != 403 {
 					t.Errorf("%s %s: got %d, want 403", ask[0], ask[1], a.status)

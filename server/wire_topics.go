@@ -22,7 +22,7 @@ func wireTopicRoutes() []route {
 // publisherBelow are the topics as they lie there.
 func publisherBelow(d *doors, r *request) (world.Publisher, error) {
 	if r.limited() != nil {
-		return nil, fmt.Errorf("%w: it is limited to some workflows and steps, and topics are everybody's", errScope)
+		return nil, errLimitedQueues
 	}
 	if d.able.TopicKeeper == nil {
 		return nil, fmt.Errorf("topics of the server's database: %w", world.ErrNotFound)
