@@ -197,7 +197,7 @@ func TestASetIsWhatTheProgramSays(t *testing.T) {
 		if s := stands(t, app, "daily"); s.Says.Times[0] != "@daily" || s.Revision != 2 {
 			t.Errorf("an older program has changed it: %+v", s)
 		}
-		if s := stands(t, app, "hourly"); s.Paused != nil || s.Is.Count != 3 { // it is of revision 1, and declared again
+		if s := stands(t, app, "hourly"); s.Paused == nil || s.Is.Count != 1 { // a newer one has it no more
 			t.Errorf("it stands so: %+v, %+v", s.Paused, s.Is)
 		}
 		if err := schedule.Put(t.Context(), app, daily, "ann"); !errors.Is(err, world.ErrConflict) {
@@ -206,9 +206,12 @@ func TestASetIsWhatTheProgramSays(t *testing.T) {
 		if err := schedule.Pause(t.Context(), app, "daily", "ann", "holidays"); err != nil {
 			t.Fatal(err)
 		}
-		app, stop = run(t, w, of, schedule.Set("reports", 3, daily))
+		app, stop = run(t, w, of, schedule.Set("reports", 3, daily, hourly))
 		time.Sleep(time.Minute)
 		stop()
+		if s := stands(t, app, "hourly"); s.Paused != nil {
+			t.Errorf("declared again it stands so: %+v", s.Paused)
+		}
 		if s := stands(t, app, "daily"); s.Paused == nil || s.Paused.Reason != "holidays" {
 			t.Errorf("a pause of somebody's is over: %+v", s)
 		}

@@ -70,6 +70,9 @@ func wireSchedules(d *doors, r *request, in *wire.ScheduleQuery) (out wire.Sched
 		all, err := k.Schedules(r.Context(), world.ScheduleQuery{Names: in.Names, Set: in.Set, After: in.After, Limit: in.Limit})
 		return wire.Schedules{Schedules: wire.OfSchedules(all)}, err
 	}
+	if err := needs(r, Worker, "to work on what is due"); err != nil { // it is kept from others meanwhile
+		return wire.Schedules{}, err
+	}
 	due, err := k.DueSchedules(r.Context(), in.Code, in.Due, min(max(in.Hold, 0), time.Minute))
 	return wire.Schedules{Schedules: wire.OfSchedules(due.Schedules), More: due.More, Next: due.Next, Now: due.Now}, err
 }

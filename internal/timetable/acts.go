@@ -196,7 +196,7 @@ func Declare(ctx context.Context, store world.Scheduler, of Set) error {
 			if q.After = s.Name; has[s.Name] || s.Paused != nil || s.Revision > revision || s.Damage != "" {
 				continue
 			}
-			if _, err := Pause(ctx, store, s.Name, "code", removed); err != nil && !errors.Is(err, world.ErrNotFound) {
+			if err := remove(ctx, store, s.Name, set, revision); err != nil && !errors.Is(err, world.ErrNotFound) {
 				return err
 			}
 		}
@@ -204,6 +204,19 @@ func Declare(ctx context.Context, store world.Scheduler, of Set) error {
 			return errors.Join(conflicts...)
 		}
 	}
+}
+
+// remove pauses what a set has no more from a revision on: an older one does not turn that back.
+func remove(ctx context.Context, store world.Scheduler, name, set string, revision int) error {
+	_, err := there(ctx, store, name, func(is *world.Schedule, _ *Times) (bool, error) {
+		if is.Set != set || is.Paused != nil || is.Revision > revision {
+			return false, nil
+		}
+		pause(is, "code", removed, world.Now())
+		is.Revision = revision
+		return true, nil
+	})
+	return err
 }
 
 // Pause has a schedule start nothing until it is resumed. One that is paused gets the new note.

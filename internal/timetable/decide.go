@@ -57,8 +57,8 @@ func decide(s *world.Schedule, t *Times, now time.Time, last *LastRun) step {
 		return out
 	}
 	edge := now.Add(-cmp.Or(s.Says.CatchUp, world.DefaultCatchUp))
-	if is.Next.After(is.Seen) && is.Next.Before(edge) {
-		is.Missed += t.pass(is, func(at time.Time) bool { return at.Before(edge) }, edge.Add(-1))
+	if is.Next.After(is.Seen) && t.due(is.Next).Before(edge) {
+		is.Missed += t.pass(is, func(at time.Time) bool { return t.due(at).Before(edge) }, edge.Add(-1))
 	}
 	due := func(at time.Time) bool { return !at.IsZero() && !t.due(at).After(now) }
 	if !due(is.Next) {

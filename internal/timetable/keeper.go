@@ -193,8 +193,8 @@ func (l *looking) one(ctx context.Context, s *world.Schedule, now time.Time) boo
 		return true
 	case ctx.Err() != nil:
 		return false
-	case errors.Is(err, world.ErrNoKey), errors.Is(err, world.ErrWrongKey), errors.Is(err, world.ErrCorrupt):
-		// Another program may have the key.
+	case errors.Is(err, world.ErrNoKey), errors.Is(err, world.ErrWrongKey), errors.Is(err, world.ErrCorrupt), errors.Is(err, errElsewhere):
+		// Another program may have the key, or the function.
 		log.Warn("a schedule cannot be gone on with here", "error", err)
 	case errors.Is(err, world.ErrInvalid), errors.Is(err, world.ErrTooLarge):
 		row := *s
@@ -281,8 +281,11 @@ func (k *Keeper) fire(ctx context.Context, todo *step) error {
 	return err
 }
 
+// errElsewhere: the input is computed by another program, as one with a newer revision of the set.
+var errElsewhere = errors.New("its input is computed by another program")
+
 // input is that of a time's run.
-func (k *Keeper) input(s *world.Schedule, at, previous time.Time) ([]byte, error) {
+func (k *Keeper) input(s *world.Schedule, at, previous time.Time) (in []byte, err error) {
 	if !s.Says.Code {
 		if len(s.Says.Input) == 0 {
 			return []byte("null"), nil
@@ -291,7 +294,12 @@ func (k *Keeper) input(s *world.Schedule, at, previous time.Time) ([]byte, error
 	}
 	compute := k.Inputs[s.Set][s.Name]
 	if compute == nil {
-		return nil, fmt.Errorf("schedule %s: %w: its input is computed by the program that has the set %s", s.Name, world.ErrInvalid, s.Set)
+		return nil, fmt.Errorf("schedule %s: %w, that has the set %s", s.Name, errElsewhere, s.Set)
 	}
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("schedule %s: the function of its input panicked: %v", s.Name, p)
+		}
+	}()
 	return compute(at, previous)
 }

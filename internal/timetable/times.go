@@ -14,6 +14,7 @@ import (
 	"cmp"
 	"fmt"
 	"hash/fnv"
+	"sort"
 	"strings"
 	"sync"
 	"time"
@@ -249,12 +250,12 @@ func (f *fields) passing(after time.Time, zone *time.Location) time.Time {
 		_, seconds := local.Zone()
 		ahead := time.Duration(seconds) * time.Second
 		reading := f.spec.Next(readingOf(local))
-		_, end := local.ZoneBounds()
+		end := changeBehind(local)
 		t := reading.Add(-ahead)
 		if !reading.IsZero() && (end.IsZero() || t.Before(end)) {
 			return t
 		}
-		if reading.IsZero() || end.Sub(after) <= 0 {
+		if reading.IsZero() {
 			return time.Time{}
 		}
 		if t = end.In(zone); f.spec.Next(readingOf(t).Add(-time.Second)).Equal(readingOf(t)) {
@@ -262,6 +263,24 @@ func (f *fields) passing(after time.Time, zone *time.Location) time.Time {
 		}
 		after = end
 	}
+}
+
+// changeBehind is when the clock of a time's zone is changed next; zero: never. A bound that the standard library tells
+// may be none, and on the last day of a leap year it is not behind the time: its years have 365 days there.
+func changeBehind(t time.Time) time.Time {
+	_, end := t.ZoneBounds()
+	if end.IsZero() || end.After(t) {
+		return end
+	}
+	const day = 24 * time.Hour
+	_, offset := t.Zone()
+	changed := func(t time.Time) bool { _, o := t.Zone(); return o != offset }
+	for n := range 400 {
+		if from := t.Add(time.Duration(n) * day); changed(from.Add(day)) {
+			return from.Add(time.Duration(sort.Search(int(day/time.Second), func(s int) bool { return changed(from.Add(time.Duration(s) * time.Second)) })) * time.Second)
+		}
+	}
+	return time.Time{}
 }
 
 // readingOf is what the clock on the wall reads, as if that were UTC.

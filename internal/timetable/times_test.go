@@ -38,6 +38,8 @@ func TestTimes(t *testing.T) {
 		"Berlin: within the second":       {"45 2 * * *", "Europe/Berlin", "2026-10-25T01:15:00Z", "26 02:45"},
 		"Berlin: each hour, repeated":     {"0 * * * *", "Europe/Berlin", "2026-10-24T23:30:00Z", "25 02:00 25 02:00 25 03:00"},
 		"Berlin: each quarter, repeated":  {"*/30 * * * *", "Europe/Berlin", "2026-10-25T00:00:00Z", "25 02:30 25 02:00 25 02:30 25 03:00"},
+		"Berlin: each hour of leap years": {"0 * * * *", "Europe/Berlin", "2028-12-31T20:30:00Z", "31 22:00 31 23:00 1 00:00 1 01:00"},
+		"Berlin: a day behind a leap one": {"0 * 1 1 *", "Europe/Berlin", "2028-03-02T12:00:00Z", "1 00:00 1 01:00"},
 		"Lord Howe: half an hour is gone": {"15 2 * * *", "Australia/Lord_Howe", "2026-10-03T00:00:00Z", "4 02:30 5 02:15"},
 		"Lord Howe: and comes twice":      {"45 1 * * *", "Australia/Lord_Howe", "2026-04-04T00:00:00Z", "5 01:45 6 01:45"},
 		"Lord Howe: each quarter":         {"*/15 * * * *", "Australia/Lord_Howe", "2026-10-03T15:15:00Z", "4 02:30 4 02:45 4 03:00"},
