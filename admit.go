@@ -68,11 +68,11 @@ func (a *App) admitBirth(run string, e *world.Event, alone bool) error {
 	return admitInput(a, run, &b, e)
 }
 
-// admitInput holds an input against what is known after a moment, or as long as it takes to read it where it is kept
-// apart: where the database is away, what is written next fails.
+// admitInput holds an input against what is known after a moment, or, of a large one, in the time that it takes to read
+// it: where the database is away, what is written next fails.
 func admitInput(a *App, run string, b *world.Birth, e *world.Event) error {
 	most := time.Second
-	if e.Apart != "" {
+	if e.Apart != "" || len(e.Payload) > codec.DefaultLimit {
 		most = 30 * time.Second
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), most)
