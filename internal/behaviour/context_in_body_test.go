@@ -78,6 +78,40 @@ func TestTheWorkflowsContextInABody(t *testing.T) {
 	}
 }
 
+// TestTheBodyIsNamedWhenItEnds: a use of the Context on a goroutine that a body started is seen while that body runs,
+// and then nobody knows whose it was.
+func TestTheBodyIsNamedWhenItEnds(t *testing.T) {
+	everywhere(t, func(r *rig) {
+		used, ended := make(chan struct{}), make(chan struct{})
+		wf := stepwell.Define("misuse", func(ctx stepwell.Context, _ struct{}) ([]string, error) {
+			honest := stepwell.Go(ctx, func(ctx stepwell.Context) (string, error) {
+				return stepwell.Step(ctx, "honest", func(context.Context) (string, error) { <-used; return "honest", nil })
+			})
+			guilty := stepwell.Go(ctx, func(ctx stepwell.Context) (string, error) {
+				return stepwell.Step(ctx, "guilty", func(context.Context) (id string, _ error) {
+					var wg sync.WaitGroup
+					wg.Go(func() { id = ctx.NewID() })
+					wg.Wait()
+					select {
+					case <-used: // of an earlier try
+					default:
+						close(used)
+					}
+					<-ended
+					return id, nil
+				})
+			})
+			return stepwell.All(ctx, honest, guilty)
+		})
+		run := start(r, r.begin(wf), wf, struct{}{})
+		until(r, "the honest body to end", func() bool { return r.count(run.ID(), world.StepCompleted, "honest") > 0 })
+		close(ended)
+		if b := r.blocked(run.ID()); b.Code != world.CodeForeign || !strings.Contains(b.Message, `the body of step "guilty" used the workflow's Context`) {
+			r.Errorf("blocked = %s: %s, want FOREIGN_GOROUTINE and the step", b.Code, b.Message)
+		}
+	})
+}
+
 // TestTheBodyBesideIsBelieved: of several bodies that run side by side only the one that used the workflow's Context runs again, whichever of them ends first.
 func TestTheBodyBesideIsBelieved(t *testing.T) {
 	for _, first := range []string{"honest", "guilty"} {

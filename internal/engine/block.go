@@ -26,10 +26,15 @@ func (f *failure) some() bool { return f.err != nil }
 // cause is the failure as an error; nil: there is none.
 func (f *failure) cause() error { return f.err }
 
-// set notes a failure, unless there is one.
+// set notes a failure, unless there is one. A use of the workflow's Context by the body of a step is seen when it
+// happens, and again when the body ends: only then is it known whose body it was.
 func (f *failure) set(err error, seq int64) {
 	if f.err == nil {
 		f.err, f.seq = err, seq
+	} else if first, ok := f.err.(*replay.ForeignError); ok && first.Step == "" {
+		if ended, ok := err.(*replay.ForeignError); ok {
+			f.err = ended
+		}
 	}
 }
 

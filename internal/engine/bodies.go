@@ -38,16 +38,8 @@ func (b *bodies) room() (starts []*body) {
 	return starts
 }
 
-// of is the body of a step that runs here; nil: none does. only is the one that runs, if it is alone.
+// of is the body of a step that runs here; nil: none does.
 func (b *bodies) of(step string) *body { return b.running[step] }
-func (b *bodies) only() *body {
-	if len(b.running) == 1 {
-		for _, one := range b.running {
-			return one
-		}
-	}
-	return nil
-}
 
 // count is how many run, and some reports whether any does.
 func (b *bodies) count() int { return len(b.running) }

@@ -32,8 +32,8 @@ type course struct {
 type doer interface {
 	// record puts what the code asked for into the turn.
 	record(op *replay.Op)
-	// stop starts nothing any more, and says more of why, where it can.
-	stop(why error) error
+	// stop starts nothing any more.
+	stop()
 }
 
 // standAt goes by what the queue says of a run: its log is not read.

@@ -34,11 +34,8 @@ type steps struct {
 // loads says how far the log went when the run was claimed.
 func (w *steps) loads(seq int64) { w.loaded = seq }
 
-// stop starts nothing any more, and says more of why where it was a body that did it.
-func (w *steps) stop(why error) error {
-	w.ready.drop()
-	return w.bodies.named(why)
-}
+// stop starts nothing any more.
+func (w *steps) stop() { w.ready.drop() }
 
 // leaveSegment drops what belongs to a segment that is over.
 func (w *steps) leaveSegment() {

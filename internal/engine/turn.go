@@ -42,18 +42,9 @@ func (c *course) put(e *world.Event) error {
 // fail marks the run as blocked from here on: bodies that run may end, nothing else happens.
 func (c *course) fail(err error, seq int64) {
 	if !c.blocked() {
-		c.failure.set(c.does.stop(err), seq)
+		c.does.stop()
 	}
-}
-
-// named says whose body it was that used the workflow's Context, where that was seen before the body ended, and no other runs.
-func (b *bodies) named(err error) error {
-	if foreign, ok := err.(*replay.ForeignError); ok && foreign.Body && foreign.Step == "" && b.count() == 1 {
-		whose := *foreign
-		whose.Step = b.only().seat.info.Name
-		return &whose
-	}
-	return err
+	c.failure.set(err, seq)
 }
 
 // create records what the code asked for since the last event; of what it asked for while it came to its end, what
