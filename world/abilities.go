@@ -19,6 +19,7 @@ type Abilities struct {
 	MetricsKeeper MetricsKeeper
 	MessageKeeper MessageKeeper
 	TopicKeeper   TopicKeeper
+	LimitKeeper   LimitKeeper
 	Decrypter     Decrypter
 }
 
@@ -57,6 +58,7 @@ func AbilitiesOf(w World) (a Abilities) {
 	a.MetricsKeeper, _ = w.(MetricsKeeper)
 	a.MessageKeeper, _ = w.(MessageKeeper)
 	a.TopicKeeper, _ = w.(TopicKeeper)
+	a.LimitKeeper, _ = w.(LimitKeeper)
 	a.Decrypter, _ = w.(Decrypter)
 	return a
 }

@@ -32,6 +32,7 @@ type everything struct {
 	world.MetricsKeeper
 	world.MessageKeeper
 	world.TopicKeeper
+	world.LimitKeeper
 	world.Decrypter
 }
 

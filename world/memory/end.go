@@ -24,6 +24,7 @@ func (w *World) over(r *run, n *notices) {
 		r.output = r.end.Payload
 	}
 	r.err = r.end.Error
+	w.limits.rest(r, true, n)
 	w.topics.listens.end(r)
 	if r.owner != nil {
 		delete(r.owner.runs, r)

@@ -86,6 +86,7 @@ var topics = []struct {
 	{"messages in transactions", messagesInTx},
 	{"listening", listening},
 	{"topics", published},
+	{"limits", limits},
 }
 
 // Run holds the worlds that open returns to the contract. Each call of open must return an empty world of its own; open

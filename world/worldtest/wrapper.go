@@ -70,5 +70,6 @@ type anything struct {
 	world.MetricsKeeper
 	world.MessageKeeper
 	world.TopicKeeper
+	world.LimitKeeper
 	world.Decrypter
 }
