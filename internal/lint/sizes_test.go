@@ -29,11 +29,11 @@ var large = map[string]size{
 	"internal/replay.Ctx":     {methods: 47},             // all that workflow code can ask for
 	"internal/replay.Machine": {methods: 101, fields: 48},
 	"server/ui.UI":            {methods: 58},
-	"world.Event":             {fields: 32},              // that a wait listens, and that what ends one does, is said beside it
-	"world/memory.World":      {methods: 93, fields: 31}, // an ability is methods of the world itself, here and below
-	"world/memory.run":        {fields: 43},              // what it has of the places that it needs is one
+	"world.Event":             {fields: 32},              // that a wait listens is said beside it
+	"world/memory.World":      {methods: 93, fields: 31}, // abilities are its methods, here and below
+	"world/memory.run":        {fields: 43},              // its places are one
 	"world/postgres.World":    {methods: 114},            // to read, to keep house, and for a caller's transactions
-	"world/remote.World":      {methods: 51},             // its queues and topics are objects of their own, which it has a method for
+	"world/remote.World":      {methods: 51},             // queues and topics are objects of their own
 	"world/sqlite.World":      {methods: 65},
 	"world/sqlite.group":      {methods: 37, fields: 16}, // less than others: what it had is its parts' now
 
