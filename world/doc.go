@@ -53,8 +53,8 @@
 //     none.
 //   - [TopicKeeper] has topics, and subscriptions to what is published under them: see [Publisher]. It has queues too.
 //     Without it there are none.
-//   - [LimitKeeper] holds runs back where too many of a kind are at work: see [Limiter]. Without it a birth with places is
-//     refused, and so is a definition with a limit.
+//   - [LimitKeeper] holds runs back where too many of a kind are at work: see [Limiter]. Without it a birth with
+//     places is refused, and so is a definition with a limit.
 //   - [Decrypter] is the encryption that stands around a world. It gives on all else that the world can do. Without it
 //     what is encrypted is told by the ID of its key; no store has it.
 //

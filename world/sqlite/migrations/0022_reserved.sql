@@ -1,0 +1,2 @@
+-- The number is another change's.
+PRAGMA user_version = 22;
