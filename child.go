@@ -85,6 +85,9 @@ func (c *ChildCall[In, Out]) Start(ctx Context, in In) *ChildRun[Out] {
 	if spec.Birth.Attributes, err = o.allAttributes(); err != nil {
 		return fail(err)
 	}
+	if spec.Birth.Places, err = childPlaces(ctx, c.w, o.Version, input); err != nil {
+		return fail(err)
+	}
 	if o.Retention != 0 {
 		tellLowered(ctx.Logger().With("child", c.w.name), o.Retention, ctx.env.book.Most())
 	}
@@ -94,6 +97,14 @@ func (c *ChildCall[In, Out]) Start(ctx Context, in In) *ChildRun[Out] {
 		run.id = op.Peer
 	}
 	return run
+}
+
+// childPlaces are what a child needs. Of a workflow that is declared they are those of its definition, where this App has it.
+func childPlaces[In, Out any](ctx Context, w *Workflow[In, Out], version int, input []byte) ([]world.Place, error) {
+	if w.declared {
+		return ctx.env.places(w.name, version, input)
+	}
+	return w.limits.places(input)
 }
 
 // AwaitRun waits for the result of any run, and holds nothing meanwhile. A run that is over already gives its result at

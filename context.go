@@ -10,6 +10,7 @@ import (
 	"github.com/stepwell/stepwell/internal/engine"
 	"github.com/stepwell/stepwell/internal/kit"
 	"github.com/stepwell/stepwell/internal/replay"
+	"github.com/stepwell/stepwell/world"
 )
 
 // Context is what workflow code works with. It is not a context.Context, so that it cannot be handed to I/O by accident: I/O
@@ -35,6 +36,8 @@ type env struct {
 	overrides    *kit.Overrides
 	// fits reports whether a version of a workflow can take an input, as far as this App knows.
 	fits func(workflow string, version int, input []byte) error
+	// places are what a run of a workflow needs, as far as this App knows.
+	places func(workflow string, version int, input []byte) ([]world.Place, error)
 }
 
 // Now is the workflow's time: that of the last event that it has seen, the same on replay.

@@ -66,7 +66,7 @@ func (e *Engine) Start(ctx context.Context, b Birth) (Started, error) {
 		}
 		b.Birth.NotBefore = world.After(now, b.Delay)
 	}
-	if b.Birth.NotBefore.IsZero() && b.Tx == nil && b.Ack == "" {
+	if b.Birth.NotBefore.IsZero() && b.Tx == nil && b.Ack == "" && len(b.Birth.Places) == 0 {
 		if started, ok, err := e.startEager(ctx, b); ok {
 			return started, err
 		}

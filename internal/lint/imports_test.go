@@ -34,6 +34,7 @@ var layers = []layer{
 	{"webhook", []string{"", "world", "internal/codec", "internal/engine", "internal/replay", "internal/kit"}},
 	{"durable", []string{"", "world", "internal/codec", "internal/schema"}},
 	{"queue", []string{"", "keyring", "world", "internal/codec", "internal/courier", "internal/engine", "internal/kit"}},
+	{"limit", []string{"", "world", "internal/codec", "internal/kit"}},
 	{"topic", []string{"", "keyring", "queue", "world", "internal/codec", "internal/courier", "internal/kit", "internal/spread"}},
 	{"check", []string{"", "world", "internal/engine", "internal/replay", "internal/kit"}},
 	{"world", nil},
@@ -84,7 +85,7 @@ var layers = []layer{
 }
 
 // rooms are packages beside the root, with what not every author needs. Who may import the root may import them.
-var rooms = []string{"acting", "keyring", "observe", "push", "check", "webhook", "durable", "queue", "topic"}
+var rooms = []string{"acting", "keyring", "observe", "push", "check", "webhook", "durable", "queue", "topic", "limit"}
 
 func outside(dir string) bool { return dir == "" || slices.Contains(rooms, dir) }
 

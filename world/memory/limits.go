@@ -87,6 +87,18 @@ func (l *limits) settle(r *run, n *notices) bool {
 	return true
 }
 
+// say notes what definitions say, and admits whom that lets in.
+func (l *limits) say(all []world.Definition, n *notices) {
+	for i := range all {
+		for _, said := range all[i].Limits {
+			if limit := l.named[said.Name]; limit != nil && limit.Said != said.Number {
+				limit.Said = said.Number
+				l.admit(limit, n)
+			}
+		}
+	}
+}
+
 // seek has a run that is due take its places, where its code runs if somebody claims it who knows its class, or
 // not. False: it stands in line.
 func (l *limits) seek(r *run, known bool, n *notices) bool {
@@ -209,16 +221,18 @@ func (l *limits) set(name string, number *int, n *notices) error {
 		set := *number
 		limit.Set = &set
 	}
+	l.admit(limit, n)
+	return nil
+}
+
+// admit lets in who is first in each line of a limit whose number was changed.
+func (l *limits) admit(limit *world.Limit, n *notices) {
 	l.news = n
 	for _, id := range slices.Sorted(maps.Keys(l.keys)) {
-		if l.keys[id].limit != limit {
-			continue
-		}
-		if err := rules.Admit[*run](l, id); err != nil {
-			return err
+		if l.keys[id].limit == limit {
+			_ = rules.Admit[*run](l, id)
 		}
 	}
-	return nil
 }
 
 // ListLimitKeys tells of keys; see [world.Limiter].

@@ -28,6 +28,7 @@ var (
 	hasLimits     = load("has_limits")
 	listLimits    = load("list_limits")
 	setLimit      = load("set_limit")
+	sayLimit      = load("say_limit")
 	keysInLine    = load("keys_in_line")
 	listLimitKeys = load("list_limit_keys")
 	inLine        = load("in_line")
@@ -84,6 +85,29 @@ func (l *limits) needs(r *run, places []world.Place) error {
 		r.placed.Keys = append(r.placed.Keys, id)
 		if p.UntilEnd {
 			r.placed.Keeps++
+		}
+	}
+	return nil
+}
+
+// say notes what a definition says of a limit, and admits whom that lets in.
+func (l *limits) say(said world.SaidLimit) error {
+	n, err := l.tx.changed(sayLimit, said.Name, int64(said.Number))
+	if err != nil || n == 0 {
+		return err
+	}
+	return l.admit(said.Name)
+}
+
+// admit lets in who is first in each line of a limit whose number was changed.
+func (l *limits) admit(name string) error {
+	var keys []int64
+	if err := l.tx.query(keysInLine, func(r row) (bool, error) { keys = append(keys, r.int(0)); return true, nil }, name); err != nil {
+		return err
+	}
+	for _, key := range keys {
+		if err := rules.Admit[*run](l, key); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -296,24 +320,14 @@ func (k limiter) SetLimit(ctx context.Context, name string, number *int) error {
 		set = int64(*number)
 	}
 	_, err := ask(ctx, k.w, func(g *group) (none struct{}, err error) {
-		l := &g.queue.limits
 		n, err := g.tx.changed(setLimit, name, set)
-		if err == nil && n == 0 {
-			err = world.NoLimit(name)
-		}
-		if err != nil {
+		switch {
+		case err != nil:
 			return none, err
+		case n == 0:
+			return none, world.NoLimit(name)
 		}
-		var keys []int64
-		if err := g.tx.query(keysInLine, func(r row) (bool, error) { keys = append(keys, r.int(0)); return true, nil }, name); err != nil {
-			return none, err
-		}
-		for _, key := range keys {
-			if err := rules.Admit[*run](l, key); err != nil {
-				return none, err
-			}
-		}
-		return none, nil
+		return none, g.queue.limits.admit(name)
 	})
 	return err
 }
