@@ -13,8 +13,8 @@ import (
 // Option says something of a limit: [Key], [Path], [Name], [UntilEnd].
 type Option func(*kit.Limit)
 
-// Concurrency is an option of a workflow: of its runs, at most so many of one key are at work at once. A workflow may have
-// several, with names of their own: a run takes a place of each, those with keys first.
+// Concurrency is an option of a workflow: of its runs, at most so many of one key are at work at once. A workflow
+// may have several, with names of their own: a run takes a place of each, those with keys first.
 //
 // The number can be changed while programs run: see docs/limits.md.
 func Concurrency(atOnce int, opts ...Option) stepwell.WorkflowOption {
@@ -28,9 +28,9 @@ func Concurrency(atOnce int, opts ...Option) stepwell.WorkflowOption {
 	return kit.NewLimit(l).(stepwell.WorkflowOption)
 }
 
-// Key computes the key of a run from its input: each key has places, and a line, of its own. It is called where the run
-// is started, and never again. It has at most 256 bytes. A start by name, as over REST, has it where the definition is
-// in the program that starts; use [Path] where it is not.
+// Key computes the key of a run from its input: each key has places, and a line, of its own. It is called where
+// the run is started, and never again. It has at most 256 bytes. A start by name, as over REST, has it where the
+// definition is in the program that starts; use [Path] where it is not.
 func Key[In any](of func(in In) string) Option {
 	return func(l *kit.Limit) {
 		l.In = reflect.TypeFor[In]()
@@ -53,8 +53,8 @@ func Key[In any](of func(in In) string) Option {
 	}
 }
 
-// Path is where the key stands in the JSON of the input, as in "customer.id": a text, a number or a truth. Programs that
-// have not the code find it too.
+// Path is where the key stands in the JSON of the input, as in "customer.id": a text, a number or a truth.
+// Programs that have not the code find it too.
 func Path(path string) Option { return func(l *kit.Limit) { l.Path = path } }
 
 // Name is the name of the limit; without it, it is the workflow's. Limits of one name, of one workflow or several, are

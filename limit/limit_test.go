@@ -43,7 +43,7 @@ func (w *work) do(j job, d time.Duration) {
 	w.most[j.Tenant] = max(w.most[j.Tenant], w.now[j.Tenant])
 	w.total++
 	w.mu.Unlock()
-	time.Sleep(d)
+	<-time.After(d)
 	w.mu.Lock()
 	w.now[j.Tenant]--
 	w.mu.Unlock()

@@ -56,8 +56,8 @@ func KeyAt(input []byte, path string) (string, error) {
 	return "", fmt.Errorf("%w: the input has no text, number or truth at %s", ErrInvalid, path)
 }
 
-// SaidPlaces are the places that a run with an input needs, where its code is elsewhere. The error is [ErrInvalid] where
-// only that can tell.
+// SaidPlaces are the places that a run with an input needs, where its code is elsewhere. The error is [ErrInvalid]
+// where only that can tell.
 func SaidPlaces(said []SaidLimit, input []byte) (places []Place, err error) {
 	for _, l := range said {
 		p := Place{Limit: l.Name, Number: l.Number, UntilEnd: l.UntilEnd}
