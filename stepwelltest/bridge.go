@@ -185,6 +185,9 @@ func (w *bridged) Abilities() world.Abilities {
 	if w.able.TopicKeeper != nil {
 		a.TopicKeeper = w
 	}
+	if w.able.LimitKeeper != nil {
+		a.LimitKeeper = w
+	}
 	return a
 }
 
