@@ -81,6 +81,20 @@ func (all limits) places(input []byte) (places []world.Place, err error) {
 	return places, world.CheckPlaces(places)
 }
 
+// limited says of a run that is ready, and that nobody takes, whether it stands in line.
+func (a *App) limited(ctx context.Context, w *Why) (err error) {
+	if a.able.LimitKeeper == nil || w.Kind != WhyQueued && w.Kind != WhyNoWorker {
+		return nil
+	}
+	if w.Line, err = a.able.LimitKeeper.Limits().InLine(ctx, w.Run); err != nil {
+		return fmt.Errorf("why run %s: its place in line: %w", w.Run, err)
+	}
+	if w.Line != nil {
+		w.Kind = WhyLimit
+	}
+	return nil
+}
+
 // placesOf are what a run of a workflow needs that is started by its name.
 func placesOf(ctx context.Context, a *App, class world.Class, input []byte) ([]world.Place, error) {
 	if own := a.known[class]; own != nil {

@@ -34,7 +34,7 @@ type work struct {
 	total     int
 }
 
-func (w *work) do(j job, d time.Duration) {
+func (w *work) do(ctx context.Context, j job, d time.Duration) {
 	w.mu.Lock()
 	if w.now == nil {
 		w.now, w.most = map[string]int{}, map[string]int{}
@@ -43,7 +43,10 @@ func (w *work) do(j job, d time.Duration) {
 	w.most[j.Tenant] = max(w.most[j.Tenant], w.now[j.Tenant])
 	w.total++
 	w.mu.Unlock()
-	<-time.After(d)
+	select {
+	case <-time.After(d):
+	case <-ctx.Done():
+	}
 	w.mu.Lock()
 	w.now[j.Tenant]--
 	w.mu.Unlock()
@@ -52,7 +55,7 @@ func (w *work) do(j job, d time.Duration) {
 // workflow does so for some time in a step.
 func (w *work) workflow(d time.Duration, opts ...stepwell.WorkflowOption) *stepwell.Workflow[job, int] {
 	return stepwell.Define("import", func(ctx stepwell.Context, j job) (int, error) {
-		return stepwell.Step(ctx, "work", func(context.Context) (int, error) { w.do(j, d); return j.N, nil })
+		return stepwell.Step(ctx, "work", func(ctx context.Context) (int, error) { w.do(ctx, j, d); return j.N, nil })
 	}, opts...)
 }
 
@@ -293,4 +296,31 @@ func TestRefused(t *testing.T) {
 			t.Errorf("got %v, want %q", err, want)
 		}
 	}
+}
+
+// TestWhy: a run in line says for what, and behind how many.
+func TestWhy(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var w work
+		imports := w.workflow(time.Minute, limit.Concurrency(1, limit.Key(tenantOf)))
+		store := memory.New()
+		app := run(t, store, stepwell.Config{Definitions: []stepwell.Definition{imports}})
+		all := start(t, app, imports, jobs(4, "ann")...)
+		time.Sleep(time.Second)
+		for i, want := range []string{
+			"worker ", `limit "import", key "ann", of which 1 may be at work at once: it is next`, "behind one run", "behind 2 runs",
+		} {
+			why, err := app.Why(t.Context(), all[i].ID())
+			if err != nil || !strings.Contains(why.String(), want) || (why.Kind == stepwell.WhyLimit) != (i > 0) {
+				t.Errorf("why run %d: got %s, %q, %v; want %q", i, why.Kind, why.String(), err, want)
+			}
+		}
+		none := 0
+		if err := store.Limits().SetLimit(t.Context(), "import", &none); err != nil {
+			t.Fatal(err)
+		}
+		if why, err := app.Why(t.Context(), all[3].ID()); err != nil || !strings.Contains(why.String(), "set to 0") {
+			t.Errorf("why a run that is held: got %q, %v", why.String(), err)
+		}
+	})
 }

@@ -69,7 +69,7 @@ type LimitKey struct {
 // InLine is where a run stands in line.
 type InLine struct {
 	Place
-	Before int // runs before it; at most [MostCounted]
+	Before int `json:"before"` // runs before it; at most [MostCounted]
 }
 
 // The limits of limits.

@@ -24,7 +24,7 @@ var roomy = size{methods: 45, fields: 30}
 // says why a part of the object cannot own what comes.
 var large = map[string]size{
 	".App":                    {methods: 75},             // what an application calls
-	".Why":                    {fields: 33},              // what there is to say of a run, its wait and its match
+	".Why":                    {fields: 34},              // what there is to say of a run, its wait and its match
 	"internal/engine.Engine":  {methods: 94, fields: 32}, // one of each counts for all processes
 	"internal/replay.Ctx":     {methods: 47},             // all that workflow code can ask for
 	"internal/replay.Machine": {methods: 101, fields: 48},
