@@ -27,6 +27,7 @@ var (
 		"Workflows": reflect.TypeFor[[]counts](), "Versions": reflect.TypeFor[operate.Versions](), "Failures": reflect.TypeFor[operate.Failures](), "Class": reflect.TypeFor[world.Class](),
 		"MessageQueue": reflect.TypeFor[operate.Queue](), "MessageQueues": reflect.TypeFor[queueList](), "QueuePause": reflect.TypeFor[operate.QueuePause](), "QueueChanged": reflect.TypeFor[queueChanged](),
 		"Published": reflect.TypeFor[sentMessage](), "PublicationPage": reflect.TypeFor[publicationPage](), "Subscribed": reflect.TypeFor[subscribed](),
+		"InLine": reflect.TypeFor[world.InLine](), "Limits": reflect.TypeFor[limitList](), "Limit": reflect.TypeFor[operate.Limit](), "LimitPage": reflect.TypeFor[operate.LimitPage](),
 		"Subscriptions": reflect.TypeFor[subscriptionList](), "NewSecret": reflect.TypeFor[newSecret](),
 		"Sent": reflect.TypeFor[sentMessages](), "ReceivedMessages": reflect.TypeFor[receivedMessages](), "MessagePage": reflect.TypeFor[messagePage](), "Settled": reflect.TypeFor[settled](),
 	}
@@ -34,7 +35,8 @@ var (
 		"Bulk": reflect.TypeFor[bulk](), "Empty": reflect.TypeFor[struct{}](), "Fork": reflect.TypeFor[fork](), "Reason": reflect.TypeFor[reason](), "Restart": reflect.TypeFor[restart](),
 		"Wake":     reflect.TypeFor[wake](),
 		"StartRun": reflect.TypeFor[start](), "DeclareQueue": reflect.TypeFor[declaration](), "Purge": reflect.TypeFor[purge](), "Redrive": reflect.TypeFor[redrive](),
-		"Publish": reflect.TypeFor[publishing](), "Subscribe": reflect.TypeFor[subscribing](),
+		"SetLimit": reflect.TypeFor[settingLimit](),
+		"Publish":  reflect.TypeFor[publishing](), "Subscribe": reflect.TypeFor[subscribing](),
 		"SendMessages": reflect.TypeFor[sending](), "NewMessage": reflect.TypeFor[newMessage](), "Receive": reflect.TypeFor[receive](), "Receipts": reflect.TypeFor[receipts](),
 		"Nack": reflect.TypeFor[nack](), "Extend": reflect.TypeFor[extend](), "Bury": reflect.TypeFor[bury](),
 	}

@@ -78,6 +78,7 @@ func routes() []route {
 		queueRoutes(),
 		messageRoutes(),
 		topicRoutes(),
+		limitRoutes(),
 		hookRoutes(),
 		webhookRoutes(),
 		systemRoutes(),
