@@ -73,6 +73,7 @@
 //   - A run as it is read: [Status], [Error], [Parent], [Origin], [QueueRow] (what the queue knows of it), [Block],
 //     [Late]; its log, [Event] by [EventType].
 //   - Its story, from package world/journal: journal.Journal, journal.AttemptError, journal.Aside.
+//   - Where a run stands that waits for a place of a limit: [InLine].
 //   - What is listed beside runs: [HookRow], [StreamRow], [WorkerRow].
 //   - What JSON a workflow takes and makes: [Schemas].
 //   - What servers ask an App to check before it is written: [Commit], [Delivery].

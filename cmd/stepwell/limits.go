@@ -38,7 +38,7 @@ others stand in line. Code defines limits; an operator changes their numbers whi
 }
 
 // withLimits opens the limits of the database for f. name is the limit that the command is about; "": none.
-func (c *cli) withLimits(ctx context.Context, name string, f func(l world.Limiter) error) error {
+func withLimits(ctx context.Context, c *cli, name string, f func(l world.Limiter) error) error {
 	return c.with(ctx, func(db *database) error {
 		able := world.AbilitiesOf(db.app.World())
 		if able.LimitKeeper == nil {
@@ -57,21 +57,23 @@ func (c *cli) withLimits(ctx context.Context, name string, f func(l world.Limite
 }
 
 // completeLimit offers limits for the first argument.
-func (c *cli) completeLimit(cmd *cobra.Command, args []string, begins string) (names []string, _ cobra.ShellCompDirective) {
-	if len(args) > 0 {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-	// A shell has no place for an error.
-	_ = c.withLimits(cmd.Context(), "", func(l world.Limiter) error {
-		all, err := l.ListLimits(cmd.Context())
-		for i := range all {
-			if strings.HasPrefix(all[i].Name, begins) && len(names) < mostCompleted {
-				names = append(names, all[i].Name+"\t"+strconv.Itoa(all[i].Number())+" at once")
-			}
+func completeLimit(c *cli) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, args []string, begins string) (names []string, _ cobra.ShellCompDirective) {
+		if len(args) > 0 {
+			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
-		return err
-	})
-	return names, cobra.ShellCompDirectiveNoFileComp
+		// A shell has no place for an error.
+		_ = withLimits(cmd.Context(), c, "", func(l world.Limiter) error {
+			all, err := l.ListLimits(cmd.Context())
+			for i := range all {
+				if strings.HasPrefix(all[i].Name, begins) && len(names) < mostCompleted {
+					names = append(names, all[i].Name+"\t"+strconv.Itoa(all[i].Number())+" at once")
+				}
+			}
+			return err
+		})
+		return names, cobra.ShellCompDirectiveNoFileComp
+	}
 }
 
 func limitsListCommand(c *cli) *cobra.Command {
@@ -85,7 +87,7 @@ limit is one line.
 		Example: `  stepwell limits list`,
 		Args:    arguments(0, 0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return c.withLimits(cmd.Context(), "", func(l world.Limiter) error {
+			return withLimits(cmd.Context(), c, "", func(l world.Limiter) error {
 				all, err := l.ListLimits(cmd.Context())
 				if err != nil {
 					return err
@@ -143,12 +145,12 @@ there. With --json it is one object.
 ` + exitHelp,
 		Example: `  stepwell limits show import
   stepwell limits show import --limit 1000 --json | jq '.keys[] | select(.waiting > 0)'`,
-		Args: arguments(1, 1, "LIMIT"), ValidArgsFunction: c.completeLimit,
+		Args: arguments(1, 1, "LIMIT"), ValidArgsFunction: completeLimit(c),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if most < 1 || most > mostKeysShown {
 				return usagef("nothing was read", "--limit %d: want 1 to %d", most, mostKeysShown)
 			}
-			return c.withLimits(cmd.Context(), args[0], func(l world.Limiter) error {
+			return withLimits(cmd.Context(), c, args[0], func(l world.Limiter) error {
 				is, err := limitNamed(cmd.Context(), l, args[0])
 				if err != nil {
 					return err
@@ -227,7 +229,7 @@ until there is room; 0 admits nobody. Starts are accepted all the while.
 		Example: `  stepwell limits set import 3
   stepwell limits set import 0
   stepwell limits set import code`,
-		Args: arguments(2, 2, "LIMIT NUMBER"), ValidArgsFunction: c.completeLimit,
+		Args: arguments(2, 2, "LIMIT NUMBER"), ValidArgsFunction: completeLimit(c),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var number *int
 			if args[1] != "code" {
@@ -237,7 +239,7 @@ until there is room; 0 admits nobody. Starts are accepted all the while.
 				}
 				number = &n
 			}
-			return c.withLimits(cmd.Context(), args[0], func(l world.Limiter) error {
+			return withLimits(cmd.Context(), c, args[0], func(l world.Limiter) error {
 				if err := l.SetLimit(cmd.Context(), args[0], number); err != nil {
 					return err
 				}
