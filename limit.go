@@ -5,6 +5,7 @@ package stepwell
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"reflect"
 
@@ -86,7 +87,9 @@ func (a *App) limited(ctx context.Context, w *Why) (err error) {
 	if a.able.LimitKeeper == nil || w.Kind != WhyQueued && w.Kind != WhyNoWorker {
 		return nil
 	}
-	if w.Line, err = a.able.LimitKeeper.Limits().InLine(ctx, w.Run); err != nil {
+	if w.Line, err = a.able.LimitKeeper.Limits().InLine(ctx, w.Run); errors.Is(err, ErrNotFound) {
+		return nil // it is gone meanwhile, or its server keeps no limits
+	} else if err != nil {
 		return fmt.Errorf("why run %s: its place in line: %w", w.Run, err)
 	}
 	if w.Line != nil {

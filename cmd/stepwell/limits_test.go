@@ -10,11 +10,21 @@ import (
 
 	"github.com/stepwell/stepwell"
 	"github.com/stepwell/stepwell/limit"
+	"github.com/stepwell/stepwell/server"
 	"github.com/stepwell/stepwell/world/sqlite"
 )
 
 func TestLimits(t *testing.T) {
 	t.Parallel()
+	for _, place := range []string{"database", "server"} {
+		t.Run(place, func(t *testing.T) {
+			t.Parallel()
+			walkLimits(t, place == "server")
+		})
+	}
+}
+
+func walkLimits(t *testing.T, served bool) {
 	path := filepath.Join(t.TempDir(), "app.db")
 	w, err := sqlite.Open(path, sqlite.Options{Now: func() time.Time { return now }})
 	if err != nil {
@@ -35,6 +45,9 @@ func TestLimits(t *testing.T) {
 	}
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
+	}
+	if served {
+		s.where = []string{"--server", serveFile(t, path, server.Options{})}
 	}
 	out := s.says("import", "limits", "list")
 	if !strings.Contains(out, "runs until their end") || !strings.Contains(out, "runs at work") {

@@ -33,7 +33,7 @@ var large = map[string]size{
 	"world/memory.World":      {methods: 93, fields: 31}, // abilities are its methods, here and below
 	"world/memory.run":        {fields: 43},              // its places are one
 	"world/postgres.World":    {methods: 114},            // to read, to keep house, and for a caller's transactions
-	"world/remote.World":      {methods: 51},             // queues and topics are objects of their own
+	"world/remote.World":      {methods: 52},             // queues and topics are objects of their own
 	"world/sqlite.World":      {methods: 66},
 	"world/sqlite.group":      {methods: 37, fields: 16}, // less than others: what it had is its parts' now
 

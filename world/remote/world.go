@@ -92,6 +92,7 @@ var (
 	_ world.MetricsKeeper = (*World)(nil)
 	_ world.MessageKeeper = (*World)(nil)
 	_ world.TopicKeeper   = (*World)(nil)
+	_ world.LimitKeeper   = (*World)(nil)
 )
 
 // worker is one that joined through this World.
