@@ -259,6 +259,13 @@ func newApp(w world.World, cfg Config, besides error) (*App, error) {
 			r.faults = append(r.faults, p.Check(able))
 		}
 	}
+	if w != nil && able.LimitKeeper == nil {
+		for _, wf := range r.workflows {
+			if len(wf.Limits) > 0 {
+				r.faults = append(r.faults, fmt.Errorf("workflow %q: %w: its world keeps no limits", wf.Name, ErrInvalid))
+			}
+		}
+	}
 	app := &App{world: w, able: able, cfg: cfg, book: book, known: map[world.Class]*engine.Workflow{}, has: r.manifest(), sets: &sets{whole: make(chan struct{}, 1)}, parts: r.parts}
 	for _, wf := range r.workflows {
 		app.known[world.Class{Workflow: wf.Name, Version: wf.Version}] = wf

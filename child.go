@@ -8,10 +8,12 @@ import (
 	"github.com/stepwell/stepwell/world"
 )
 
-// ChildOption changes how a child run starts: [RunID], [Key], [Delay], [Attributes], [Detached], [Retention], [Timeout], [Priority], [Version].
+// ChildOption changes how a child run starts: [RunID], [Key], [Delay], [Attributes], [Detached], [Retention],
+// [Timeout], [Priority], [Version].
 type ChildOption interface{ childOption(*childOptions) }
 
-// childOptions says how a child run starts. The zero value is an attached child with a new ID, and the version of the definition that starts it.
+// childOptions says how a child run starts. The zero value is an attached child with a new ID, and the version of
+// the definition that starts it.
 type childOptions struct {
 	startOptions
 	Detached bool
@@ -50,8 +52,8 @@ type ChildRun[Out any] struct {
 // ID is the child's run ID; "" where it could not be asked for.
 func (c *ChildRun[Out]) ID() string { return c.id }
 
-// Run starts the child and waits for its result. A child that failed or was cancelled is a [*StepError]; [ErrRunExists]
-// tells that its chosen ID is taken.
+// Run starts the child and waits for its result. A child that failed or was cancelled is a [*StepError];
+// [ErrRunExists] tells that its chosen ID is taken.
 func (c *ChildCall[In, Out]) Run(ctx Context, in In) (Out, error) { return c.Start(ctx, in).Get(ctx) }
 
 // Start starts the child and goes on. An attached child that is asked for just before the run ends, so that nobody
@@ -85,6 +87,9 @@ func (c *ChildCall[In, Out]) Start(ctx Context, in In) *ChildRun[Out] {
 	if spec.Birth.Attributes, err = o.allAttributes(); err != nil {
 		return fail(err)
 	}
+	if spec.Birth.Places, err = childPlaces(ctx, c.w, o.Version, input); err != nil {
+		return fail(err)
+	}
 	if o.Retention != 0 {
 		tellLowered(ctx.Logger().With("child", c.w.name), o.Retention, ctx.env.book.Most())
 	}
@@ -96,8 +101,18 @@ func (c *ChildCall[In, Out]) Start(ctx Context, in In) *ChildRun[Out] {
 	return run
 }
 
-// AwaitRun waits for the result of any run, and holds nothing meanwhile. A run that is over already gives its result at
-// once; one that is unknown, or deleted, is [ErrNotFound]; one that failed or was cancelled is a [*StepError].
+// childPlaces are what a child needs. Of a workflow that is declared they are those of its definition, where this
+// App has it.
+func childPlaces[In, Out any](ctx Context, w *Workflow[In, Out], version int, input []byte) ([]world.Place, error) {
+	if w.declared {
+		return ctx.env.places(w.name, version, input)
+	}
+	return w.limits.places(input)
+}
+
+// AwaitRun waits for the result of any run, and holds nothing meanwhile. A run that is over already gives its
+// result at once; one that is unknown, or deleted, is [ErrNotFound]; one that failed or was cancelled is a
+// [*StepError].
 func AwaitRun[Out any](ctx Context, run string) (Out, error) {
 	err := world.CheckRunID(run)
 	if err == nil && run == ctx.RunID() {

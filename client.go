@@ -112,6 +112,14 @@ func startRun[Out any](ctx context.Context, a *App, workflow string, input []byt
 	if birth.Attributes, err = o.allAttributes(); err != nil {
 		return nil, fmt.Errorf("start %s: %w", workflow, err)
 	}
+	if o.places != nil {
+		birth.Places, err = o.places(input)
+	} else {
+		birth.Places, err = placesOf(ctx, a, world.Class{Workflow: workflow, Version: o.Version}, input)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("start %s: %w", workflow, err)
+	}
 	birth.Context = a.engine.Carry(ctx, workflow, birth.Context)
 	started, err := a.engine.Start(ctx, engine.Birth{ID: o.ID, Birth: birth, Input: input, Delay: o.Delay, Tx: o.In, Signals: also, Ack: o.ack, Schedule: o.schedule})
 	if err != nil {

@@ -36,6 +36,8 @@ type startOptions struct {
 	settled   bool          // by what the world knows of its definition
 
 	attributes map[string]json.RawMessage // the workflow's
+
+	places func(input []byte) ([]world.Place, error) // nil: it is started by its name
 }
 
 type runIDOption string

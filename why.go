@@ -26,6 +26,7 @@ const (
 	WhyBlocked    WhyKind = "blocked"     // it cannot go on: see Block; it is tried again
 	WhyDelayed    WhyKind = "delayed"     // it starts later
 	WhyQueued     WhyKind = "queued"      // it is ready, and a worker that knows it is there
+	WhyLimit      WhyKind = "limit"       // it stands in Line for a place of a limit
 	WhyNoWorker   WhyKind = "no_worker"   // nobody knows its workflow and version, or, with Step, a registered step
 	WhyWorking    WhyKind = "working"     // a worker has it, in Step if that is set
 	WhyWorkerLost WhyKind = "worker_lost" // its worker has not been heard of; another takes it over
@@ -75,6 +76,7 @@ type Why struct {
 	More    int                   `json:"more,omitempty"`    // this many further steps, waits and hooks are open
 	Also    []string              `json:"also,omitempty"`    // the first of them
 	Waiting string                `json:"waiting,omitempty"` // what its worker noted, of kind waiting
+	Line    *world.InLine         `json:"line,omitempty"`    // of kind limit: what it waits for, and behind how many
 
 	Versions []int `json:"versions,omitempty"` // of kind no_worker: those of the workflow that live workers have
 
@@ -157,6 +159,9 @@ func (a *App) Story(ctx context.Context, run string, payloads bool) (Story, erro
 	s.Why = whyOf(&info, s.Journal, tasks, stats.Workers, stats.Now)
 	if since, ok := a.engine.Stalled(run); ok && s.Why.Kind == WhyWorking {
 		s.Why.Kind, s.Why.Since = WhyStalled, since
+	}
+	if err := limited(ctx, a, &s.Why); err != nil {
+		return Story{}, err
 	}
 	if s.Made, s.MadeMore, err = a.made(ctx, run); err != nil {
 		return Story{}, err

@@ -72,6 +72,8 @@ func (w Why) sentence() string {
 		return "pending" + w.until() + ": its start was delayed"
 	case WhyQueued:
 		return "ready" + w.since() + ": the next worker with a free slot takes it"
+	case WhyLimit:
+		return w.limitText()
 	case WhyNoWorker:
 		return w.noWorkerText()
 	case WhyWorking, WhyWorkerLost:
@@ -85,6 +87,27 @@ func (w Why) sentence() string {
 	default:
 		return w.waitText()
 	}
+}
+
+// limitText says what a run waits for that stands in line.
+func (w Why) limitText() string {
+	key := ""
+	if w.Line.Key != "" {
+		key = ", key " + quote(w.Line.Key)
+	}
+	s := fmt.Sprintf("in line for limit %s%s, of which %d may be at work at once", quote(w.Line.Limit), key, w.Line.Number)
+	switch n := w.Line.Before; {
+	case w.Line.Number == 0:
+		s = fmt.Sprintf("held by limit %s%s, which somebody has set to 0", quote(w.Line.Limit), key)
+	case n == 0:
+		return s + ": it is next"
+	case n >= world.MostCounted:
+		return s + fmt.Sprintf(": behind %d runs or more", n)
+	}
+	if w.Line.Before == 1 {
+		return s + ": behind one run"
+	}
+	return s + fmt.Sprintf(": behind %d runs", w.Line.Before)
 }
 
 func (w Why) overText() string {

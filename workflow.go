@@ -51,6 +51,7 @@ type Workflow[In, Out any] struct {
 	faults    []error
 
 	attributes map[string]json.RawMessage // what its runs start with
+	limits     limits
 }
 
 // WorkflowOption changes how a workflow is defined.
@@ -66,6 +67,7 @@ type workflowOptions struct {
 	faults    []error
 
 	attributes map[string]json.RawMessage
+	limits     limits
 }
 
 // versionOption fits definitions, continuations, starts and children.
@@ -118,7 +120,8 @@ func Define[In, Out any](name string, fn func(ctx Context, in In) (Out, error), 
 	if err := kit.Given(opts, func(opt WorkflowOption) { opt.workflowOption(&o) }); err != nil {
 		o.faults = append(o.faults, err)
 	}
-	w := &Workflow[In, Out]{name: name, version: o.version, retention: o.retention, timeout: o.timeout, attributes: o.attributes, keep: o.keep, failOn: o.failOn, accepts: o.accepts, fn: fn, faults: o.faults}
+	w := &Workflow[In, Out]{name: name, version: o.version, retention: o.retention, timeout: o.timeout, attributes: o.attributes, keep: o.keep, failOn: o.failOn, accepts: o.accepts, fn: fn, faults: o.faults, limits: o.limits}
+	w.faults = append(w.faults, w.limits.named(name, reflect.TypeFor[In]())...)
 	if err := world.CheckWorkflowName(name); err != nil {
 		w.faults = append(w.faults, err)
 	}
@@ -166,13 +169,14 @@ func (w *Workflow[In, Out]) register(r *registrar) {
 	if failOn == nil {
 		failOn = r.cfg.FailOn
 	}
-	e.overrides, e.fits, e.base = &r.cfg.overrides, r.fits, strings.TrimRight(r.cfg.PublicURL, "/")
+	e.overrides, e.fits, e.places, e.base = &r.cfg.overrides, r.fits, r.places, strings.TrimRight(r.cfg.PublicURL, "/")
 	r.workflows = append(r.workflows, &engine.Workflow{
 		Name: w.name, Version: w.version, Retention: w.retention, Timeout: w.timeout, KeepSegments: w.keep, FailOn: failOn, Attributes: w.attributes,
 		Body: func(input []byte, apart string) replay.Body {
 			return func(x *replay.Ctx) replay.Outcome { return w.run(x, e, input, apart) }
 		},
 		Check:  func(input []byte) error { return codec.Fits(input, new(In)) },
+		Limits: w.limits.said(), Places: w.limits.places,
 		Source: cmp.Or(w.source, engine.Source(w.fn)),
 		Schemas: sync.OnceValue(func() json.RawMessage {
 			return describe(reflect.TypeFor[In](), reflect.TypeFor[Out](), &w.accepts)
@@ -244,6 +248,9 @@ func (w *Workflow[In, Out]) Start(ctx context.Context, app *App, in In, opts ...
 		if err := o.settle(ctx, app, w.name); err != nil {
 			return nil, fmt.Errorf("start %s: %w", w.name, err)
 		}
+	}
+	if !w.declared {
+		o.places = w.limits.places
 	}
 	return startRun[Out](ctx, app, w.name, input, &o)
 }

@@ -35,7 +35,8 @@ func TestWalk(t *testing.T) {
 			at := r.opens(hookSpec{Token: "walk", Requests: 2})
 			r.want(202, "POST", at, `{}`)
 			r.want(202, "POST", at+"/a/b", `{}`)
-			if missing := r.notVisited(false, "heartbeatHook", "listStreams", "readStream", "listStreamsByID", "readStreamByID"); len(missing) > 0 {
+			if missing := r.notVisited(false, "listLimits", "getLimit", "setLimit", // in TestLimits: not all worlds keep any
+				"heartbeatHook", "listStreams", "readStream", "listStreamsByID", "readStreamByID"); len(missing) > 0 {
 				t.Errorf("these routes were not walked: %v", missing)
 			}
 		})

@@ -29,13 +29,15 @@ var (
 		"Published": reflect.TypeFor[sentMessage](), "PublicationPage": reflect.TypeFor[publicationPage](), "Subscribed": reflect.TypeFor[subscribed](),
 		"Subscriptions": reflect.TypeFor[subscriptionList](), "NewSecret": reflect.TypeFor[newSecret](), "Schedule": reflect.TypeFor[operate.Schedule](), "SchedulePage": reflect.TypeFor[schedulePage](),
 		"TriggeredSchedule": reflect.TypeFor[triggeredSchedule](), "BackfilledSchedule": reflect.TypeFor[backfilledSchedule](),
+		"InLine": reflect.TypeFor[world.InLine](), "Limits": reflect.TypeFor[limitList](), "Limit": reflect.TypeFor[operate.Limit](), "LimitPage": reflect.TypeFor[operate.LimitPage](),
 		"Sent": reflect.TypeFor[sentMessages](), "ReceivedMessages": reflect.TypeFor[receivedMessages](), "MessagePage": reflect.TypeFor[messagePage](), "Settled": reflect.TypeFor[settled](),
 	}
 	readTypes = map[string]reflect.Type{
 		"Bulk": reflect.TypeFor[bulk](), "Empty": reflect.TypeFor[struct{}](), "Fork": reflect.TypeFor[fork](), "Reason": reflect.TypeFor[reason](), "Restart": reflect.TypeFor[restart](),
 		"Wake":     reflect.TypeFor[wake](),
 		"StartRun": reflect.TypeFor[start](), "DeclareQueue": reflect.TypeFor[declaration](), "Purge": reflect.TypeFor[purge](), "Redrive": reflect.TypeFor[redrive](),
-		"Publish": reflect.TypeFor[publishing](), "Subscribe": reflect.TypeFor[subscribing](), "PutSchedule": reflect.TypeFor[scheduling](), "TriggerSchedule": reflect.TypeFor[triggering](), "BackfillSchedule": reflect.TypeFor[backfilling](),
+		"SetLimit": reflect.TypeFor[settingLimit](),
+		"Publish":  reflect.TypeFor[publishing](), "Subscribe": reflect.TypeFor[subscribing](), "PutSchedule": reflect.TypeFor[scheduling](), "TriggerSchedule": reflect.TypeFor[triggering](), "BackfillSchedule": reflect.TypeFor[backfilling](),
 		"SendMessages": reflect.TypeFor[sending](), "NewMessage": reflect.TypeFor[newMessage](), "Receive": reflect.TypeFor[receive](), "Receipts": reflect.TypeFor[receipts](),
 		"Nack": reflect.TypeFor[nack](), "Extend": reflect.TypeFor[extend](), "Bury": reflect.TypeFor[bury](),
 	}

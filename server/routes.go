@@ -80,6 +80,7 @@ func routes() []route {
 		messageRoutes(),
 		topicRoutes(),
 		scheduleRoutes(),
+		limitRoutes(),
 		hookRoutes(),
 		webhookRoutes(),
 		systemRoutes(),

@@ -25,9 +25,10 @@ var (
 		wire.MessageAct{}, wire.MessageActed{}, wire.QueueQuery{}, wire.Queues{},
 		wire.TopicAct{}, wire.TopicActed{}, wire.TopicQuery{}, wire.Topics{},
 		wire.ScheduleAct{}, wire.ScheduleActed{}, wire.ScheduleQuery{}, wire.Schedules{},
+		wire.LimitsQuery{}, wire.Limits{}, wire.LimitAct{},
 	}
 	wireNames = map[reflect.Type]string{
-		reflect.TypeFor[world.Class](): "Class", reflect.TypeFor[world.Block](): "Block", reflect.TypeFor[world.Error](): "Error",
+		reflect.TypeFor[world.Class](): "Class", reflect.TypeFor[world.Block](): "Block", reflect.TypeFor[world.Error](): "Error", reflect.TypeFor[world.InLine](): "InLine",
 		reflect.TypeFor[nothing](): "WireNothing",
 	}
 )
@@ -40,6 +41,7 @@ func wireSchemas() object {
 	}
 	delete(s, "Class")
 	delete(s, "Block")
+	delete(s, "InLine")
 	delete(s, "Error")
 	return object(s)
 }

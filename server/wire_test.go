@@ -152,6 +152,18 @@ func TestProtocol(t *testing.T) {
 			r.is(r.call("schedules", `{"names": ["nightly"]}`), "schedules.0.says.workflow", "mail")
 			r.refused(400, "INVALID", "POST", inWorld+"schedule", `{"put": {"name": "never", "says": {"workflow": "mail", "times": ["0 0 30 2 *"]}}}`)
 			r.call("schedule", `{"delete": "nightly"}`)
+			r.refused(404, "NOT_FOUND", "POST", inWorld+"set-limit", `{"limit": "bank", "number": 1}`)
+			r.is(r.call("limits", `{}`), "limits.0", nil)
+			placed := `{"first": 1, "events": [{"type": "run_created", ` + at + `, "payload": 1, "birth": {"workflow": "pay", "version": 1, "seed": 7, "priority": 1,
+				"places": [{"limit": "bank", "key": "ann", "number": 1}]}}]`
+			for _, run := range []string{"p1", "p2"} {
+				r.call("commit", placed+`, "id": "`+strings.Repeat(strings.Replace(run, "p", "a", 1), 16)+`", "run": "`+run+`"}`)
+			}
+			r.call("set-limit", `{"limit": "bank", "number": 1}`)
+			r.is(r.call("limits", `{}`), "limits.0.set", 1.0)
+			r.is(r.call("limits", `{"limit": "bank", "most": 10}`), "keys.0.waiting", 1.0)
+			r.is(r.call("limits", `{"run": "p2"}`), "inLine.before", 0.0)
+			r.refused(400, "INVALID", "POST", inWorld+"set-limit", `{"limit": "bank", "number": -1}`)
 			r.is(r.call("stats", `{}`), "workflows.0.completed", 1.0)
 			r.is(r.call("sweep", `{"limit": 10}`), "runs", 0.0)
 			if kind == "sqlite" {

@@ -20,6 +20,7 @@ type Abilities struct {
 	MessageKeeper  MessageKeeper
 	TopicKeeper    TopicKeeper
 	ScheduleKeeper ScheduleKeeper
+	LimitKeeper    LimitKeeper
 	Decrypter      Decrypter
 	ApartKeeper    ApartKeeper
 }
@@ -60,6 +61,7 @@ func AbilitiesOf(w World) (a Abilities) {
 	a.MessageKeeper, _ = w.(MessageKeeper)
 	a.TopicKeeper, _ = w.(TopicKeeper)
 	a.ScheduleKeeper, _ = w.(ScheduleKeeper)
+	a.LimitKeeper, _ = w.(LimitKeeper)
 	a.Decrypter, _ = w.(Decrypter)
 	a.ApartKeeper, _ = w.(ApartKeeper)
 	return a

@@ -26,6 +26,7 @@ type Birth struct {
 	Deployment string                     `json:"deployment,omitempty"`
 	Context    map[string]string          `json:"context,omitempty"`    // trace parent, the caller's tags
 	Attributes map[string]json.RawMessage `json:"attributes,omitempty"` // what the run starts with
+	Places     []Place                    `json:"places,omitempty"`     // what it needs to be at work, in order
 }
 
 // Parent is the run and step that a child run answers to.

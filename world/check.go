@@ -216,6 +216,12 @@ func checkBirth(c *Commit, i int) error {
 	if err := CheckAttributes(b.Attributes); err != nil {
 		return fmt.Errorf("run %s: %w", c.Run, err)
 	}
+	if err := CheckPlaces(b.Places); err != nil {
+		return fmt.Errorf("run %s: %w", c.Run, err)
+	}
+	if len(b.Places) > 0 && c.Worker != "" {
+		return fmt.Errorf("%w: run %s: a run under limits is created in the queue, not by a worker", ErrInvalid, c.Run)
+	}
 	if err := checkContext(b.Context); err != nil {
 		return fmt.Errorf("run %s: %w", c.Run, err)
 	}

@@ -82,6 +82,9 @@ type Said struct {
 
 	// Attributes are what its runs start with; a start's own of the same name take their place.
 	Attributes map[string]json.RawMessage `json:"attributes,omitempty"`
+
+	// Limits are what its runs need places of. A store that keeps limits takes their numbers from here.
+	Limits []SaidLimit `json:"limits,omitempty"`
 }
 
 // Same reports whether another says the same.
@@ -119,6 +122,14 @@ func CheckDefinition(d *Definition) error {
 	}
 	if err := CheckAttributes(d.Attributes); err != nil {
 		return fmt.Errorf("workflow %s: %w", d.Workflow, err)
+	}
+	if len(d.Limits) > MaxPlaces {
+		return fmt.Errorf("%w: workflow %s: %d limits: the most is %d", ErrInvalid, d.Workflow, len(d.Limits), MaxPlaces)
+	}
+	for i := range d.Limits {
+		if err := d.Limits[i].Check(); err != nil {
+			return fmt.Errorf("workflow %s: limit %s: %w", d.Workflow, show(d.Limits[i].Name), err)
+		}
 	}
 	switch {
 	case len(d.Schemas) > MaxSchemas:

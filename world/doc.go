@@ -54,6 +54,8 @@
 //   - [ScheduleKeeper] has schedules, by which runs start by themselves: see [Scheduler]. Without it there are none.
 //   - [TopicKeeper] has topics, and subscriptions to what is published under them: see [Publisher]. It has queues too.
 //     Without it there are none.
+//   - [LimitKeeper] holds runs back where too many of a kind are at work: see [Limiter]. Without it a birth with
+//     places is refused, and so is a definition with a limit.
 //   - [ApartKeeper] keeps large values apart from logs. Without it a value is no larger than a log takes.
 //   - [Decrypter] is the encryption that stands around a world. It gives on all else that the world can do. Without it
 //     what is encrypted is told by the ID of its key; no store has it.
@@ -73,6 +75,7 @@
 //   - A run as it is read: [Status], [Error], [Parent], [Origin], [QueueRow] (what the queue knows of it), [Block],
 //     [Late]; its log, [Event] by [EventType].
 //   - Its story, from package world/journal: journal.Journal, journal.AttemptError, journal.Aside.
+//   - Where a run stands that waits for a place of a limit: [InLine].
 //   - What is listed beside runs: [HookRow], [StreamRow], [WorkerRow].
 //   - What JSON a workflow takes and makes: [Schemas].
 //   - What servers ask an App to check before it is written: [Commit], [Delivery].

@@ -107,6 +107,7 @@ func (s *simulation) attend(ctx context.Context) {
 		if !open {
 			return
 		}
+		s.holdLimit(ctx, runs, false)
 		s.last.Store(false)
 		s.payloads(ctx, sent, rnd)
 		if !s.pass(ctx, time.Second/s.haste) {

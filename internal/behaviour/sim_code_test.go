@@ -26,7 +26,7 @@ type simCode struct {
 	task *stepwell.RegisteredStep[simNode, int]
 }
 
-func newSimCode(work simBody, old bool) *simCode {
+func newSimCode(work simBody, old bool, limits ...stepwell.WorkflowOption) *simCode {
 	c := &simCode{work: work, old: old}
 	c.task = stepwell.DefineStep("task", work, stepwell.Retry{Base: 20 * time.Millisecond})
 	c.wf = stepwell.Define("sim", func(ctx stepwell.Context, p simNode) (int, error) {
@@ -54,7 +54,7 @@ func newSimCode(work simBody, old bool) *simCode {
 			return 0, errSimRun
 		}
 		return v, err
-	}, stepwell.FailOn(stepwell.Panics))
+	}, append(limits, stepwell.FailOn(stepwell.Panics))...)
 	return c
 }
 

@@ -160,6 +160,7 @@ func simulate(t *testing.T, on *simStage, seed uint64, ring *keyring.Ring, seen 
 	s.stop()
 	s.others.Wait()
 	s.bodies.Wait()
+	s.holdLimit(t.Context(), nil, true)
 	s.check(seen)
 	s.report()
 }

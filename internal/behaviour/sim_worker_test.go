@@ -67,7 +67,7 @@ func (s *simulation) spawn() {
 			return loss.IntN(2) == 0
 		})
 	}
-	code := newSimCode(func(ctx context.Context, n simNode) (int, error) { return s.work(ctx, wk, n) }, !s.deployed)
+	code := newSimCode(func(ctx context.Context, n simNode) (int, error) { return s.work(ctx, wk, n) }, !s.deployed, s.limits()...)
 	cfg := stepwell.Config{
 		Definitions: code.definitions(), Name: fmt.Sprintf("worker-%d", s.crashes),
 		MaxRuns: 1 + s.rnd.IntN(2), MaxSteps: 1 + s.rnd.IntN(4), Strict: s.rnd.IntN(2) == 0,

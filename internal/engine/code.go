@@ -67,7 +67,7 @@ func (c *code) says() (all []world.Definition) {
 			continue
 		}
 		wf := c.byClass[class]
-		d := world.Definition{Class: class, Said: world.Said{Retention: wf.Retention, Timeout: wf.Timeout, Attributes: wf.Attributes}}
+		d := world.Definition{Class: class, Said: world.Said{Retention: wf.Retention, Timeout: wf.Timeout, Attributes: wf.Attributes, Limits: wf.Limits}}
 		if wf.Schemas != nil {
 			schemas := wf.Schemas()
 			if bytes += len(schemas); bytes <= mostSaid {

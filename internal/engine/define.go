@@ -26,6 +26,9 @@ type Workflow struct {
 	FailOn       []string // codes of what fails a run instead of blocking it: see failing.go
 	Source       string   // file:line of the function
 
+	Limits []world.SaidLimit                         // what its runs need places of
+	Places func(input []byte) ([]world.Place, error) // which those of a run with an input are
+
 	Schemas func() json.RawMessage // what JSON it takes and makes, as [world.Definer] keeps it
 }
 

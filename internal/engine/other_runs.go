@@ -41,6 +41,7 @@ func (w *steps) createChild(op *replay.Op, at time.Time) *world.Commit {
 	b := spec.Birth
 	b.Parent = &world.Parent{Run: w.own.run, Step: op.ID, Detached: spec.Detached}
 	b.Seed = rand.Uint64()
+	b.Places = beside(w.course.state().Birth.Places, b.Places, spec.Detached)
 	if spec.Delay > 0 {
 		b.NotBefore = world.After(at, spec.Delay)
 	}
@@ -51,6 +52,17 @@ func (w *steps) createChild(op *replay.Op, at time.Time) *world.Commit {
 		ID: commitID(), Run: op.Peer, Build: w.e.cfg.Build, First: 1,
 		Events: []world.Event{{Seq: 1, Type: world.RunCreated, Time: at, Birth: &b, Payload: op.Input}},
 	}
+}
+
+// beside are the places that a child needs. One that its parent holds until its end is for an attached child as well: it
+// would wait for itself.
+func beside(parent, child []world.Place, detached bool) (left []world.Place) {
+	for i := range child {
+		if detached || !slices.ContainsFunc(parent, func(p world.Place) bool { return p.UntilEnd && p.ID() == child[i].ID() }) {
+			left = append(left, child[i])
+		}
+	}
+	return left
 }
 
 // cancelChild ends a child that the code waits for no longer. Its step ends in the log with what the code saw, and the cancel goes with that in one

@@ -69,7 +69,7 @@ func (e *Engine) Start(ctx context.Context, b Birth) (Started, error) {
 		}
 		b.Birth.NotBefore = world.After(now, b.Delay)
 	}
-	if b.Birth.NotBefore.IsZero() && b.Tx == nil && b.Ack == "" && b.Schedule == nil && b.Apart == "" { // what is kept apart it can read when it is there
+	if b.Birth.NotBefore.IsZero() && b.Tx == nil && b.Ack == "" && b.Schedule == nil && b.Apart == "" && len(b.Birth.Places) == 0 { // what is kept apart it can read when it is there
 		if started, ok, err := e.startEager(ctx, b); ok {
 			return started, err
 		}

@@ -24,18 +24,18 @@ var roomy = size{methods: 45, fields: 30}
 // says why a part of the object cannot own what comes.
 var large = map[string]size{
 	".App":                    {methods: 75},             // what an application calls
-	".Why":                    {fields: 33},              // what there is to say of a run, its wait and its match
+	".Why":                    {fields: 34},              // what there is to say of a run, its wait and its match
 	"internal/engine.Engine":  {methods: 94, fields: 32}, // one of each counts for all processes
 	"internal/replay.Ctx":     {methods: 47},             // all that workflow code can ask for
 	"internal/replay.Machine": {methods: 101, fields: 48},
 	"server/ui.UI":            {methods: 58},
 	"world.Event":             {fields: 33},              // that a wait listens, what ends one, what a payload refers to
-	"world/memory.World":      {methods: 94, fields: 32}, // an ability is a method of the world itself, here and below
-	"world/memory.run":        {fields: 42},
-	"world/postgres.World":    {methods: 116}, // to read, to keep house, and for a caller's transactions
-	"world/postgres.sheet":    {fields: 32},   // one is of rows of one kind
-	"world/remote.World":      {methods: 54},  // queues, topics, schedules, values are objects of their own; Abilities
-	"world/sqlite.World":      {methods: 67},
+	"world/memory.World":      {methods: 95, fields: 33}, // an ability is a method of the world itself, here and below
+	"world/memory.run":        {fields: 43},              // its places are one
+	"world/postgres.World":    {methods: 116},            // to read, to keep house, and for a caller's transactions
+	"world/postgres.sheet":    {fields: 32},              // one is of rows of one kind
+	"world/remote.World":      {methods: 55},             // each kind of thing is an object of its own; Abilities
+	"world/sqlite.World":      {methods: 68},
 	"world/sqlite.group":      {methods: 37, fields: 16}, // less than others: what it had is its parts' now
 
 	// The same holds of a session and its parts.

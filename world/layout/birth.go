@@ -21,11 +21,12 @@ import (
 //	r  retention, s; or rn, ns      os origin's seq
 //	t  timeout, s; or tn, ns        d  deployment
 //	                                x  context {key: value}
+//	                                l  places: {"p": [as encoding/json has them]}
 //
 // Attributes are beside it, under "at". Heads that were written before had all of this under "br", as encoding/json writes a [world.Birth]; those are read
 // as well.
 
-func (w *rowWriter) writeBirth(b *world.Birth) {
+func (w *rowWriter) writeBirth(b *world.Birth) error {
 	w.head = appendString(append(w.head, `,"b":{"w":`...), b.Workflow)
 	w.number(`,"v":`, int64(b.Version))
 	if b.Seed != 0 {
@@ -58,7 +59,18 @@ func (w *rowWriter) writeBirth(b *world.Birth) {
 		}
 		w.head = append(w.head, '}')
 	}
+	if len(b.Places) > 0 {
+		if err := w.object(`,"l":`, placesOf{b.Places}); err != nil {
+			return err
+		}
+	}
 	w.head = append(w.head, '}')
+	return nil
+}
+
+// placesOf is how the places of a birth are kept.
+type placesOf struct {
+	Places []world.Place `json:"p"`
 }
 
 // duration writes whole seconds as such, under the key, and anything else in nanoseconds, under the key and "n".
@@ -106,6 +118,11 @@ func (r *rowReader) readBirth(to **world.Birth) error {
 			return r.textTo(&b.Deployment)
 		case "x":
 			return r.context(b)
+		case "l":
+			var p placesOf
+			err := r.json(&p)
+			b.Places = p.Places
+			return err
 		}
 		return r.relative(b, key)
 	})

@@ -145,7 +145,9 @@ func (w *rowWriter) rare(e *world.Event) error {
 	var attrs map[string]json.RawMessage
 	if e.Birth != nil {
 		attrs = e.Birth.Attributes
-		w.writeBirth(e.Birth)
+		if err := w.writeBirth(e.Birth); err != nil {
+			return err
+		}
 	}
 	if e.Next != nil {
 		n := *e.Next

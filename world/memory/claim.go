@@ -32,7 +32,7 @@ func (w *World) claimLocked(q world.ClaimQuery, n *notices) (world.Claimed, erro
 	}
 	now := out.Now.UnixMicro()
 	if q.Run != "" {
-		w.claimOnly(&q, wk, &out)
+		w.claimOnly(&q, wk, &out, n)
 		return out, nil
 	}
 
@@ -41,6 +41,9 @@ func (w *World) claimLocked(q world.ClaimQuery, n *notices) (world.Claimed, erro
 		e := w.pick(partitions, now)
 		if e == nil {
 			break
+		}
+		if !w.limits.seek(e.run, slices.Contains(q.Classes, e.run.class()), n) {
+			continue // it is in a line now
 		}
 		w.serve(e)
 		out.Runs = append(out.Runs, w.giveRun(e.run, wk))
@@ -70,14 +73,15 @@ func (w *World) claimLocked(q world.ClaimQuery, n *notices) (world.Claimed, erro
 }
 
 // claimOnly gives the one run or task that is asked for, if it is ready. That is no turn of its workflow.
-func (w *World) claimOnly(q *world.ClaimQuery, wk *worker, out *world.Claimed) {
+func (w *World) claimOnly(q *world.ClaimQuery, wk *worker, out *world.Claimed, n *notices) {
 	r := w.runs[q.Run]
 	if r == nil {
 		return
 	}
 	ready := func(e *entry) bool { return e.partition != nil && e.due <= out.Now.UnixMicro() }
 	if q.Step == "" {
-		if q.Runs > 0 && ready(&r.entry) && slices.Contains(w.partitionsFor(q.Classes, true), r.entry.partition) {
+		if q.Runs > 0 && ready(&r.entry) && slices.Contains(w.partitionsFor(q.Classes, true), r.entry.partition) &&
+			w.limits.seek(r, slices.Contains(q.Classes, r.class()), n) {
 			r.entry.move(nil, 0)
 			out.Runs = append(out.Runs, w.giveRun(r, wk))
 		}

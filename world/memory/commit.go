@@ -193,6 +193,7 @@ func (w *World) create(c *world.Commit) *run {
 		wk.runs[r] = struct{}{}
 	}
 	w.runs[r.id] = r
+	w.limits.needs(r)
 	w.created = append(w.created, birth{r.key, r})
 	if b.Key != "" {
 		w.keys[idempotencyKey{b.Workflow, b.Key}] = r
@@ -225,6 +226,7 @@ func (w *World) release(c *world.Commit, r *run, n *notices) {
 		b := *rel.Blocked
 		r.blocked = &b
 	}
+	w.limits.rest(r, false, n)
 	w.place(r, n)
 }
 

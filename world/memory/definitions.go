@@ -31,8 +31,11 @@ func (w *World) Define(ctx context.Context, all []world.Definition) error {
 	if err := w.enter(ctx); err != nil {
 		return err
 	}
-	defer w.mu.Unlock()
+	var n notices
 	w.said.define(all, "")
+	w.limits.say(all, &n)
+	w.mu.Unlock()
+	w.tell(&n)
 	return nil
 }
 

@@ -22,6 +22,7 @@ func (w *World) over(r *run, n *notices) {
 	}
 	r.status = rules.EndStatus(r.end.Type)
 	r.err = r.end.Error
+	w.limits.rest(r, true, n)
 	w.topics.listens.end(r)
 	if r.owner != nil {
 		delete(r.owner.runs, r)

@@ -12,6 +12,9 @@ import (
 
 // place puts a run into the partition where it can be claimed, or into none, and tells when it moved.
 func (w *World) place(r *run, n *notices) {
+	if !w.limits.settle(r, n) {
+		return
+	}
 	partition, due := w.standing(r)
 	var at int64
 	if partition != nil {
@@ -27,7 +30,7 @@ func (w *World) standing(r *run) (*partition, time.Time) {
 	if r.end != nil || r.owner != nil {
 		return nil, time.Time{}
 	}
-	due := r.due()
+	due := r.readyAt(r.due())
 	if r.cancels > 0 {
 		due = sooner(due, r.asked())
 		if r.status != world.Running || r.blocked != nil || !w.known(r.class()) { // else its code has to clean up

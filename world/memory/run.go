@@ -42,6 +42,7 @@ type run struct {
 	blocked  *world.Block
 	full     bool
 	waiting  string
+	placed   *placed // what it has of the places that it needs; nil: it needs none
 
 	inbox    []mail
 	ids      map[string]struct{} // IDs of mail that has no key and waits

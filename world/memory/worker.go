@@ -41,6 +41,7 @@ func (w *World) Join(ctx context.Context, wk world.Worker) (world.Heartbeat, err
 		return world.Heartbeat{}, fmt.Errorf("worker %s has joined: %w", wk.ID, world.ErrConflict)
 	}
 	w.said.define(wk.Definitions, wk.ID)
+	w.limits.say(wk.Definitions, &notices{}) // who joins looks for work anyway
 	w.said.retention = world.LowerRetention(w.said.retention, wk.MaxRetention)
 	wk.Classes, wk.Steps, wk.Definitions = slices.Clone(wk.Classes), slices.Clone(wk.Steps), nil
 	now := w.now()

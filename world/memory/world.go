@@ -46,6 +46,7 @@ type World struct {
 	messages  messages
 	topics    topics
 	schedules schedules
+	limits    limits
 
 	partitions     map[world.Class]*[rules.Priorities]*partition // runs, by class
 	cancels        map[world.Class]*[rules.Priorities]*partition // runs with a cancel in the inbox that any worker may have, by class
@@ -90,7 +91,7 @@ func New(options ...Options) *World {
 		taskPartitions: make(map[string][]*partition),
 		trims:          make(map[*run]struct{}),
 	}
-	w.messages.w, w.topics.w, w.schedules.w = w, w, w
+	w.messages.w, w.topics.w, w.schedules.w, w.limits.w = w, w, w, w
 	if len(options) > 0 {
 		w.opt = options[0]
 	}

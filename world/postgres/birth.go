@@ -1,10 +1,17 @@
 package postgres
 
-import "github.com/stepwell/stepwell/world"
+import (
+	"fmt"
+
+	"github.com/stepwell/stepwell/world"
+)
 
 // create puts the row of a new run on the sheet, and returns the run as it is before its first events. wk is who owns it; nil: nobody. by is the run whose
 // commit creates it; nil: none.
 func (d *draft) create(c *world.Commit, key int64, wk *worker, by *run, events []world.Event) (*run, error) {
+	if len(c.Events[0].Birth.Places) > 0 {
+		return nil, fmt.Errorf("%w: run %s: limits are not built for PostgreSQL yet", world.ErrInvalid, c.Run)
+	}
 	row, err := birthRowOf(c, key)
 	if err != nil {
 		return nil, err

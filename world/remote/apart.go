@@ -13,7 +13,8 @@ import (
 // apart.
 func (w *World) Abilities() world.Abilities {
 	a := world.Abilities{
-		Notifier: w, Poller: w, TaskReader: w, ReadyReader: w, Holder: w, Doctor: w, KeyBook: w, Definer: w, MetricsKeeper: w, MessageKeeper: w, TopicKeeper: w, ScheduleKeeper: w,
+		Notifier: w, Poller: w, TaskReader: w, ReadyReader: w, Holder: w, Doctor: w, KeyBook: w, Definer: w, MetricsKeeper: w,
+		MessageKeeper: w, TopicKeeper: w, ScheduleKeeper: w, LimitKeeper: w,
 	}
 	if w.hello.Apart {
 		a.ApartKeeper = w

@@ -114,6 +114,9 @@ func (g *group) createWith(c *world.Commit, owner int64, p *rules.Plan) (*run, e
 	if r.class, err = g.classes.key(world.Class{Workflow: b.Workflow, Version: b.Version}); err != nil {
 		return nil, err
 	}
+	if err := g.queue.limits.needs(r, b.Places); err != nil {
+		return nil, err
+	}
 	if owner != 0 {
 		r.claim = 1
 	}

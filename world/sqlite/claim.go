@@ -19,8 +19,8 @@ var (
 	readyTasks = load("ready_tasks")
 )
 
-// Claim gives runnable runs and ready tasks to a worker; see [world.Queue]. Where there is nothing it is one statement, on a connection for
-// reading.
+// Claim gives runnable runs and ready tasks to a worker; see [world.Queue]. Where there is nothing it is one
+// statement, on a connection for reading.
 func (w *World) Claim(ctx context.Context, q world.ClaimQuery) (world.Claimed, error) {
 	if ctx.Err() != nil {
 		return world.Claimed{}, context.Cause(ctx)
@@ -69,8 +69,9 @@ func (w *World) Claim(ctx context.Context, q world.ClaimQuery) (world.Claimed, e
 	return w.give(ctx, q, classes, steps, false)
 }
 
-// give takes in a group. Where that can give runs alone, it is lazy, as nobody waits for the disk to own a run: the run's first commit makes the
-// claim durable with itself, and no body starts before. A task's claim is the start of its body, which waits.
+// give takes in a group. Where that can give runs alone, it is lazy, as nobody waits for the disk to own a run:
+// the run's first commit makes the claim durable with itself, and no body starts before. A task's claim is the
+// start of its body, which waits.
 func (w *World) give(ctx context.Context, q world.ClaimQuery, classes, steps string, lazy bool) (world.Claimed, error) {
 	type answer struct {
 		claimed world.Claimed
@@ -162,18 +163,8 @@ func (g *group) claim(q *world.ClaimQuery, classes, steps string) (out world.Cla
 	if err != nil {
 		return out, err
 	}
-	runs, err := g.queue.pick(fronts, q.Runs, false, classes)
-	if err != nil {
+	if out.Runs, err = g.queue.claim(q.Runs, wk, fronts, classes); err != nil {
 		return out, err
-	}
-	for _, key := range runs {
-		t, err := g.queue.give(key, wk)
-		if err != nil {
-			return out, err
-		}
-		if t.Run != "" {
-			out.Runs = append(out.Runs, t)
-		}
 	}
 	tasks, err := g.queue.pick(fronts, q.Tasks, true, classes)
 	if err != nil {

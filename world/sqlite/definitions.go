@@ -55,7 +55,22 @@ func (w *World) Define(ctx context.Context, all []world.Definition) error {
 	}); err != nil || len(differs) == 0 {
 		return err
 	}
-	return w.write(ctx, func(g *group) error { return g.tx.define(slices.Collect(maps.Values(differs)), "") })
+	return w.write(ctx, func(g *group) error { return g.queue.define(slices.Collect(maps.Values(differs)), "") })
+}
+
+// define notes definitions, and what they say of limits.
+func (qu *queue) define(all []world.Definition, by string) error {
+	if err := qu.tx.define(all, by); err != nil {
+		return err
+	}
+	for i := range all {
+		for _, l := range all[i].Limits {
+			if err := qu.limits.say(l); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 func (t *txn) define(all []world.Definition, by string) error {

@@ -35,7 +35,7 @@ func (g *group) init(w *World) {
 	g.workers = workers{tx: tx, crew: &w.crew, runs: &g.runs}
 	g.inbox = inbox{tx: tx, logs: &g.logs, limit: w.opt.InboxLimit}
 	g.delivered = delivered{tx: tx, inbox: &g.inbox, workers: &g.workers, keepFor: w.opt.KeepDeliveries}
-	g.queue = queue{tx: tx, runs: &g.runs, classes: &g.classes, totals: &g.totals, workers: &g.workers, inbox: &g.inbox}
+	g.queue = queue{tx: tx, runs: &g.runs, classes: &g.classes, totals: &g.totals, workers: &g.workers, inbox: &g.inbox, limits: limits{tx: tx, runs: &g.runs}}
 	g.hooks = hooks{tx}
 	g.awaits = awaits{tx, &g.runs}
 	g.tasks = tasks{tx, &g.workers}
@@ -55,11 +55,13 @@ func (g *group) begin(w *World, c *conn) {
 // forget has all read anew: another connection has written.
 func (g *group) forget() {
 	g.classes.forget()
+	g.queue.limits.forget()
 	g.runs.forgetAll()
 }
 
 // spoil has all read anew, but for what no file knows: a transaction was given up.
 func (g *group) spoil() {
 	g.classes.forget()
+	g.queue.limits.forget()
 	g.runs.spoil()
 }

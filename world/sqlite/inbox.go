@@ -49,6 +49,9 @@ func (b *box) unknown() box { return box{waits: true, payloads: -1, unread: b.un
 // said reports whether something is known that no file has.
 func (b *box) said() bool { return b.unread > 0 }
 
+// cancels reports whether a cancel waits in it, while nobody owns the run.
+func (b *box) cancels() bool { return b.cancel }
+
 // load is what the queue row has of it.
 func (b *box) load(mailed, cancel, full bool) { b.mailed, b.cancel, b.full = mailed, cancel, full }
 

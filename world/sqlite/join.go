@@ -38,7 +38,7 @@ func (w *World) Join(ctx context.Context, wk world.Worker) (world.Heartbeat, err
 		if err := w.lead(g, wk.Name); err != nil {
 			return b, err
 		}
-		if err := g.tx.define(definitions, wk.ID); err != nil {
+		if err := g.queue.define(definitions, wk.ID); err != nil {
 			return b, err
 		}
 		if _, err := g.tx.limitRetention(wk.MaxRetention, false); err != nil {

@@ -1,6 +1,9 @@
 package sqlite
 
-import "github.com/stepwell/stepwell/world/rules"
+import (
+	"github.com/stepwell/stepwell/world"
+	"github.com/stepwell/stepwell/world/rules"
+)
 
 // mostCancels is among how many runs of a priority that are to be cancelled, at least, those are chosen that are given. All that wait are looked at in
 // their turn.
@@ -24,6 +27,34 @@ func (qu *queue) pick(fronts []front, n int, tasks bool, classes string) (keys [
 		keys = append(keys, all[i].Key)
 	}
 	return keys, nil
+}
+
+// claimRounds is how often a claim looks again where runs that are due have no place: each of them stands in line
+// then.
+const claimRounds = 4
+
+// claim gives runs, at most n.
+func (qu *queue) claim(n int, wk *worker, fronts []front, classes string) (given []world.ClaimedRun, err error) {
+	for range claimRounds {
+		keys, err := qu.pick(fronts, n-len(given), false, classes)
+		if err != nil {
+			return nil, err
+		}
+		before := len(given)
+		for _, key := range keys {
+			t, err := qu.give(key, wk)
+			if err != nil {
+				return nil, err
+			}
+			if t.Run != "" {
+				given = append(given, t)
+			}
+		}
+		if used, err := qu.limits.used(); err != nil || !used || len(given) == before+len(keys) {
+			return given, err
+		}
+	}
+	return given, nil
 }
 
 func (qu *queue) candidates(h front, n int, all *[]rules.Candidate, classes string) error {

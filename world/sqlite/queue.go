@@ -34,6 +34,7 @@ type queue struct {
 	totals   *totals
 	workers  *workers
 	inbox    *inbox
+	limits   limits
 	fairness rules.Fairness
 }
 
@@ -51,7 +52,12 @@ func (qu *queue) add(r *run, rel *world.Release) error {
 	if rel != nil && !qu.inbox.mayWait(r) {
 		return qu.addReleased(r, rel)
 	}
-	if err := qu.tx.exec(insertQueue, r.key, r.class, bit(r.running), r.priority, key(r.owner), r.claim, micros(r.wake), bit(r.paused), nil, int64(0), nil); err != nil {
+	if err := qu.limits.enter(r); err != nil {
+		return err
+	}
+	places, keeps, has, parked := r.placed.columns()
+	if err := qu.tx.exec(insertQueue, r.key, r.class, bit(r.running), r.priority, key(r.owner), r.claim, micros(r.wake), bit(r.paused), nil, int64(0), nil,
+		places, keeps, has, parked); err != nil {
 		return err
 	}
 	qu.totals.recount(r, r.standing())
@@ -70,7 +76,7 @@ func (qu *queue) addReleased(r *run, rel *world.Release) error {
 	}
 	r.owner = 0
 	if err := qu.tx.exec(insertQueue, r.key, r.class, bit(r.running), r.priority, nil, r.claim, micros(rel.WakeAt), bit(r.paused), blocked, bit(rel.Full),
-		orNull(rel.Waiting)); err != nil {
+		orNull(rel.Waiting), nil, int64(0), int64(0), nil); err != nil {
 		return err
 	}
 	qu.released(r, r.queued(), rel)
@@ -116,6 +122,10 @@ func (qu *queue) release(c *world.Commit, r *run, q queued) (mail bool, err erro
 		return false, err
 	}
 	qu.workers.own(r.owner, r, false)
+	r.running = q.running
+	if err := qu.limits.rest(r, false); err != nil {
+		return false, err
+	}
 	if mail, err = qu.inbox.waits(r); err != nil {
 		return false, err
 	}
@@ -166,7 +176,10 @@ func (qu *queue) pause(r *run, paused bool) error {
 		r.wake = rules.WakeAfter(r.running, r.wake, qu.tx.now())
 		qu.tx.notice(world.NoticeWork, r.id)
 	}
-	return qu.tx.exec(actQueue, r.key, bit(paused), micros(r.wake), bit(false), r.last)
+	if err := qu.tx.exec(actQueue, r.key, bit(paused), micros(r.wake), bit(false), r.last); err != nil || !paused {
+		return err
+	}
+	return qu.limits.rest(r, false)
 }
 
 // right makes the row of a run say what its log says. Counts are not changed: they are made anew.
@@ -182,15 +195,29 @@ func (qu *queue) right(r *run, running, paused bool) (err error) {
 	}
 	r.running, r.paused = running, paused
 	r.isCounted()
+	if paused && r.owner == 0 {
+		if err := qu.limits.rest(r, false); err != nil {
+			return err
+		}
+	}
 	qu.tx.notice(world.NoticeWork, r.id)
 	return nil
 }
 
 // drop takes a run that is over out of the queue.
-func (qu *queue) drop(r *run) error { return qu.tx.exec(deleteQueue, r.key) }
+func (qu *queue) drop(r *run) error {
+	if err := qu.limits.rest(r, true); err != nil {
+		return err
+	}
+	return qu.tx.exec(deleteQueue, r.key)
+}
 
-// give makes the worker the run's owner. What is in the queue and is no run is put aside, and nothing is given.
+// give makes the worker the run's owner. What is in the queue and is no run is put aside, and nothing is given; nor is a
+// run for which there is no place: it stands in line from then on.
 func (qu *queue) give(key int64, wk *worker) (t world.ClaimedRun, err error) {
+	if whole, err := qu.limits.seek(key, wk, qu.classes); err != nil || !whole {
+		return t, err
+	}
 	if err := qu.tx.exec(claimRun, key, wk.key); err != nil {
 		return t, err
 	}

@@ -32,6 +32,7 @@ type run struct {
 	paused   bool
 	blocked  bool
 	wake     time.Time
+	placed   *placed // what it has of the places that it needs; nil: it needs none
 
 	damage  string   // what of its row is not what was written
 	counted standing // what the totals have it as
@@ -116,6 +117,7 @@ func (rs *runs) get(id string) (*run, error) {
 			r.class, r.running, r.priority, r.owner = row.int(4), row.bool(5), row.int(6), row.int(7)
 			r.claim, r.paused, r.wake, r.blocked = row.int(8), row.bool(9), row.time(12), row.bool(13)
 			r.box.load(!row.null(10), row.bool(11), row.bool(15))
+			r.placed = scanPlaced(row, 23)
 			r.isCounted()
 		} else {
 			r.claim = row.int(14)

@@ -60,8 +60,11 @@ var named = map[string][]string{
 func RunDamage(t *testing.T, s DamageStore, some func(table, column, how string) bool) {
 	ids := damageScene(t, s.Open(t))
 	s.Exec(t, "INSERT INTO acts (run, delivery) SELECT key, 'act-0' FROM runs WHERE id = '"+ids.victim+"'") // as an earlier release did
-	s.Keep(t)
 	columns := s.Columns(t)
+	if slices.Contains(columns, [2]string{"limit_line", "run"}) { // it stands there by mistake: it has no limits
+		s.Exec(t, "INSERT INTO limit_line SELECT k.key, 0, 0, r.key FROM limit_keys k, runs r WHERE k.text = 'key' AND r.id = '"+ids.victim+"'")
+	}
+	s.Keep(t)
 	if len(columns) < 80 {
 		t.Fatalf("the schema has %d columns", len(columns))
 	}
@@ -200,6 +203,46 @@ func damageQueues(r *rig) {
 	r.must(q.PauseQueue(r.ctx, "over", &world.QueuePause{By: "ann", Reason: "a test"}), "pause a queue")
 }
 
+// damageLimits has runs of a key of their own stand in line, with something in every column.
+func damageLimits(r *rig) {
+	if r.able.LimitKeeper == nil {
+		return
+	}
+	l := &limiting{r, r.able.LimitKeeper.Limits()}
+	l.line(3, "limited", under("damaged/key:5"))
+	one := 1
+	r.must(l.l.SetLimit(r.ctx, "damaged", &one), "set a limit")
+	l.line(2, "limited", under("damaged/other:5"))
+}
+
+// limitsWithDamage uses limits. What is damaged of one holds up its own runs at most.
+func (r *rig) limitsWithDamage() {
+	r.Helper()
+	fine := func(err error, what string) {
+		r.Helper()
+		if err != nil && !errors.Is(err, world.ErrNotFound) {
+			r.Errorf("%s: %v", what, err)
+		}
+	}
+	l := &limiting{r, r.able.LimitKeeper.Limits()}
+	_, err := l.l.ListLimits(r.ctx)
+	fine(err, "limits")
+	_, err = l.l.ListLimitKeys(r.ctx, "damaged", "", 10)
+	fine(err, "keys of a limit")
+	k := r.worker("limited", "unlimited")
+	two := 2
+	fine(l.l.SetLimit(r.ctx, "damaged", &two), "a limit that is set")
+	for range 8 {
+		for _, c := range k.claim(10, 0).Runs {
+			_, err := l.l.InLine(r.ctx, c.Run)
+			fine(err, "a place in line")
+			(&session{worker: k, run: c.Run, claimed: c.Claim, seq: c.Seq}).end()
+		}
+	}
+	id := r.createRun("unlimited", under("undamaged:1"))
+	l.gets(k, "a run of another limit", id)[0].end()
+}
+
 // damageTopics makes subscriptions that are named as the queues, with something in every column.
 func damageTopics(r *rig) {
 	if r.able.TopicKeeper == nil {
@@ -331,6 +374,7 @@ func damageScene(t *testing.T, w world.World) (ids damageIDs) {
 	damageQueues(r)
 	damageTopics(r)
 	damageSchedules(r)
+	damageLimits(r)
 	if b := r.able.KeyBook; b != nil {
 		_, err := b.BindKey(r.ctx, "key", []byte("print"))
 		r.must(err, "bind a key")
@@ -402,6 +446,9 @@ func (r *rig) damaged(k *worker, ids damageIDs, run string, must bool) {
 	r.must(err, "verify")
 	found = found || len(v.Damaged) > 0
 	r.listsWithDamage(ids, run)
+	if r.able.LimitKeeper != nil {
+		r.limitsWithDamage()
+	}
 	if r.able.TopicKeeper != nil {
 		r.topicsWithDamage(name)
 	}

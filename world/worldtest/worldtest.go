@@ -89,6 +89,7 @@ var topics = []struct {
 	{"topics of commits", publishedByCommits},
 	{"values apart", aparts},
 	{"schedules", schedules},
+	{"limits", limits},
 }
 
 // Run holds the worlds that open returns to the contract. Each call of open must return an empty world of its own; open

@@ -18,7 +18,7 @@ FROM lanes l WHERE l.workflow IS NOT NULL
 UNION ALL
 SELECT 2, 0, 0, (SELECT mail_us FROM queue q WHERE cancel AND owner IS NULL
   AND (NOT running OR blocked IS NOT NULL -- as in cancel_runs
-    OR EXISTS (SELECT 1 FROM classes c, json_each(?1) j WHERE c.key = q.class AND c.workflow = j.value ->> 0 AND c.version = j.value ->> 1)
+    OR parked_us IS NULL AND EXISTS (SELECT 1 FROM classes c, json_each(?1) j WHERE c.key = q.class AND c.workflow = j.value ->> 0 AND c.version = j.value ->> 1)
     OR NOT EXISTS (SELECT 1 FROM classes c, workers k, json_each(CASE WHEN json_valid(k.classes) THEN k.classes END) j
       WHERE c.key = q.class AND c.workflow = j.value ->> 'workflow' AND c.version = j.value ->> 'version'))
   LIMIT 1), NULL

@@ -1,0 +1,49 @@
+package limit_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stepwell/stepwell"
+	"github.com/stepwell/stepwell/limit"
+	"github.com/stepwell/stepwell/stepwelltest"
+	"github.com/stepwell/stepwell/stepwelltest/sqlitetest"
+)
+
+// TestCrashes: a worker that dies before or behind any commit leaves no place held by nobody, and nobody in line.
+func TestCrashes(t *testing.T) {
+	nap := stepwell.Define("nap", func(ctx stepwell.Context, j job) (int, error) {
+		n, err := stepwell.Step(ctx, "first", func(context.Context) (int, error) { return j.N, nil })
+		if err == nil {
+			err = stepwell.Sleep(ctx, "a minute", time.Minute)
+		}
+		if err == nil {
+			n, err = stepwell.Step(ctx, "second", func(context.Context) (int, error) { return n + 1, nil })
+		}
+		return n, err
+	}, limit.Concurrency(1, limit.Key(tenantOf)), limit.Concurrency(2, limit.Name("order"), limit.UntilEnd()))
+	both := stepwell.Define("both", func(ctx stepwell.Context, j job) (int, error) { return nap.Child().Run(ctx, j) }, limit.Concurrency(1))
+	config := stepwell.Config{Definitions: []stepwell.Definition{nap, both}}
+	for name, env := range map[string]func(t *testing.T) *stepwelltest.Env{
+		"memory": func(t *testing.T) *stepwelltest.Env { return stepwelltest.NewWith(t, config) },
+		"sqlite": func(t *testing.T) *stepwelltest.Env { return stepwelltest.NewOn(t, sqlitetest.Store(), config) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			e := env(t)
+			var all []*stepwelltest.Run[int]
+			for i := range 3 {
+				all = append(all, stepwelltest.Start(e, nap, job{"ann", i}))
+			}
+			all = append(all, stepwelltest.Start(e, both, job{"bob", 3}))
+			e.Advance(10 * time.Minute)
+			for i, r := range all {
+				if got := r.MustComplete(); got != i+1 {
+					t.Errorf("run %d: got %d, want %d", i, got, i+1)
+				}
+			}
+			e.CrashEverywhere()
+		})
+	}
+}

@@ -1,0 +1,13 @@
+// Package limit says how many runs of a workflow may be at work at once, over all processes.
+//
+//	var Import = stepwell.Define("import", importFile,
+//		limit.Concurrency(10, limit.Key(func(in File) string { return in.Tenant })),
+//		limit.Concurrency(100, limit.Name("all-imports")))
+//
+// At most ten imports of one tenant are at work, and at most a hundred of all. The others stand in line: of each
+// tenant in the order in which they were started, by priority; between tenants in turn.
+//
+// What counts is work: a run that waits, for time, an event or another run, gives its place back, and stands in
+// line again when it wakes, before those that were started after it. With [UntilEnd] it holds its place from its
+// first to its last, sleeps included.
+package limit

@@ -1,0 +1,40 @@
+package wire
+
+import "github.com/stepwell/stepwell/world"
+
+// LimitsQuery asks for one of: all limits, keys of one, where a run stands in line.
+type LimitsQuery struct {
+	Limit  string `json:"limit,omitempty"`
+	Behind string `json:"behind,omitempty"`
+	Most   int    `json:"most,omitempty"`
+	Run    string `json:"run,omitempty"`
+}
+
+// Limits is the answer to a [LimitsQuery].
+type Limits struct {
+	Answer
+	Limits []LimitRow    `json:"limits,omitempty"`
+	Keys   []LimitKey    `json:"keys,omitempty"`
+	InLine *world.InLine `json:"inLine,omitempty"` // none: the run stands in no line
+}
+
+// LimitRow is a [world.Limit].
+type LimitRow struct {
+	Name     string `json:"name"`
+	Said     int    `json:"said"`
+	Set      *int   `json:"set,omitempty"`
+	UntilEnd bool   `json:"untilEnd,omitempty"`
+}
+
+// LimitKey is a [world.LimitKey].
+type LimitKey struct {
+	Key     string `json:"key"`
+	Used    int    `json:"used"`
+	Waiting int    `json:"waiting"`
+}
+
+// LimitAct changes the number of a limit.
+type LimitAct struct {
+	Limit  string `json:"limit"`
+	Number *int   `json:"number,omitempty"` // none: what code says
+}

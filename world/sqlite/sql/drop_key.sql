@@ -1,0 +1,2 @@
+-- A key that no run needs. By key.
+DELETE FROM limit_keys WHERE key = ?1 AND live <= 0

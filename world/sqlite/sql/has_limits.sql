@@ -1,0 +1,2 @@
+-- Whether there are limits.
+SELECT 1 FROM limits LIMIT 1
