@@ -31,7 +31,7 @@ type Scheduler interface {
 	DueSchedules(ctx context.Context, code string, limit int, hold time.Duration) (DueSchedules, error)
 
 	// PutSchedule writes a row whose Change is what it was when it was read, 0: there was none. It is false where it has
-	// changed since: nothing was written.
+	// changed since, or was deleted, also where another has its name now: nothing was written.
 	PutSchedule(ctx context.Context, s Schedule) (bool, error)
 
 	// DeleteSchedule deletes a row. The error is [ErrNotFound] where there is none.
