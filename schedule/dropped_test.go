@@ -3,6 +3,7 @@ package schedule_test
 // What was due and gets no run any more, as people change, pause or take what is its own: it is counted.
 
 import (
+	"context"
 	"errors"
 	"strings"
 	"testing"
@@ -141,5 +142,36 @@ func TestNothingToCome(t *testing.T) {
 		putX(t, app, of, 1, schedule.Times("@at 2000-01-01T02:00:00Z"))
 		time.Sleep(time.Hour)
 		putX(t, app, of, 2, schedule.Times("@at 2000-01-01T02:00:00Z")) // it is over, and its times stay
+	})
+}
+
+// faulty is a world that cannot start runs of schedules until a time.
+type faulty struct {
+	world.World
+	until time.Time
+}
+
+func (w *faulty) Abilities() world.Abilities { return world.AbilitiesOf(w.World) }
+
+func (w *faulty) Commit(ctx context.Context, c *world.Commit) (world.Committed, error) {
+	if c.Schedule != nil && time.Now().Before(w.until) {
+		return world.Committed{}, errors.New("the disk is away")
+	}
+	return w.World.Commit(ctx, c)
+}
+
+// TestFaultThatOutlastsTheWindow: what was looked at in time and cannot be started is not missed.
+func TestFaultThatOutlastsTheWindow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		of := report()
+		app, _ := run(t, &faulty{memory.New(), time.Now().Add(100 * time.Minute)}, of)
+		putX(t, app, of, 1, schedule.Times("@hourly"), schedule.CatchUp(10*time.Minute))
+		time.Sleep(90 * time.Minute)
+		if s := stands(t, app, "x"); !strings.Contains(s.Is.Error, "disk") || s.Is.Tries < 10 {
+			t.Errorf("it stands so: %+v", s.Is)
+		}
+		time.Sleep(20 * time.Minute)
+		want(t, app, "1 01:00")
+		counts(t, app, 1, 0, 0)
 	})
 }
