@@ -5,6 +5,7 @@ package stepwell
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/stepwell/stepwell/internal/timetable"
@@ -44,14 +45,25 @@ func startScheduled(ctx context.Context, a *App, f *timetable.Firing) (existed b
 	return err == nil && run.existed, err
 }
 
-// lastScheduled is how the last run of a schedule stands, or the one that took its place.
+// lastScheduled is how the last run of a schedule stands. Where it did not complete that is the newest run that was
+// made of it, by a retry, a restart or a fork: it is about the same time.
 func lastScheduled(ctx context.Context, a *App, run string) (timetable.LastRun, error) {
-	info, err := a.row(ctx, run)
-	if err == nil && info.Status.Terminal() && info.Status != world.Completed {
-		info, err = a.Newest(ctx, run)
+	last, err := a.world.Run(ctx, run)
+	for err == nil && last.Status.Terminal() && last.Status != world.Completed {
+		made, look := a.world.Runs(ctx, world.RunQuery{Origin: last.ID, Limit: 1})
+		if look != nil {
+			return timetable.LastRun{}, fmt.Errorf("what was made of run %s: %w", last.ID, look)
+		}
+		if len(made.Runs) == 0 {
+			break
+		}
+		last = made.Runs[0]
 	}
 	if errors.Is(err, ErrNotFound) {
 		return timetable.LastRun{Gone: true, Over: true}, nil
 	}
-	return timetable.LastRun{Over: info.Status.Terminal(), Completed: info.Status == world.Completed, Failed: info.Status == world.Failed}, err
+	if err != nil {
+		return timetable.LastRun{}, fmt.Errorf("the last run: %w", err)
+	}
+	return timetable.LastRun{Run: last.ID, Over: last.Status.Terminal(), Completed: last.Status == world.Completed, Failed: last.Status == world.Failed}, nil
 }

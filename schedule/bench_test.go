@@ -16,8 +16,6 @@ import (
 	"github.com/stepwell/stepwell/world/sqlite"
 )
 
-func TestMain(m *testing.M) { pgtest.Main(m, pgtest.Config{}) }
-
 const (
 	manySchedules = 100_000
 	dueAtOnce     = 1_000

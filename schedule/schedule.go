@@ -45,7 +45,7 @@ func From(t time.Time) Option {
 	return func(s *Schedule) { s.is.Says.From = t.UTC().Truncate(time.Second) }
 }
 
-// Until is the last moment at which a run may start. See [From].
+// Until is the last moment at which a run may start: one that would later, by its jitter, starts then. See [From].
 func Until(t time.Time) Option {
 	return func(s *Schedule) { s.is.Says.Until = t.UTC().Truncate(time.Second) }
 }
@@ -189,7 +189,9 @@ func open(doing string, app *stepwell.App) (*timetable.Keeper, error) {
 }
 
 // Put makes a schedule now, or changes the one with its name to what this says: for programs that do not have it in a
-// [Set]. By is who asks for it. The error is [world.ErrConflict] where a program declares it.
+// [Set]. By is who asks for it. Other times than before hold from now on: what was due by those and waits counts as
+// skipped. The error is [world.ErrConflict] where a program declares it, and [world.ErrInvalid] where all its times are
+// past.
 func Put(ctx context.Context, app *stepwell.App, s *Schedule, by string) error {
 	k, err := open("put schedule", app)
 	if err != nil {
@@ -234,7 +236,8 @@ func Delete(ctx context.Context, app *stepwell.App, name string) error {
 	return k.Store.DeleteSchedule(ctx, name)
 }
 
-// Trigger starts one run now, beside the times of a schedule, and whatever its overlap says. It tells the run's ID.
+// Trigger starts one run now, beside the times of a schedule, and whatever its overlap says. It tells the run's ID. Of
+// one that is [Computed] an App that has its set can.
 func Trigger(ctx context.Context, app *stepwell.App, name string) (run string, err error) {
 	k, err := open("trigger schedule", app)
 	if err != nil {
@@ -244,7 +247,7 @@ func Trigger(ctx context.Context, app *stepwell.App, name string) (run string, e
 }
 
 // Backfill starts the runs of all past times from one to another, both included, that have none; 1,000 at most. It
-// tells the IDs of those that it started.
+// tells the IDs of those that it started. Of one that is [Computed] an App that has its set can.
 func Backfill(ctx context.Context, app *stepwell.App, name string, from, until time.Time) (runs []string, err error) {
 	k, err := open("backfill schedule", app)
 	if err != nil {

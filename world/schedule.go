@@ -31,7 +31,7 @@ type Scheduler interface {
 	DueSchedules(ctx context.Context, code string, limit int, hold time.Duration) (DueSchedules, error)
 
 	// PutSchedule writes a row whose Change is what it was when it was read, 0: there was none. It is false where it has
-	// changed since: nothing was written.
+	// changed since, or was deleted, also where another has its name now: nothing was written.
 	PutSchedule(ctx context.Context, s Schedule) (bool, error)
 
 	// DeleteSchedule deletes a row. The error is [ErrNotFound] where there is none.
@@ -102,7 +102,7 @@ type ScheduleSoFar struct {
 	Last    *ScheduledRun `json:"last,omitempty"`
 	Done    time.Time     `json:"done,omitzero"`     // the last time whose run is known to have completed
 	Count   int           `json:"count,omitempty"`   // runs that it started
-	Skipped int           `json:"skipped,omitempty"` // times that had no run, as the last was not over
+	Skipped int           `json:"skipped,omitempty"` // times that had no run, as the last was not over, or something ended their wait
 	Missed  int           `json:"missed,omitempty"`  // times that had no run, as they were too old when somebody looked
 	Passed  time.Time     `json:"passed,omitzero"`   // the last that was skipped or missed
 	Error   string        `json:"error,omitempty"`   // why the run of Next could not be started

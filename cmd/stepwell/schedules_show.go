@@ -163,7 +163,7 @@ func showSchedule(c *cli, s *operate.Schedule) {
 	}
 	line("started", human.Count(s.Count, "run"))
 	if s.Skipped+s.Missed > 0 {
-		line("without a run", fmt.Sprintf("%d skipped, as the last was not over, %d missed; the last of them %s", s.Skipped, s.Missed, s.Passed.Format(time.RFC3339)))
+		line("without a run", fmt.Sprintf("%d skipped, %d missed; the last of them %s", s.Skipped, s.Missed, s.Passed.Format(time.RFC3339)))
 	}
 	if s.Last != nil {
 		line("last run", s.Last.Run)

@@ -97,8 +97,20 @@ func Put(ctx context.Context, store world.Scheduler, s world.Schedule) (*world.S
 		if is != nil && is.Set != "" {
 			return nil, fmt.Errorf("schedule %s: %w: the program with the set %s declares it: change it there, or pause it here", s.Name, world.ErrConflict, is.Set)
 		}
-		return merge(is, s)
+		to, err := merge(is, s)
+		if err == nil && to != nil && to.Is.Next.IsZero() && (is == nil || !sameTimes(is.Says, s.Says)) {
+			return nil, over(to)
+		}
+		return to, err
 	})
+}
+
+// over is the error for a schedule that has no time to come.
+func over(s *world.Schedule) error {
+	if n := s.Says.Runs; n > 0 && s.Is.Count >= n {
+		return fmt.Errorf("schedule %s: %w: it has started %d runs, and is to start %d: delete or pause it", s.Name, world.ErrInvalid, s.Is.Count, n)
+	}
+	return fmt.Errorf("schedule %s: %w: it has no time to come: all of them are past", s.Name, world.ErrInvalid)
 }
 
 // merge is a schedule as it is to be said; nil: it is so already.
@@ -116,11 +128,20 @@ func merge(is *world.Schedule, says world.Schedule) (*world.Schedule, error) {
 		return &says, nil
 	}
 	back := is.Paused != nil && is.Paused.By == "code" && is.Paused.Reason == removed
-	sameTimes := reflect.DeepEqual(timesOf(is.Says), timesOf(says.Says))
+	sameTimes := sameTimes(is.Says, says.Says)
 	if !back && sameTimes && is.Revision == says.Revision && is.Set == says.Set && same(is.Says, says.Says) {
 		return nil, nil
 	}
 	out := *is
+	if back || !sameTimes {
+		until := now
+		if is.Paused != nil {
+			until = is.Paused.Since
+		}
+		if before, err := Parse(is.Name, &is.Says); err == nil { // else nobody knows what was due
+			before.drop(&out, until)
+		}
+	}
 	out.Says, out.Set, out.Revision, out.Made = says.Says, says.Set, says.Revision, says.Made
 	if back {
 		out.Paused = nil
@@ -130,6 +151,8 @@ func merge(is *world.Schedule, says world.Schedule) (*world.Schedule, error) {
 	}
 	return &out, nil
 }
+
+func sameTimes(a, b world.ScheduleSpec) bool { return reflect.DeepEqual(timesOf(a), timesOf(b)) }
 
 // timesOf is what says when.
 func timesOf(s world.ScheduleSpec) world.ScheduleSpec {
@@ -234,6 +257,7 @@ func Resume(ctx context.Context, store world.Scheduler, name string) (*world.Sch
 		if is.Paused == nil {
 			return false, nil
 		}
+		t.drop(is, is.Paused.Since)
 		is.Paused = nil
 		begin(is, t, world.Now())
 		return true, nil
@@ -252,11 +276,19 @@ func (k *Keeper) Trigger(ctx context.Context, name string, input []byte) (run st
 	f.ID = world.ScheduledID(name, now) + "~" + world.NewID("now", now)[len("now_"):]
 	if f.Input == nil {
 		if f.Input, err = k.input(s, f.At, f.Previous); err != nil {
-			return "", fmt.Errorf("%w; or say the input", err)
+			return "", elsewhere(err, "trigger it there, or say the input")
 		}
 	}
 	_, err = k.Start(ctx, f)
 	return f.ID, err
+}
+
+// elsewhere adds to the error that a function is another program's what to do.
+func elsewhere(err error, do string) error {
+	if errors.Is(err, errElsewhere) {
+		return fmt.Errorf("%w: %w: %s", world.ErrInvalid, err, do)
+	}
+	return err
 }
 
 func (k *Keeper) readable(ctx context.Context, name string) (*world.Schedule, error) {
@@ -304,11 +336,11 @@ func (k *Keeper) Backfill(ctx context.Context, name string, from, until time.Tim
 	}
 	for _, at := range times {
 		f := &Firing{Schedule: *s, Beside: true, At: at, Previous: s.Is.Done, ID: world.ScheduledID(name, at)}
-		if f.Previous.After(at) {
+		if !f.Previous.Before(at) {
 			f.Previous = time.Time{}
 		}
 		if f.Input, err = k.input(s, f.At, f.Previous); err != nil {
-			return out, err
+			return out, elsewhere(err, "backfill it there, by schedule.Backfill")
 		}
 		existed, err := k.Start(ctx, f)
 		if err != nil {

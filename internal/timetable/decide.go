@@ -10,9 +10,10 @@ import (
 	"github.com/stepwell/stepwell/world"
 )
 
-// LastRun is how the last run of a schedule stands.
+// LastRun is how the last run of a schedule stands, or what took its place.
 type LastRun struct {
-	Gone      bool // it was deleted: how it ended is not known
+	Run       string // its ID; "": it is the schedule's
+	Gone      bool   // it was deleted: how it ended is not known
 	Over      bool
 	Completed bool
 	Failed    bool
@@ -39,6 +40,12 @@ type step struct {
 // mostCounted is how many times are counted one by one that have no run. Where there are more the rest is not counted.
 const mostCounted = 10_000
 
+// When a run is looked at that is not over: so much later at first, and then at each look as long as it has gone on.
+const (
+	firstLook = time.Hour
+	mostLook  = 24 * time.Hour
+)
+
 // decide says what is to be done about a schedule at a time. It holds:
 //
 //  1. Times are decided upon in order, each once: Next is the first that is not. What was decided is never decided
@@ -56,31 +63,23 @@ func decide(s *world.Schedule, t *Times, now time.Time, last *LastRun) step {
 		pause(&out.row, "stepwell", fmt.Sprintf("the run %s did not complete", is.Last.Run), now)
 		return out
 	}
-	edge := now.Add(-cmp.Or(s.Says.CatchUp, world.DefaultCatchUp))
-	if is.Next.After(is.Seen) && t.due(is.Next).Before(edge) {
-		is.Missed += t.pass(is, func(at time.Time) bool { return t.due(at).Before(edge) }, edge.Add(-1))
-	}
-	due := func(at time.Time) bool { return !at.IsZero() && !t.due(at).After(now) }
-	if !due(is.Next) {
-		is.Due = t.due(is.Next)
+	due := func(at time.Time) bool { return t.isDue(at, now) }
+	if !t.see(&out.row, now) {
+		is.Due = t.lookAt(is, last, now)
 		return out
 	}
-	is.Seen = now
 	overlap := cmp.Or(s.Says.Overlap, world.OverlapSkip)
-	if overlap == world.OverlapCancel { // the newest alone
-		for n, next := 0, t.Next(is.Next); due(next) && n < mostCounted; n++ {
-			is.Skipped, is.Passed, is.Next = is.Skipped+1, is.Next, next
-			next = t.Next(next)
-		}
+	if overlap == world.OverlapCancel {
+		is.Skipped += t.newest(is, now)
 	}
 	if is.Last != nil && !last.Over && overlap != world.OverlapAllow {
 		switch overlap {
 		case world.OverlapSkip:
 			is.Skipped += t.pass(is, due, now)
-			is.Due = t.due(is.Next)
+			is.Due = t.lookAt(is, last, now)
 			return out
 		case world.OverlapCancel:
-			out.cancel = is.Last.Run
+			out.cancel = cmp.Or(last.Run, is.Last.Run)
 		}
 		if is.Waits.IsZero() {
 			is.Waits = now
@@ -99,8 +98,71 @@ func decide(s *world.Schedule, t *Times, now time.Time, last *LastRun) step {
 	if s.Says.Runs > 0 && is.Count >= s.Says.Runs {
 		is.Next = time.Time{}
 	}
-	is.Due = t.due(is.Next)
+	is.Due = t.lookAt(is, &LastRun{}, now)
 	return out
+}
+
+// strange is what is to be done where the ID of the run that was to start is that of a run of somebody else: the time
+// has none, and is counted.
+func (d *step) strange(s *world.Schedule, t *Times, why error) {
+	is := &d.row.Is
+	is.Last, is.Count, is.Error = s.Is.Last, s.Is.Count, why.Error()
+	is.Skipped++
+	if !is.Passed.After(d.at) {
+		is.Passed = d.at
+	}
+	if is.Next.IsZero() { // perhaps as that was to be the last of its runs
+		is.Next = t.Next(d.at)
+		is.Due = t.due(is.Next)
+	}
+}
+
+// see counts what was missed until now, and notes that somebody has looked at what is due, if anything is.
+func (t *Times) see(s *world.Schedule, now time.Time) (due bool) {
+	is := &s.Is
+	edge := now.Add(-cmp.Or(s.Says.CatchUp, world.DefaultCatchUp))
+	if is.Next.After(is.Seen) && t.due(is.Next).Before(edge) {
+		is.Missed += t.pass(is, func(at time.Time) bool { return t.due(at).Before(edge) }, edge.Add(-1))
+	}
+	if due = t.isDue(is.Next, now); due {
+		is.Seen = now
+	}
+	return due
+}
+
+// isDue reports whether the run of a time is to start now.
+func (t *Times) isDue(at, now time.Time) bool { return !at.IsZero() && !t.due(at).After(now) }
+
+// lookAt is when to look at a schedule again: when its next time is due, or soon enough to learn what came of its last
+// run before that is deleted.
+func (t *Times) lookAt(is *world.ScheduleSoFar, last *LastRun, now time.Time) time.Time {
+	next := t.due(is.Next)
+	if is.Last == nil || last.Over || next.IsZero() {
+		return next
+	}
+	if look := now.Add(min(max(now.Sub(is.Seen), firstLook), mostLook)); look.Before(next) {
+		return look
+	}
+	return next
+}
+
+// newest goes on to the last time that is due, and counts those before it.
+func (t *Times) newest(is *world.ScheduleSoFar, now time.Time) (n int) {
+	for next := t.Next(is.Next); t.isDue(next, now); next = t.Next(next) {
+		if is.Passed = is.Next; n == mostCounted { // with jitter some times behind this one may be due
+			next = t.last(next, now.Add(-t.says.Jitter))
+		} else {
+			n++
+		}
+		is.Next = next
+	}
+	return n
+}
+
+// drop counts what was due until a time and has no run: it is to have none any more.
+func (t *Times) drop(s *world.Schedule, until time.Time) {
+	t.see(s, until)
+	s.Is.Skipped += t.pass(&s.Is, func(at time.Time) bool { return !at.After(until) }, until)
 }
 
 // pass goes on to the first time that is not so, and counts those that have no run for it. Behind mostCounted it
@@ -108,7 +170,7 @@ func decide(s *world.Schedule, t *Times, now time.Time, last *LastRun) step {
 func (t *Times) pass(is *world.ScheduleSoFar, so func(at time.Time) bool, after time.Time) (n int) {
 	for !is.Next.IsZero() && so(is.Next) {
 		if n == mostCounted {
-			is.Passed = after.Truncate(time.Second)
+			is.Passed = t.last(is.Next, after)
 			is.Next = t.Next(after)
 			return n
 		}
@@ -135,8 +197,11 @@ func begin(s *world.Schedule, t *Times, now time.Time) {
 	}
 }
 
-// pause pauses a schedule.
+// pause pauses a schedule. One that is paused is so since it was first.
 func pause(s *world.Schedule, by, reason string, now time.Time) {
+	if s.Paused != nil {
+		now = s.Paused.Since
+	}
 	s.Paused = &world.QueuePause{By: by, Reason: reason, Since: now}
 	s.Is.Due = time.Time{}
 }

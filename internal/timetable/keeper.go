@@ -3,6 +3,7 @@ package timetable
 // This file looks at what is due while a program runs, and has runs started.
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -205,6 +206,9 @@ func (l *looking) one(ctx context.Context, s *world.Schedule, now time.Time) boo
 		}
 	default:
 		row := *s
+		if t, err := Parse(s.Name, &s.Says); err == nil {
+			t.see(&row, now) // what cannot be started now is not missed
+		}
 		row.Is.Tries++
 		row.Is.Error = err.Error()[:min(len(err.Error()), 900)]
 		row.Is.Due = now.Add(min(time.Second<<min(row.Is.Tries-1, 6), time.Minute))
@@ -241,7 +245,7 @@ func (l *looking) goOn(ctx context.Context, s *world.Schedule, now time.Time) er
 		}
 	}
 	todo := decide(s, t, now, &last)
-	if todo.cancel != "" && s.Is.Waits.IsZero() { // once, or with the next look
+	if todo.cancel != "" && !l.awaits(todo.cancel, s.Name) { // to ask again is the same request
 		if err := l.Cancel(ctx, todo.cancel, "schedule "+s.Name+": its next run is to start"); err != nil && !errors.Is(err, world.ErrTerminal) && !errors.Is(err, world.ErrNotFound) {
 			return err
 		}
@@ -252,11 +256,11 @@ func (l *looking) goOn(ctx context.Context, s *world.Schedule, now time.Time) er
 			return err
 		}
 		l.Log.Error("a time of a schedule has no run: its ID is another run's", "schedule", s.Name, "error", err)
-		todo.row.Is.Last, todo.row.Is.Count, todo.row.Is.Error = s.Is.Last, s.Is.Count, err.Error()
+		todo.strange(s, t, err)
 	}
 	if w := &todo.row.Is; !w.Waits.IsZero() && w.Last != nil {
 		l.mu.Lock()
-		l.waits[w.Last.Run] = s.Name
+		l.waits[cmp.Or(last.Run, w.Last.Run)] = s.Name
 		l.mu.Unlock()
 	}
 	put, err := l.Store.PutSchedule(ctx, todo.row)
@@ -269,6 +273,13 @@ func (l *looking) goOn(ctx context.Context, s *world.Schedule, now time.Time) er
 		l.Log.Warn("a schedule is paused", "schedule", s.Name, "reason", todo.row.Paused.Reason, "hint", "stepwell schedules resume "+s.Name)
 	}
 	return nil
+}
+
+// awaits reports whether a schedule is known here to wait for the end of a run.
+func (l *looking) awaits(run, name string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.waits[run] == name
 }
 
 func (k *Keeper) fire(ctx context.Context, todo *step) error {
@@ -294,7 +305,7 @@ func (k *Keeper) input(s *world.Schedule, at, previous time.Time) (in []byte, er
 	}
 	compute := k.Inputs[s.Set][s.Name]
 	if compute == nil {
-		return nil, fmt.Errorf("schedule %s: %w, that has the set %s", s.Name, errElsewhere, s.Set)
+		return nil, fmt.Errorf("schedule %s: %w, one with the set %s of schedules", s.Name, errElsewhere, s.Set)
 	}
 	defer func() {
 		if p := recover(); p != nil {

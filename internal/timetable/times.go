@@ -51,6 +51,9 @@ type expression interface {
 
 var zones sync.Map // of those that were read, by name
 
+// notZones are names, or begin them, that some machines have for what is no zone, is their own, or counts leap seconds.
+var notZones = map[string]bool{"Local": true, "localtime": true, "posixrules": true, "posix": true, "right": true, "Factory": true}
+
 func zoneOf(name string) (*time.Location, error) {
 	if name == "" {
 		return time.UTC, nil
@@ -59,7 +62,8 @@ func zoneOf(name string) (*time.Location, error) {
 		return z.(*time.Location), nil
 	}
 	z, err := time.LoadLocation(name)
-	if err != nil || name == "Local" {
+	first, _, _ := strings.Cut(name, "/")
+	if err != nil || notZones[first] {
 		return nil, fmt.Errorf("%w: the time zone %.60q is not known: want a name as Europe/Berlin", world.ErrInvalid, name)
 	}
 	zones.Store(name, z)
@@ -121,6 +125,15 @@ func (t *Times) Next(after time.Time) (first time.Time) {
 	return first.UTC()
 }
 
+// last is the last time from one on that is not behind another moment; it is that one where none is.
+func (t *Times) last(from, until time.Time) time.Time {
+	seconds := int(until.Sub(from) / time.Second)
+	return from.Add(time.Duration(sort.Search(max(seconds, 0), func(s int) bool {
+		next := t.Next(from.Add(time.Duration(s) * time.Second))
+		return next.IsZero() || next.After(until)
+	})) * time.Second)
+}
+
 // Some are the first n times after another, in the schedule's zone.
 func (t *Times) Some(after time.Time, n int) (out []time.Time) {
 	for len(out) < n {
@@ -132,14 +145,19 @@ func (t *Times) Some(after time.Time, n int) (out []time.Time) {
 	return out
 }
 
-// due is when the run of a time starts: so much later as the jitter has it, which is always the same.
+// due is when the run of a time starts: so much later as the jitter has it, which is always the same, and not behind
+// the schedule's end.
 func (t *Times) due(at time.Time) time.Time {
 	if at.IsZero() || t.says.Jitter < time.Millisecond {
 		return at
 	}
 	h := fnv.New64a()
 	_, _ = fmt.Fprintf(h, "%s\n%d", t.name, at.Unix()) // it never fails
-	return world.After(at, time.Duration(h.Sum64()%uint64(t.says.Jitter/time.Millisecond))*time.Millisecond)
+	late := world.After(at, time.Duration(h.Sum64()%uint64(t.says.Jitter/time.Millisecond))*time.Millisecond)
+	if until := t.says.Until; !until.IsZero() && late.After(until) {
+		return until
+	}
+	return late
 }
 
 func parse(text string) (expression, error) {

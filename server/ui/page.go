@@ -159,7 +159,7 @@ var dids = map[string]string{
 	"queue-pause": "The queue is paused: nothing is received from it.", "queue-resume": "Messages are received again.", "queue-redrive": "Its dead letters are messages again.",
 	"publish": "It is published.", "subscribe": "The subscription stands.", "unsubscribe": "The subscription is ended.",
 	"schedule-put": "The schedule stands.", "schedule-pause": "The schedule is paused: it starts nothing.", "schedule-resume": "It goes on with its next time.",
-	"schedule-trigger": "A run is started.", "schedule-delete": "The schedule is deleted.",
+	"schedule-trigger": "A run is started.", "schedule-delete": "The schedule is deleted.", "schedule-backfill": "Those times that had no run have one now.",
 	"topic-pause": "The subscription is paused: nothing is done with what it gets.", "topic-resume": "What it gets is worked on again.", "topic-redeliver": "Its dead letters are delivered again.",
 }
 

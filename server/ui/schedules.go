@@ -4,9 +4,11 @@ package ui
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 	"time"
 
@@ -36,6 +38,7 @@ type schedulesView struct {
 	Next     string // the address of the next page; "": there is none
 	May      bool   // act
 	Overlaps []world.Overlap
+	CatchUp  string // where nobody says it
 }
 
 // schedulesPage is how many are on a page.
@@ -58,7 +61,7 @@ func schedules(u *UI, v *visit) error {
 	if err != nil {
 		return err
 	}
-	p := &schedulesView{May: v.may(Operator), Overlaps: world.Overlaps}
+	p := &schedulesView{May: v.may(Operator), Overlaps: world.Overlaps, CatchUp: human.SpanText(world.DefaultCatchUp)}
 	for i := range page {
 		p.Rows = append(p.Rows, scheduleRowOf(&page[i]))
 	}
@@ -109,13 +112,43 @@ func scheduleRowOf(s *world.Schedule) scheduleRow {
 	return row
 }
 
+// momentIn reads a time that is in UTC where it says no zone.
+func momentIn(text string) (time.Time, error) {
+	t, err := human.ParseMoment(text, world.Now().Truncate(time.Second), time.UTC)
+	return t.UTC(), err
+}
+
+// valueIn reads what is in a field of a form, if anything is.
+func valueIn[T any](v *visit, name string, read func(string) (T, error), into *T) error {
+	text := strings.TrimSpace(v.Form.Get(name))
+	if text == "" {
+		return nil
+	}
+	is, err := read(text)
+	if err != nil {
+		return fmt.Errorf("%w: %s %.40q: %w", world.ErrInvalid, name, text, err)
+	}
+	*into = is
+	return nil
+}
+
 func putSchedule(u *UI, v *visit) error {
 	k, err := timetableOf(u)
 	if err != nil {
 		return err
 	}
 	s := world.Schedule{Name: v.Form.Get("name"), Made: world.Provenance{By: acting.Who(v.Context()), At: world.Now()}}
-	s.Says = world.ScheduleSpec{Workflow: v.Form.Get("workflow"), Zone: v.Form.Get("zone"), Overlap: world.Overlap(v.Form.Get("overlap")), Input: json.RawMessage(v.Form.Get("input"))}
+	s.Says = world.ScheduleSpec{
+		Workflow: v.Form.Get("workflow"), Zone: v.Form.Get("zone"), Overlap: world.Overlap(v.Form.Get("overlap")),
+		Input: json.RawMessage(v.Form.Get("input")), PauseOnFailure: v.Form.Get("pauseonfailure") != "",
+	}
+	if err := errors.Join(
+		valueIn(v, "version", strconv.Atoi, &s.Says.Version), valueIn(v, "runs", strconv.Atoi, &s.Says.Runs),
+		valueIn(v, "from", momentIn, &s.Says.From), valueIn(v, "until", momentIn, &s.Says.Until),
+		valueIn(v, "jitter", human.ParseSpan, &s.Says.Jitter), valueIn(v, "catchup", human.ParseSpan, &s.Says.CatchUp),
+	); err != nil {
+		return err
+	}
 	for text := range strings.SplitSeq(v.Form.Get("times"), ";") { // a comma stands in expressions
 		if text = strings.TrimSpace(text); text != "" {
 			s.Says.Times = append(s.Says.Times, text)
@@ -141,6 +174,11 @@ func scheduleAct(u *UI, v *visit) error {
 		_, err = timetable.Resume(v.Context(), k.Store, name)
 	case "trigger":
 		_, err = k.Trigger(v.Context(), name, nil)
+	case "backfill":
+		var from, until time.Time
+		if err = errors.Join(valueIn(v, "from", momentIn, &from), valueIn(v, "until", momentIn, &until)); err == nil {
+			_, err = k.Backfill(v.Context(), name, from, until)
+		}
 	case "delete":
 		err = k.Store.DeleteSchedule(v.Context(), name)
 	default:

@@ -3,10 +3,13 @@ package ui_test
 // Schedules: what the page shows, and what is done on it.
 
 import (
+	"reflect"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stepwell/stepwell/server"
+	"github.com/stepwell/stepwell/world"
 )
 
 func TestSchedulePages(t *testing.T) {
@@ -32,6 +35,40 @@ func TestSchedulePages(t *testing.T) {
 	}
 	if p := s.post("/ui/schedules/put", "name", "x", "workflow", "order", "times", "0 0 30 2 *"); p.status != 400 || !strings.Contains(p.body, "never comes") {
 		t.Errorf("one that never comes: %d %s", p.status, p.body)
+	}
+	if p := s.post("/ui/schedules/put", "name", "nightly", "workflow", "order", "times", "0 3 * * *", "overlap", "queue-all", "input", "1", "version", "1",
+		"from", "2026-01-01", "until", "2999-01-01T12:00:00Z", "runs", "7", "jitter", "10m", "catchup", "2d", "pauseonfailure", "yes"); p.status != 200 {
+		t.Errorf("with all fields: got %d %s", p.status, p.body)
+	}
+	all, err := world.AbilitiesOf(s.world).ScheduleKeeper.Schedules().Schedules(t.Context(), world.ScheduleQuery{})
+	if err != nil || len(all) != 1 {
+		t.Fatalf("got %+v, %v", all, err)
+	}
+	want := world.ScheduleSpec{
+		Workflow: "order", Version: 1, Times: []string{"0 3 * * *"}, From: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), Until: time.Date(2999, 1, 1, 12, 0, 0, 0, time.UTC),
+		Runs: 7, Jitter: 10 * time.Minute, CatchUp: 48 * time.Hour, Overlap: world.OverlapQueueAll, PauseOnFailure: true, Input: []byte("1"),
+	}
+	if got := all[0].Says; !reflect.DeepEqual(got, want) {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+	for name, bad := range map[string]string{"runs": "many", "jitter": "soon", "from": "noon", "catchup": "-1d", "version": "x"} {
+		if p := s.post("/ui/schedules/put", "name", "nightly", "workflow", "order", "times", "@daily", name, bad); p.status != 400 || !strings.Contains(p.body, name) {
+			t.Errorf("%s %q: %d %s", name, bad, p.status, p.body)
+		}
+	}
+	s.want("/ui/schedules", "Backfill", `name="jitter"`, `placeholder="1d"`)
+	s.post("/ui/schedules/put", "name", "nightly", "workflow", "order", "times", "0 3 * * *", "input", "{}")
+	for range 2 {
+		if p := s.post("/ui/schedules/nightly/backfill", "from", "2026-01-01", "until", "2026-01-03"); p.status != 200 {
+			t.Errorf("backfill: got %d %s", p.status, p.body)
+		}
+	}
+	s.want("/ui/schedules?did=schedule-backfill", "have one now")
+	s.want("/ui/runs?search=schedule%3Dnightly", "nightly@2026-01-01T03:00:00Z", "nightly@2026-01-02T03:00:00Z")
+	for _, until := range []string{"", "2025-01-01", "2999-01-01", "then"} {
+		if p := s.post("/ui/schedules/nightly/backfill", "from", "2026-01-01", "until", until); p.status != 400 {
+			t.Errorf("backfill until %q: got %d %s", until, p.status, p.body)
+		}
 	}
 	s.post("/ui/schedules/nightly/delete")
 	s.want("/ui/schedules?did=schedule-delete", "There is no schedule")

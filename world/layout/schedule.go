@@ -3,6 +3,7 @@ package layout
 import (
 	"encoding/json"
 	"fmt"
+	"math/rand/v2"
 
 	"github.com/stepwell/stepwell/world"
 )
@@ -12,6 +13,10 @@ func ScheduleRow(s *world.Schedule) (said string, sum Sum, err error) {
 	b, err := json.Marshal(s)
 	return string(b), subscriptionSum(s.Name, string(b)), err
 }
+
+// FirstChange is the number of the change that makes a schedule: by chance, so that who has read one of the same name
+// that was deleted since changes nothing of the new one. The next ones count on from there. JSON of all languages has it.
+func FirstChange() int64 { return 1 + rand.Int64N(1<<52) }
 
 // ReadSchedule reads the row of a schedule. What cannot be right is told with it: it starts nothing.
 func ReadSchedule(name, said string, sum Sum, change int64) (s world.Schedule) {

@@ -45,6 +45,7 @@ func (k *schedules) put(s *world.Schedule) {
 	row.Change++
 	i, found := k.find(s.Name)
 	if !found {
+		row.Change = layout.FirstChange()
 		k.all = slices.Insert(k.all, i, row)
 	}
 	k.all[i] = row

@@ -118,11 +118,11 @@ func putSchedule(ctx context.Context, in txn, s *world.Schedule) (bool, error) {
 		return false, err
 	}
 	args := []any{r.name, r.said, r.sum, r.code, r.due, r.set}
-	write := makeSchedule
+	write, change := makeSchedule, layout.FirstChange()
 	if s.Change != 0 {
-		write, args = changeSchedule, append(args, s.Change)
+		write, change = changeSchedule, s.Change
 	}
-	n, err := in.exec(ctx, write, args...)
+	n, err := in.exec(ctx, write, append(args, change)...)
 	return n == 1, err
 }
 

@@ -103,8 +103,11 @@ func putSchedule(tx *txn, s *world.Schedule) (bool, error) {
 	if !s.Is.Due.IsZero() {
 		due = s.Is.Due.UnixMicro()
 	}
+	if change++; s.Change == 0 {
+		change = layout.FirstChange()
+	}
 	tx.notice(world.NoticeSchedule, "")
-	return true, tx.exec(writeSchedule, s.Name, said, int64(sum.Value()), change+1, s.CodeSet(), due, orNull(s.Set))
+	return true, tx.exec(writeSchedule, s.Name, said, int64(sum.Value()), change, s.CodeSet(), due, orNull(s.Set))
 }
 
 // DeleteSchedule deletes a row; see [world.Scheduler].
