@@ -2,7 +2,8 @@
 // topics need of workers and servers: what is published is spread, runs are started and endpoints are told.
 package courier
 
-// This file receives the messages of a queue, keeps them while they are worked on, and settles them.
+// This file receives the messages of a queue, and has them worked on. What is received is in stock.go, and how a
+// receive ends in ends.go.
 
 import (
 	"cmp"
@@ -38,21 +39,11 @@ type Consumer struct {
 	// Idle is how often it looks where nobody told of news; 0: every 5 s.
 	Idle time.Duration
 
-	hints   string        // a command that shows more; "": that which shows dead letters
-	backlog bool          // as far as the last receive tells
-	slots   chan struct{} // one for each message that is worked on
-	all     sync.WaitGroup
-
-	busy chan struct{} // something is out
-	mu   sync.Mutex
-	out  map[string]*working // by receipt
-}
-
-// working is a message that is worked on.
-type working struct {
-	cancel     context.CancelCauseFunc
-	visibility time.Duration // as it was received
-	renewed    time.Time
+	hints   string // a command that shows more; "": that which shows dead letters
+	backlog bool   // as far as the last receive tells
+	stock   stock
+	ends    chan end
+	all     sync.WaitGroup // of handlers
 }
 
 // pause is how long one rests that could not reach the store.
@@ -63,7 +54,8 @@ const LookAgain = 5 * time.Second
 
 // Run works until ctx ends, and returns when nothing is worked on any more.
 func (c *Consumer) Run(ctx context.Context) {
-	c.slots, c.busy, c.out = make(chan struct{}, c.Parallel), make(chan struct{}, 1), map[string]*working{}
+	c.stock.init()
+	c.ends = make(chan end, world.MaxReceive)
 	for c.Declare(ctx, false) != nil {
 		if !rest(ctx, pause) {
 			return
@@ -74,28 +66,30 @@ func (c *Consumer) Run(ctx context.Context) {
 	handlers, stop := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer stop(nil)
 	keeping, done := context.WithCancel(handlers)
-	var keeper sync.WaitGroup
+	var keeper, settler sync.WaitGroup
 	keeper.Go(func() { c.keep(keeping) })
+	settler.Go(c.settlement)
 	for c.next(ctx, handlers, news) {
 	}
+	c.giveBack(c.stock.drop(0))
 	drained := time.AfterFunc(c.Drain, func() { stop(engine.ErrDraining) })
 	c.all.Wait()
 	drained.Stop()
 	done()
 	keeper.Wait()
+	close(c.ends) // nobody puts anything in
+	settler.Wait()
 }
 
 // next receives as much as there is room for, and waits where there is nothing. It is false when the program stops.
 func (c *Consumer) next(ctx, handlers context.Context, news *News) bool {
-	room := c.claimSlots(ctx)
-	if room == 0 {
+	may := c.room(ctx)
+	if may == 0 {
 		return false
 	}
-	may := room
 	if c.Room != nil {
 		var wait time.Duration
-		if may, wait = c.Room(room); may == 0 {
-			c.free(room)
+		if may, wait = c.Room(may); may == 0 {
 			return rest(ctx, wait)
 		}
 	}
@@ -108,15 +102,13 @@ func (c *Consumer) next(ctx, handlers context.Context, news *News) bool {
 	for i := range got.Messages {
 		switch m := &got.Messages[i]; {
 		case alone < 0:
-			c.start(handlers, m, got.Now)
+			c.start(c.stock.own(handlers, m, got.Now))
 		case i != alone: // it is not to pay for what that one does
-			c.settle(handlers, m, Unread(m, 0))
-			<-c.slots
+			c.ends <- end{m, Unread(m, 0)}
 		}
 	}
-	c.free(room - len(got.Messages))
 	if alone >= 0 {
-		c.startAlone(ctx, handlers, &got.Messages[alone], got.Now)
+		c.workAlone(ctx, c.stock.own(handlers, &got.Messages[alone], got.Now))
 		return ctx.Err() == nil
 	}
 	switch {
@@ -141,50 +133,41 @@ func (c *Consumer) next(ctx, handlers context.Context, news *News) bool {
 	return true
 }
 
-// linger is for how long slots are waited for where more messages are there than they hold: each receive costs a
+// linger is for how long handlers are waited for where more messages are there than they hold: each receive costs a
 // transaction, and one for each message that ends is dear.
 const linger = 2 * time.Millisecond
 
-// claimSlots waits for a slot, and has all that are free; 0: the program stops.
-func (c *Consumer) claimSlots(ctx context.Context) (room int) {
-	select {
-	case c.slots <- struct{}{}:
-	case <-ctx.Done():
-		return 0
-	}
-	most := min(c.Parallel, world.MaxReceive)
-	var over <-chan time.Time // nil: nothing is waited for
-	if c.backlog {
-		t := time.NewTimer(linger)
-		defer t.Stop()
-		over = t.C
-	}
-	for room = 1; room < most; {
-		select {
-		case c.slots <- struct{}{}:
-			room++
-			continue
-		default:
+// room waits until there is room for messages, and says for how many; 0: the program stops. Where more are there than
+// handlers, as many are received ahead as these soon come to.
+func (c *Consumer) room(ctx context.Context) int {
+	var over <-chan time.Time // nil: nothing is waited for, or no longer
+	lingers := c.backlog
+	for {
+		free, ahead := c.stock.free(c.Parallel)
+		if c.backlog && c.Room == nil {
+			free += ahead
+		} else {
+			ahead = 0
 		}
-		if over == nil || room >= most/2 {
-			break
+		enough := 1
+		if lingers {
+			enough = max(1, min(c.Parallel+ahead, world.MaxReceive)/2)
+		}
+		switch {
+		case free >= enough:
+			return min(free, world.MaxReceive)
+		case free > 0 && over == nil:
+			t := time.NewTimer(linger)
+			defer t.Stop()
+			over = t.C
 		}
 		select {
-		case c.slots <- struct{}{}:
-			room++
+		case <-c.stock.changed:
 		case <-over:
-			over = nil
+			over, lingers = nil, false
 		case <-ctx.Done():
-			over = nil
+			return 0
 		}
-	}
-	return room
-}
-
-// free gives back slots.
-func (c *Consumer) free(n int) {
-	for range n {
-		<-c.slots
 	}
 }
 
@@ -204,125 +187,52 @@ func (c *Consumer) hint() string {
 	return cmp.Or(c.hints, "stepwell queues peek "+c.Queue+" --state dead")
 }
 
-// start works on a message; its slot is taken. Its visibility is known from how it was received, at a time of
-// the store.
-func (c *Consumer) start(handlers context.Context, m *world.Message, at time.Time) {
-	ctx, done := c.own(handlers, m, at)
-	c.all.Go(func() {
-		defer func() { <-c.slots }()
-		s := c.Work(ctx, m)
-		if done(); s.Kind != "" {
-			c.settle(handlers, m, s)
-		}
-	})
+// start works on a message, now or when a handler has time.
+func (c *Consumer) start(w *working) {
+	if c.stock.begin(w, c.Parallel) {
+		c.all.Go(func() {
+			for w := w; w != nil; w = c.stock.next() {
+				c.work(w)
+			}
+		})
+	}
 }
 
-// own renews a message until done is called. The context is of its handler.
-func (c *Consumer) own(handlers context.Context, m *world.Message, at time.Time) (ctx context.Context, done func()) {
-	ctx, cancel := context.WithCancelCause(handlers)
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.out[m.Receipt] = &working{cancel, m.Until.Sub(at), time.Now()}
-	select {
-	case c.busy <- struct{}{}:
-	default:
+// work works on a message, and says how its receive ends.
+func (c *Consumer) work(w *working) {
+	if errors.Is(context.Cause(w.ctx), world.ErrReceipt) { // while it waited
+		c.stock.disown(w)
+		return
 	}
-	return ctx, func() {
-		c.mu.Lock()
-		delete(c.out, m.Receipt)
-		c.mu.Unlock()
-		cancel(nil)
+	began := time.Now()
+	s := c.Work(w.ctx, w.m)
+	c.stock.disown(w)
+	c.stock.took(time.Since(began))
+	if s.Kind != "" {
+		c.ends <- end{w.m, s}
 	}
 }
 
 // suspicious is the receive from which a message is worked on alone, where the one before had no end that was told.
 const suspicious = 3
 
-// startAlone works on a message that may be what kills processes: when all others have ended, and nothing is
+// workAlone works on a message that may be what kills processes: when all others have ended, and nothing is
 // received until it has.
-func (c *Consumer) startAlone(ctx, handlers context.Context, m *world.Message, at time.Time) {
-	own, done := c.own(handlers, m, at)
-	held := 1 // its own slot
-	defer func() { c.free(held) }()
-	stopped := false
-	for ; held < c.Parallel && !stopped; held++ {
+func (c *Consumer) workAlone(ctx context.Context, w *working) {
+	for c.stock.working() && ctx.Err() == nil {
 		select {
-		case c.slots <- struct{}{}:
+		case <-c.stock.changed:
 		case <-ctx.Done():
-			stopped = true
-			held--
 		}
 	}
-	s := Unread(m, 0)
-	if !stopped && own.Err() == nil {
-		s = c.Work(own, m)
+	if ctx.Err() == nil {
+		c.work(w)
+		return
 	}
-	if done(); s.Kind != "" {
-		c.settle(handlers, m, s)
-	}
+	c.giveBack([]*working{w})
 }
 
 // Unread gives back a message that nobody has looked at, as it was.
 func Unread(m *world.Message, after time.Duration) world.Settlement {
 	return world.Settlement{Receipt: m.Receipt, Kind: world.Unread, After: after, Error: m.Error}
-}
-
-// settle ends a receive; while the store is away it tries again, as long as the receive lasts.
-func (c *Consumer) settle(ctx context.Context, m *world.Message, s world.Settlement) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), c.Visibility)
-	defer cancel()
-	if s.Kind == world.Bury {
-		c.Log.Warn("a message is a dead letter", "message", m.ID, "error", s.Error, "hint", c.hint())
-	}
-	for {
-		done, err := c.Keep.SettleMessages(ctx, []world.Settlement{s})
-		if err == nil {
-			if !done[0] {
-				c.Log.Warn("a message was worked on for longer than it was this program's: it is worked on again", "message", m.ID)
-			}
-			return
-		}
-		c.Log.Warn("the end of a message is not written", "message", m.ID, "error", err, "hint", "It is tried again every second")
-		if !rest(ctx, pause) {
-			return
-		}
-	}
-}
-
-// keep renews what is worked on, when a third of its time is over. What is somebody else's by now is told so.
-func (c *Consumer) keep(ctx context.Context) {
-	for rest(ctx, world.MinVisibility/4) {
-		now := time.Now()
-		c.mu.Lock()
-		if len(c.out) == 0 { // nothing wakes it before there is something
-			c.mu.Unlock()
-			select {
-			case <-c.busy:
-			case <-ctx.Done():
-			}
-			continue
-		}
-		var all []world.Settlement
-		for receipt, w := range c.out {
-			if now.Sub(w.renewed) >= w.visibility/3 {
-				w.renewed = now
-				all = append(all, world.Settlement{Receipt: receipt, Kind: world.Extend, After: max(w.visibility, world.MinVisibility)})
-			}
-		}
-		c.mu.Unlock()
-		for some := range slices.Chunk(all, world.MaxBatch) {
-			done, err := c.Keep.SettleMessages(ctx, some)
-			c.mu.Lock()
-			for i, s := range some {
-				switch w := c.out[s.Receipt]; {
-				case w == nil:
-				case err != nil:
-					w.renewed = time.Time{} // again at once
-				case !done[i]:
-					w.cancel(world.ErrReceipt)
-				}
-			}
-			c.mu.Unlock()
-		}
-	}
 }

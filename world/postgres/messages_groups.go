@@ -29,12 +29,14 @@ var (
 
 // groups are groups of messages whose rows are locked.
 type groups struct {
+	db     *database
 	queues []int32
 	names  []string
 }
 
 // lockGroups locks the groups of messages, in order.
 func (k *messaging) lockGroups(ctx context.Context, in txn, keys []int64) (g groups, err error) {
+	g.db = k.db
 	if err := in.each(ctx, groupsOf, func(row scanner) error {
 		var queue int32
 		var name string
@@ -53,11 +55,8 @@ func (g *groups) goOn(ctx context.Context, in txn) error {
 	if len(g.names) == 0 {
 		return nil
 	}
-	if _, err := in.exec(ctx, promoteMessages, g.queues, g.names); err != nil {
-		return err
-	}
-	_, err := in.exec(ctx, dropGroups, g.queues, g.names)
-	return err
+	args := []any{g.queues, g.names}
+	return in.run(ctx, &script{db: g.db, items: []item{{s: promoteMessages, args: args}, {s: dropGroups, args: args}}})
 }
 
 // How many messages of groups a receive looks at, at once and in all: where one group stands in front with
@@ -120,7 +119,7 @@ func (k *messaging) receivePage(ctx context.Context, in pgxTxn, q *world.Receive
 	if err != nil {
 		return nil, next, err
 	}
-	g := groups{names: held}
+	g := groups{db: k.db, names: held}
 	for range held {
 		g.queues = append(g.queues, queue)
 	}

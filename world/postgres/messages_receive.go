@@ -26,6 +26,7 @@ var (
 type lows struct {
 	from    [rules.Priorities]time.Time
 	full    time.Time // of the last look at all
+	flood   bool      // the last receive got all it asked for
 	grouped bool      // there were messages with a group: they are received first every other time
 	turn    bool
 }
@@ -46,70 +47,88 @@ func (k *messaging) ReceiveMessages(ctx context.Context, q world.ReceiveQuery) (
 	}
 	var got []messageRow
 	low := k.lowOf(q.Queue)
+	ask := receiving{q: &q, only: only, low: &low, out: &out, grouped: low.grouped}
 	if q.Match == nil || len(only) > 0 {
-		if got, err = k.receive(ctx, &q, only, &low, &out.Dead); err != nil {
+		if got, err = k.receive(ctx, &ask); err != nil {
 			return out, err
 		}
 	}
 	if len(got) < q.Limit {
-		known := low.grouped
-		if err := k.next(ctx, &q, &out, &low); err != nil {
+		if err := k.next(ctx, &ask); err != nil {
 			return out, err
 		}
-		if low.grouped && !known && only == nil { // there are groups, and nobody knew it
+		if low.grouped && !ask.grouped && only == nil { // there are groups, and nobody knew it
 			more, err := k.receiveGroups(ctx, &q, nil, q.Limit-len(got), &out.Dead)
 			if got = append(got, more...); err != nil {
 				return out, err
 			}
 		}
 	}
+	low.flood = len(got) == q.Limit
 	k.keepLow(q.Queue, &low)
 	for i := range got {
 		m := &got[i]
 		m.Receipt, m.State = world.Receipt(m.key, m.fence), world.MessageOut
 		out.Messages = append(out.Messages, m.Message)
 	}
-	out.More = len(got) == q.Limit // as far as is known
+	out.More = low.flood // as far as is known
+	if out.Now.IsZero() {
+		out.Now = k.db.now()
+	}
 	return out, nil
 }
 
+// receiving is a receive that is under way.
+type receiving struct {
+	q       *world.ReceiveQuery
+	only    []int64 // nil: all
+	low     *lows
+	out     *world.Received
+	grouped bool // there were groups when it began
+	told    bool // what is to come is known: it was asked with the last statement that received
+}
+
 // receive receives messages without a group and messages with one, in turn.
-func (k *messaging) receive(ctx context.Context, q *world.ReceiveQuery, only []int64, low *lows, dead *int) (got []messageRow, err error) {
+func (k *messaging) receive(ctx context.Context, r *receiving) (got []messageRow, err error) {
+	low, limit := r.low, r.q.Limit
 	low.turn = !low.turn
-	if low.grouped && low.turn || only != nil {
-		if got, err = k.receiveGroups(ctx, q, only, q.Limit, dead); err != nil || len(got) == q.Limit {
+	if r.grouped && low.turn || r.only != nil {
+		if got, err = k.receiveGroups(ctx, r.q, r.only, limit, &r.out.Dead); err != nil || len(got) == limit {
 			return got, err
 		}
 	}
 	for {
-		plain, buried, err := k.receivePlain(ctx, q, only, q.Limit-len(got), low)
+		plain, buried, err := k.receivePlain(ctx, r, limit-len(got))
 		if err != nil {
 			return got, err
 		}
-		*dead += buried
-		if got = append(got, plain...); buried == 0 || len(got) == q.Limit {
+		r.out.Dead += buried
+		if got = append(got, plain...); buried == 0 || len(got) == limit {
 			break
 		}
 	}
-	if low.grouped && !low.turn && len(got) < q.Limit && only == nil {
-		more, err := k.receiveGroups(ctx, q, only, q.Limit-len(got), dead)
+	if r.grouped && !low.turn && len(got) < limit && r.only == nil {
+		more, err := k.receiveGroups(ctx, r.q, nil, limit-len(got), &r.out.Dead)
 		return append(got, more...), err
 	}
 	return got, nil
 }
 
-// receivePlain receives messages without a group, and tells how many were dead.
-func (k *messaging) receivePlain(ctx context.Context, q *world.ReceiveQuery, only []int64, limit int, low *lows) (got []messageRow, dead int, err error) {
+// receivePlain receives messages without a group, and tells how many were dead. Where it is likely that less is there
+// than it may take, it asks in the same round trip what is to come.
+func (k *messaging) receivePlain(ctx context.Context, r *receiving, limit int) (got []messageRow, dead int, err error) {
+	low, queue := r.low, r.q.Queue
 	from := low.from
-	all := only != nil || time.Since(low.full) > fullPause
+	all := r.only != nil || time.Since(low.full) > fullPause
 	if all {
 		from = [rules.Priorities]time.Time{}
 	}
+	open := false
 	err = k.db.batch(ctx, func(b *pgx.Batch) {
 		got, dead = nil, 0
-		b.Queue(k.db.sql(receiveMessages), q.Queue, int64(limit), from[:], visibilityOf(q), only).Query(func(rows pgx.Rows) error {
+		b.Queue(k.db.sql(receiveMessages), queue, int64(limit), from[:], visibilityOf(r.q), r.only).Query(func(rows pgx.Rows) error {
 			for rows.Next() {
-				m, err := scanMessage(rows, q.Queue)
+				m, err := scanMessage(rows, queue)
 				if err != nil {
 					return err
 				}
@@ -121,14 +140,27 @@ func (k *messaging) receivePlain(ctx context.Context, q *world.ReceiveQuery, onl
 			}
 			return rows.Err()
 		})
+		if r.told = !low.flood && !r.grouped; r.told {
+			b.Queue(k.db.sql(nextMessage), queue).Query(func(rows pgx.Rows) error {
+				for open = false; rows.Next(); open = true {
+					if err := r.note(rows); err != nil {
+						return err
+					}
+				}
+				return rows.Err()
+			})
+		}
 	})
-	if err != nil {
+	switch {
+	case err != nil:
 		return nil, 0, err
+	case r.told && !open:
+		return nil, 0, world.NoQueue(queue)
 	}
 	slices.SortFunc(got, func(a, b messageRow) int {
 		return cmp.Or(cmp.Compare(b.Priority, a.Priority), a.at.Compare(b.at), cmp.Compare(a.key, b.key))
 	})
-	if all && only == nil && len(got) > 0 {
+	if all && r.only == nil && len(got) > 0 {
 		low.full = time.Now()
 		for i := len(got) - 1; i >= 0; i-- {
 			low.from[rules.Priorities-1-got[i].Priority] = got[i].at
@@ -137,36 +169,42 @@ func (k *messaging) receivePlain(ctx context.Context, q *world.ReceiveQuery, onl
 	return got, dead, nil
 }
 
-// next says what is to come.
-func (k *messaging) next(ctx context.Context, q *world.ReceiveQuery, out *world.Received, low *lows) error {
-	there := false
-	if err := k.db.read(ctx, nextMessage, func(row pgx.Rows) error {
-		var open bool
-		var plain, grouped *time.Time
-		there = true
-		if err := row.Scan(&open, &out.Now, &plain, &grouped); err != nil || !open {
-			return err
-		}
-		out.Now = out.Now.UTC()
-		low.grouped = grouped != nil
-		for _, next := range []*time.Time{plain, grouped} {
-			if next == nil {
-				continue
-			}
-			when := next.UTC()
-			if earliest := out.Now.Add(untaken); when.Before(earliest) { // somebody has it just now
-				when = earliest
-			}
-			if out.Next.IsZero() || when.Before(out.Next) {
-				out.Next = when
-			}
-		}
+// next says what is to come, where it is not known.
+func (k *messaging) next(ctx context.Context, r *receiving) error {
+	if r.told {
 		return nil
-	}, q.Queue); err != nil {
+	}
+	there := false
+	if err := k.db.read(ctx, nextMessage, func(row pgx.Rows) error { there = true; return r.note(row) }, r.q.Queue); err != nil {
 		return err
 	}
 	if !there {
-		return world.NoQueue(q.Queue)
+		return world.NoQueue(r.q.Queue)
+	}
+	return nil
+}
+
+// note notes what is to come.
+func (r *receiving) note(row scanner) error {
+	var open bool
+	var plain, grouped *time.Time
+	out := r.out
+	if err := row.Scan(&open, &out.Now, &plain, &grouped); err != nil || !open {
+		return err
+	}
+	out.Now, out.Next = out.Now.UTC(), time.Time{}
+	r.low.grouped = grouped != nil
+	for _, next := range []*time.Time{plain, grouped} {
+		if next == nil {
+			continue
+		}
+		when := next.UTC()
+		if earliest := out.Now.Add(untaken); when.Before(earliest) { // somebody has it just now
+			when = earliest
+		}
+		if out.Next.IsZero() || when.Before(out.Next) {
+			out.Next = when
+		}
 	}
 	return nil
 }

@@ -23,6 +23,7 @@ var (
 	findDedupe     = load("find_dedupe")
 	noteDedupe     = load("note_dedupe")
 	ackMessages    = load("ack_messages")
+	ackPlain       = load("ack_plain_messages")
 	returnMessages = load("return_messages")
 )
 
@@ -320,14 +321,27 @@ func (k *messaging) settleGroup(ctx context.Context, batch []*settling) {
 	for _, s := range batch {
 		all = append(all, s.all...)
 	}
-	var settled []bool
-	var queues []string
-	err := k.db.change(ctx, func(ctx context.Context, tx pgx.Tx) (err error) {
-		settled, queues, err = k.settleIn(ctx, k.db.in(tx), all)
-		return err
-	})
-	if err == nil {
-		k.tell(queues...)
+	settled, err := k.ackNow(ctx, all)
+	var rest []world.Settlement
+	var places []int
+	for i, s := range all {
+		if err == nil && !settled[i] {
+			rest, places = append(rest, s), append(places, i)
+		}
+	}
+	if len(rest) > 0 {
+		var done []bool
+		var queues []string
+		err = k.db.change(ctx, func(ctx context.Context, tx pgx.Tx) (err error) {
+			done, queues, err = k.settleIn(ctx, k.db.in(tx), rest)
+			return err
+		})
+		for i, yes := range done {
+			settled[places[i]] = yes
+		}
+		if err == nil {
+			k.tell(queues...)
+		}
 	}
 	for _, s := range batch {
 		if s.err = err; err == nil {
@@ -335,6 +349,43 @@ func (k *messaging) settleGroup(ctx context.Context, batch []*settling) {
 		}
 		s.done <- struct{}{}
 	}
+}
+
+// ackNow acknowledges, in one statement, what asks for no look at anything else: what has no group, and nobody has locked.
+// It tells what is settled so; the rest is yet to be.
+func (k *messaging) ackNow(ctx context.Context, all []world.Settlement) (settled []bool, err error) {
+	settled = make([]bool, len(all))
+	var acked []int
+	keys := make([]int64, len(all))
+	for i := range all {
+		if keys[i], _, err = world.ReadReceipt(all[i].Receipt); err != nil {
+			return nil, err
+		}
+		if all[i].Kind == world.Ack {
+			acked = append(acked, i)
+		}
+	}
+	if len(acked) == 0 {
+		return settled, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, groupPatience)
+	defer cancel()
+	err = k.db.batch(ctx, func(q *pgx.Batch) {
+		clear(settled)
+		q.Queue(k.db.sql(ackPlain), keysAt(acked, keys), fencesOf(acked, all)).Query(func(rows pgx.Rows) error {
+			var i int64
+			_, err := pgx.ForEachRow(rows, []any{&i}, func() error { settled[acked[i-1]] = true; return nil })
+			return err
+		})
+	})
+	switch {
+	case err != nil && (refused(err) || unsent(err)): // nothing is settled yet
+		clear(settled)
+		err = nil
+	case err != nil && !ours(err):
+		err = errors.Join(world.ErrUnknownOutcome, err)
+	}
+	return settled, err
 }
 
 // settleIn settles within a transaction, and tells of which queues something can be received now or earlier

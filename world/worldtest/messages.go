@@ -83,6 +83,11 @@ func (m *messaging) receive(limit int) world.Received {
 	m.Helper()
 	got, err := m.k.ReceiveMessages(m.ctx, world.ReceiveQuery{Queue: "q", Limit: limit, Visibility: time.Minute})
 	m.must(err, "receive")
+	for _, x := range got.Messages { // who renews it knows from this when
+		if left := x.Until.Sub(got.Now); left <= 0 || left > time.Minute+time.Second {
+			m.Fatalf("message %s is out until %s, and it is %s", textOf(x), x.Until, got.Now)
+		}
+	}
 	return got
 }
 

@@ -1,0 +1,91 @@
+package courier
+
+// This file settles messages: what ends while others are written shares the next transaction. No handler waits for it.
+
+import (
+	"context"
+	"sync"
+
+	"github.com/stepwell/stepwell/world"
+)
+
+// end is how the receive of a message ends.
+type end struct {
+	m *world.Message
+	s world.Settlement
+}
+
+// settlement writes ends until there are no more.
+func (c *Consumer) settlement() {
+	var tried sync.WaitGroup
+	defer tried.Wait()
+	var batch []end
+	for first := range c.ends {
+		batch = append(batch[:0], first)
+		for more := true; more && len(batch) < world.MaxBatch; {
+			select {
+			case e, ok := <-c.ends:
+				if more = ok; ok {
+					batch = append(batch, e)
+				}
+			default:
+				more = false
+			}
+		}
+		if c.settle(batch) {
+			continue
+		}
+		for _, e := range batch { // each for itself: one may be what is refused
+			tried.Go(func() { c.settleAlone(e) })
+		}
+	}
+}
+
+// settle reports whether ends are written.
+func (c *Consumer) settle(batch []end) bool {
+	ctx, cancel := context.WithTimeout(context.Background(), c.Visibility)
+	defer cancel()
+	all := make([]world.Settlement, len(batch))
+	for i, e := range batch {
+		if all[i] = e.s; e.s.Kind == world.Bury {
+			c.Log.Warn("a message is a dead letter", "message", e.m.ID, "error", e.s.Error, "hint", c.hint())
+		}
+	}
+	done, err := c.Keep.SettleMessages(ctx, all)
+	if err != nil {
+		c.Log.Warn("the ends of messages are not written", "messages", len(all), "error", err, "hint", "They are tried again every second")
+		return false
+	}
+	for i, e := range batch {
+		c.tellLate(e, done[i])
+	}
+	return true
+}
+
+func (c *Consumer) tellLate(e end, settled bool) {
+	if !settled {
+		c.Log.Warn("a message was worked on for longer than it was this program's: it is worked on again", "message", e.m.ID)
+	}
+}
+
+// settleAlone ends a receive while the store is away, as long as the receive lasts.
+func (c *Consumer) settleAlone(e end) {
+	ctx, cancel := context.WithTimeout(context.Background(), c.Visibility)
+	defer cancel()
+	for rest(ctx, pause) {
+		done, err := c.Keep.SettleMessages(ctx, []world.Settlement{e.s})
+		if err == nil {
+			c.tellLate(e, done[0])
+			return
+		}
+		c.Log.Warn("the end of a message is not written", "message", e.m.ID, "error", err, "hint", "It is tried again every second")
+	}
+}
+
+// giveBack gives back messages that nobody has looked at.
+func (c *Consumer) giveBack(all []*working) {
+	for _, w := range all {
+		c.stock.disown(w)
+		c.ends <- end{w.m, Unread(w.m, 0)}
+	}
+}
