@@ -193,8 +193,10 @@ func (c *code) onlyWrites(cur inspector.Cursor) bool {
 		case edge.SelectorExpr_X, edge.IndexExpr_X, edge.StarExpr_X, edge.ParenExpr_X:
 			cur = cur.Parent()
 			continue
-		case edge.AssignStmt_Lhs, edge.IncDecStmt_X, edge.UnaryExpr_X:
+		case edge.AssignStmt_Lhs, edge.IncDecStmt_X:
 			return true
+		case edge.UnaryExpr_X:
+			return cur.Parent().Node().(*ast.UnaryExpr).Op == token.AND
 		case edge.CallExpr_Fun: // counter.Add(1)
 			return cur.Parent().ParentEdgeKind() == edge.ExprStmt_X
 		case edge.CallExpr_Args: // x = append(x, …), delete(x, …)

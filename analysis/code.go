@@ -47,7 +47,9 @@ func (f *function) block() *ast.BlockStmt {
 }
 
 // within reports whether a position is in the function.
-func (f *function) within(pos token.Pos) bool { return f.cur.Node().Pos() <= pos && pos < f.cur.Node().End() }
+func (f *function) within(pos token.Pos) bool {
+	return f.cur.Node().Pos() <= pos && pos < f.cur.Node().End()
+}
 
 // whole is the function that a literal runs in.
 func (f *function) whole() *function {

@@ -151,7 +151,7 @@ func (c *code) named(f *function, cur inspector.Cursor, id *ast.Ident) {
 	case *types.Var:
 		o = o.Origin()
 		if e := known(o); e != nil && o.Pkg() != nil {
-			c.touched(f, touch{rule: e.rule, at: whole, what: o.Pkg().Name()+"."+o.Name(), use: e.use})
+			c.touched(f, touch{rule: e.rule, at: whole, what: o.Pkg().Name() + "." + o.Name(), use: e.use})
 		}
 		if cur.ParentEdgeKind() == edge.CallExpr_Fun && isFunc(o.Type()) {
 			c.value(f, whole, o)

@@ -75,7 +75,7 @@ func (c *code) forgotten(call *ast.CallExpr, op *types.Func) bool {
 			return false
 		}
 		lit, ok := call.Args[1].(*ast.FuncLit)
-		return ok && c.works(lit.Body)
+		return ok && c.works(lit.Body) && !c.tells(lit)
 	case "Start":
 		recv := op.Signature().Recv()
 		if recv == nil || strings.Contains(c.text(call), "Detached") {
@@ -83,6 +83,21 @@ func (c *code) forgotten(call *ast.CallExpr, op *types.Func) bool {
 		}
 		p, ok := recv.Type().(*types.Pointer)
 		return ok && (isNamed(p.Elem(), module, "RegisteredStep") || isNamed(p.Elem(), module, "ChildCall") && c.direct(call))
+	}
+	return false
+}
+
+// tells reports whether a coroutine writes a variable from around it, by which others see how far it is.
+func (c *code) tells(lit *ast.FuncLit) bool {
+	for v, writes := range c.writes {
+		if lit.Pos() <= v.Pos() && v.Pos() < lit.End() {
+			continue
+		}
+		for _, w := range writes {
+			if lit.Pos() <= w.at.Pos() && w.at.Pos() < lit.End() {
+				return true
+			}
+		}
 	}
 	return false
 }

@@ -22,7 +22,7 @@ func (c *code) registered() {
 		}
 		switch f.Name() {
 		case "Define", "DefineStep":
-			if v := c.named1(cur); v != nil && c.onlyCalled(v) {
+			if v := c.variable(cur); v != nil && c.onlyCalled(v) && (global(v) || c.makesApp(cur)) {
 				what := "the workflow"
 				if f.Name() == "DefineStep" {
 					what = "the step"
@@ -34,8 +34,24 @@ func (c *code) registered() {
 	c.sentinels()
 }
 
-// named1 is the variable that a call's result is put into.
-func (c *code) named1(cur inspector.Cursor) *types.Var {
+// makesApp reports whether the function that something is in makes an App too.
+func (c *code) makesApp(cur inspector.Cursor) (found bool) {
+	f := c.around(cur)
+	if f == nil {
+		return false
+	}
+	ast.Inspect(f.whole().block(), func(n ast.Node) bool {
+		if call, ok := n.(*ast.CallExpr); ok {
+			g := c.callee(call)
+			found = found || g != nil && g.Name() == "New" && g.Pkg() != nil && g.Pkg().Path() == module
+		}
+		return !found
+	})
+	return found
+}
+
+// variable is the one that a call's result is put into.
+func (c *code) variable(cur inspector.Cursor) *types.Var {
 	var o types.Object
 	switch cur.ParentEdgeKind() {
 	case edge.ValueSpec_Values:
