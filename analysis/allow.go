@@ -93,6 +93,6 @@ func (a *allowances) unused(c *code) {
 		default:
 			continue
 		}
-		c.found[ruleAllow.name] = append(c.found[ruleAllow.name], analysis.Diagnostic{Pos: x.at.Pos(), End: x.at.End(), Category: ruleAllow.name, Message: message})
+		c.found[ruleAllow.name] = append(c.found[ruleAllow.name], analysis.Diagnostic{Pos: x.at.Pos(), End: x.at.End(), Category: ruleAllow.name, Message: message + ruleAllow.see()})
 	}
 }

@@ -122,7 +122,7 @@ func (c *code) report(r *rule, at ast.Node, message string, fixes ...analysis.Su
 		return
 	}
 	c.found[r.name] = append(c.found[r.name], analysis.Diagnostic{
-		Pos: at.Pos(), End: at.End(), Category: r.name, Message: message + " (" + r.name + ": docs/rules.md#" + r.anchor + ")", URL: page + "#" + r.anchor, SuggestedFixes: fixes,
+		Pos: at.Pos(), End: at.End(), Category: r.name, Message: message + r.see(), URL: page + "#" + r.anchor, SuggestedFixes: fixes,
 	})
 }
 

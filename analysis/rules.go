@@ -11,6 +11,9 @@ type rule struct {
 	far    bool   // counts also where the code of another module does it
 }
 
+// see is how messages end: the rule, and where it is told.
+func (r *rule) see() string { return " (" + r.name + ": docs/rules.md#" + r.anchor + ")" }
+
 // page is where the rules are told.
 const page = "https://github.com/stepwell/stepwell/blob/main/docs/rules.md"
 
