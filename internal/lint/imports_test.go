@@ -38,6 +38,7 @@ var layers = []layer{
 	{"schedule", []string{"", "world", "internal/codec", "internal/kit", "internal/replay", "internal/timetable"}},
 	{"limit", []string{"", "world", "internal/codec", "internal/kit"}},
 	{"check", []string{"", "world", "internal/engine", "internal/replay", "internal/kit"}},
+	{"analysis/...", []string{"analysis"}},
 	{"world", nil},
 	{"world/journal", []string{"world"}},
 	{"world/layout", []string{"world"}},
@@ -82,7 +83,7 @@ var layers = []layer{
 	{"stepwelltest/postgrestest", []string{"stepwelltest", "world", "world/postgres"}},
 	{"stepwelltest/...", []string{"", "world", "world/journal", "world/memory", "world/worldtest", "internal/engine", "internal/replay", "internal/codec", "internal/faults", "internal/kit", "internal/timeline"}},
 	{"server/...", []string{"", "world", "world/journal", "world/remote/...", "server/...", "internal/courier", "internal/human", "internal/kit", "internal/logs", "internal/metrics", "internal/operate", "internal/schema", "internal/spread", "internal/timeline", "internal/timetable"}},
-	{"cmd/...", []string{"", "world/...", "server/...", "telemetry", "cmd/...", "internal/courier", "internal/human", "internal/kit", "internal/logs", "internal/operate", "internal/schema", "internal/spread", "internal/terminal", "internal/timeline", "internal/timetable"}},
+	{"cmd/...", []string{"", "analysis/...", "world/...", "server/...", "telemetry", "cmd/...", "internal/courier", "internal/human", "internal/kit", "internal/logs", "internal/operate", "internal/schema", "internal/spread", "internal/terminal", "internal/timeline", "internal/timetable"}},
 	{"docs", []string{"", "world", "world/sqlite", "world/postgres", "telemetry"}}, // tests of its code
 	{"examples/...", []string{"", "world/...", "server", "stepwelltest/...", "examples/..."}},
 }

@@ -1,0 +1,231 @@
+package analysis
+
+// Which variables are changed, and where: what globals and captured variables are to workflow code.
+
+import (
+	"fmt"
+	"go/ast"
+	"go/token"
+	"go/types"
+	"strings"
+
+	"golang.org/x/tools/go/ast/edge"
+	"golang.org/x/tools/go/ast/inspector"
+)
+
+// write is a place where a variable, or a part of what it holds, is changed.
+type write struct {
+	cur    inspector.Cursor
+	at     ast.Node
+	byAddr bool // its address is given away
+}
+
+// changes is the fact of a global variable that code changes after the start of the program.
+type changes struct{ Where string }
+
+// AFact marks a fact.
+func (*changes) AFact() {}
+
+func (f *changes) String() string { return "changes" }
+
+func (c *code) wrote(cur inspector.Cursor, e ast.Expr, byAddr bool) {
+	if e == nil {
+		return
+	}
+	if v, _ := c.rootOf(e); v != nil {
+		c.writes[v] = append(c.writes[v], write{cur, e, byAddr})
+	}
+}
+
+// changing are functions that change what their first argument holds.
+var changing = map[string]bool{
+	"slices.Sort": true, "slices.SortFunc": true, "slices.SortStableFunc": true, "slices.Reverse": true,
+	"sort.Slice": true, "sort.SliceStable": true, "sort.Sort": true, "sort.Stable": true, "sort.Strings": true, "sort.Ints": true, "sort.Float64s": true,
+	"maps.Copy": true, "maps.DeleteFunc": true, "maps.Insert": true, "rand.Shuffle": true,
+}
+
+// changing notes what a call changes: its first argument, what it has the address of, or what it is a method of.
+func (c *code) changing(cur inspector.Cursor, call *ast.CallExpr) {
+	for _, arg := range call.Args {
+		if u, ok := ast.Unparen(arg).(*ast.UnaryExpr); ok && u.Op == token.AND {
+			c.wrote(cur, u.X, true)
+		}
+	}
+	if id, ok := ast.Unparen(call.Fun).(*ast.Ident); ok && c.info.Types[call.Fun].IsBuiltin() && len(call.Args) > 0 {
+		switch id.Name {
+		case "delete", "clear", "copy":
+			c.wrote(cur, call.Args[0], false)
+		}
+		return
+	}
+	f := c.callee(call)
+	if f == nil || f.Pkg() == nil {
+		return
+	}
+	if changing[called(f)] && len(call.Args) > 0 {
+		c.wrote(cur, call.Args[0], false)
+	}
+	sel, ok := ast.Unparen(call.Fun).(*ast.SelectorExpr)
+	if !ok || f.Signature().Recv() == nil {
+		return
+	}
+	switch f.Pkg().Path() {
+	case "sync/atomic":
+		if f.Name() != "Load" {
+			c.wrote(cur, sel.X, false)
+		}
+	case "strings", "bytes":
+		if strings.HasPrefix(f.Name(), "Write") || f.Name() == "Reset" {
+			c.wrote(cur, sel.X, false)
+		}
+	case "sync":
+		if n := called(f); strings.HasPrefix(n, "Map.") && n != "Map.Load" && n != "Map.Range" {
+			c.wrote(cur, sel.X, false)
+		}
+	}
+}
+
+// global reports whether a variable is one of a package.
+func global(v *types.Var) bool {
+	return v.Pkg() != nil && !v.IsField() && v.Parent() == v.Pkg().Scope()
+}
+
+// starts are functions in which globals get their values, before anything runs.
+func starts(f *function) bool {
+	if f == nil {
+		return true
+	}
+	return f.decl != nil && f.decl.Recv == nil && (f.decl.Name.Name == "init" || f.decl.Name.Name == "main" || f.decl.Name.Name == "TestMain")
+}
+
+// changed says where a global is changed after the start, or a variable of the host once the function that reads it is there.
+func (c *code) changed(v *types.Var, reader *function) (where string, ok bool) {
+	if v.Pkg() != c.pass.Pkg {
+		var fact changes
+		if c.pass.ImportObjectFact(v, &fact) {
+			return fact.Where, true
+		}
+	}
+	for _, w := range c.writes[v] {
+		in := c.around(w.cur)
+		switch {
+		case w.byAddr:
+		case global(v) && !starts(in):
+			return c.where(w.at.Pos()), true
+		case !global(v) && in != nil && (in.lit != nil && in.whole() != c.home(v) || reader != nil && w.at.Pos() > reader.cur.Node().End()):
+			return c.where(w.at.Pos()), true
+		}
+	}
+	return "", false
+}
+
+// home is the function that a local variable is of.
+func (c *code) home(v *types.Var) *function {
+	for _, f := range c.order { // outer ones first
+		if f.lit == nil && f.within(v.Pos()) {
+			home := f
+			for _, g := range c.order {
+				if g.lit != nil && g.within(v.Pos()) && home.within(g.lit.Pos()) {
+					home = g
+				}
+			}
+			return home.whole()
+		}
+	}
+	return nil
+}
+
+// leave leaves facts of the globals that change.
+func (c *code) leave() {
+	scope := c.pass.Pkg.Scope()
+	for _, name := range scope.Names() {
+		if v, ok := scope.Lookup(name).(*types.Var); ok && v.Exported() {
+			if where, ok := c.changed(v, nil); ok {
+				c.pass.ExportObjectFact(v, &changes{where})
+			}
+		}
+	}
+}
+
+// globals reports what workflow code reads of what others change.
+func (c *code) globals() {
+	told := map[*function]map[*types.Var]bool{}
+	for cur := range c.root.Preorder((*ast.Ident)(nil)) {
+		id := cur.Node().(*ast.Ident)
+		v, ok := c.info.Uses[id].(*types.Var)
+		if !ok || v.IsField() || v.Pkg() == nil || ofOurs(v.Type()) {
+			continue
+		}
+		f := c.around(cur)
+		if f == nil || f.role != workflow {
+			continue
+		}
+		f = f.whole()
+		if told[f][v] || !global(v) && c.ofWorkflow(v, f) || c.onlyWrites(cur) {
+			continue
+		}
+		where, ok := c.changed(v, f)
+		if !ok {
+			continue
+		}
+		if told[f] == nil {
+			told[f] = map[*types.Var]bool{}
+		}
+		told[f][v] = true
+		c.report(ruleGlobals, id, fmt.Sprintf("workflow code reads %s, which is changed elsewhere (%s): it may hold something else when the run goes on; read it in a step, whose result is recorded", v.Name(), where))
+	}
+}
+
+// ofWorkflow reports whether a variable is declared in workflow code.
+func (c *code) ofWorkflow(v *types.Var, f *function) bool {
+	for ; f != nil; f = f.outer {
+		if f.within(v.Pos()) {
+			return f.role != host
+		}
+	}
+	return true // of the function that is all
+}
+
+// onlyWrites reports whether a use of a variable writes it and nothing else: counting is nobody's business.
+func (c *code) onlyWrites(cur inspector.Cursor) bool {
+	for {
+		switch cur.ParentEdgeKind() {
+		case edge.SelectorExpr_X, edge.IndexExpr_X, edge.StarExpr_X, edge.ParenExpr_X:
+			cur = cur.Parent()
+			continue
+		case edge.AssignStmt_Lhs, edge.IncDecStmt_X:
+			return true
+		case edge.UnaryExpr_X:
+			return cur.Parent().Node().(*ast.UnaryExpr).Op == token.AND
+		case edge.CallExpr_Fun: // counter.Add(1)
+			return cur.Parent().ParentEdgeKind() == edge.ExprStmt_X
+		case edge.CallExpr_Args: // x = append(x, …), delete(x, …)
+			call := cur.Parent()
+			if !c.info.Types[call.Node().(*ast.CallExpr).Fun].IsBuiltin() {
+				return false
+			}
+			if call.ParentEdgeKind() == edge.ExprStmt_X {
+				return true
+			}
+			if assign, ok := call.Parent().Node().(*ast.AssignStmt); ok && len(assign.Lhs) == 1 {
+				a, _ := c.rootOf(assign.Lhs[0])
+				b, _ := c.rootOf(cur.Node().(ast.Expr))
+				return a != nil && a == b
+			}
+		}
+		return false
+	}
+}
+
+// ofOurs reports whether a type is of Stepwell, or of tests: what is set once, as a program or a test begins.
+func ofOurs(t types.Type) bool {
+	if p, ok := types.Unalias(t).(*types.Pointer); ok {
+		t = p.Elem()
+	}
+	n, ok := types.Unalias(t).(*types.Named)
+	if !ok || n.Obj().Pkg() == nil {
+		return false
+	}
+	path := n.Obj().Pkg().Path()
+	return ofLibrary(path) || path == "testing" || path == "sync" || path == "flag"
+}

@@ -1,0 +1,263 @@
+package analysis
+
+// Repairs, where the change is plain.
+
+import (
+	"bytes"
+	"fmt"
+	"go/ast"
+	"go/format"
+	"go/token"
+	"go/types"
+	"strconv"
+	"strings"
+
+	"golang.org/x/tools/go/analysis"
+)
+
+// text is code as it stands.
+func (c *code) text(n ast.Node) string {
+	var b bytes.Buffer
+	if err := format.Node(&b, c.pass.Fset, n); err != nil {
+		return ""
+	}
+	return b.String()
+}
+
+func (c *code) fileOf(pos token.Pos) *ast.File {
+	for _, f := range c.pass.Files {
+		if f.FileStart <= pos && pos <= f.FileEnd {
+			return f
+		}
+	}
+	return nil
+}
+
+// plain reports whether an expression may stand twice: a variable, or a part of one.
+func (c *code) plain(e ast.Expr) bool {
+	switch e := e.(type) {
+	case *ast.Ident:
+		return true
+	case *ast.SelectorExpr:
+		return c.plain(e.X)
+	}
+	return false
+}
+
+func (c *code) usesName(n ast.Node, name string) (found bool) {
+	ast.Inspect(n, func(n ast.Node) bool {
+		id, ok := n.(*ast.Ident)
+		found = found || ok && id.Name == name
+		return !found
+	})
+	return found
+}
+
+// contextAt is the name of the Context that code at a place has, or "".
+func (c *code) contextAt(f *function, pos token.Pos) string {
+	in := c.pass.Pkg.Scope().Innermost(pos)
+	for ; f != nil && in != nil; f = f.outer {
+		for v := range f.sig.Params().Variables() {
+			if isContext(v.Type()) && v.Name() != "" && v.Name() != "_" {
+				if _, o := in.LookupParent(v.Name(), pos); o == v {
+					return v.Name()
+				}
+			}
+		}
+	}
+	return ""
+}
+
+// importing is the name that a file has for a package, with the edit that imports it.
+func (c *code) importing(f *ast.File, path string) (name string, edits []analysis.TextEdit) {
+	base := path[strings.LastIndex(path, "/")+1:]
+	for _, spec := range f.Imports {
+		if p, _ := strconv.Unquote(spec.Path.Value); p == path {
+			if spec.Name != nil && spec.Name.Name != "_" && spec.Name.Name != "." {
+				return spec.Name.Name, nil
+			}
+			return base, nil
+		}
+	}
+	line := strconv.Quote(path) + "\n"
+	for _, d := range f.Decls {
+		g, ok := d.(*ast.GenDecl)
+		if !ok || g.Tok != token.IMPORT {
+			break
+		}
+		if g.Lparen.IsValid() {
+			at := g.Lparen + 1
+			return base, []analysis.TextEdit{{Pos: at, End: at, NewText: []byte("\n\t" + strings.TrimSuffix(line, "\n"))}}
+		}
+		return base, []analysis.TextEdit{{Pos: g.Pos(), End: g.Pos(), NewText: []byte("import " + line)}}
+	}
+	return base, []analysis.TextEdit{{Pos: f.Name.End(), End: f.Name.End(), NewText: []byte("\n\nimport " + line)}}
+}
+
+// merge joins edits that are at one place.
+func merge(a, b []analysis.TextEdit) []analysis.TextEdit {
+	if len(a) == 1 && len(b) == 1 && a[0].Pos == b[0].Pos {
+		return []analysis.TextEdit{{Pos: a[0].Pos, End: a[0].End, NewText: append(bytes.Clone(a[0].NewText), b[0].NewText...)}}
+	}
+	return append(a, b...)
+}
+
+func replaced(message string, n ast.Node, format string, args ...any) []analysis.SuggestedFix {
+	return []analysis.SuggestedFix{{Message: message, TextEdits: []analysis.TextEdit{{Pos: n.Pos(), End: n.End(), NewText: fmt.Appendf(nil, format, args...)}}}}
+}
+
+// ofRun are the names that ctx.Rand() has for what package math/rand offers.
+var ofRun = map[string]string{"Intn": "IntN", "Int31": "Int32", "Int31n": "Int32N", "Int63": "Int64", "Int63n": "Int64N", "N": ""}
+
+// fixCall puts what the Context has in the place of a call.
+func (c *code) fixCall(f *function, at ast.Expr, o *types.Func) []analysis.SuggestedFix {
+	ctx := c.contextAt(f, at.Pos())
+	call, ok := at.(*ast.CallExpr)
+	if ctx == "" || !ok {
+		return nil
+	}
+	var args []string
+	for _, a := range call.Args {
+		args = append(args, c.text(a))
+	}
+	if call.Ellipsis.IsValid() {
+		args[len(args)-1] += "..."
+	}
+	all := strings.Join(args, ", ")
+	switch o.Pkg().Path() + "." + o.Name() {
+	case "time.Now":
+		return replaced("Use the workflow's time", call, "%s.Now()", ctx)
+	case "time.Since":
+		return replaced("Use the workflow's time", call, "%s.Now().Sub(%s)", ctx, all)
+	case "time.Until":
+		if c.plain(call.Args[0]) {
+			return replaced("Use the workflow's time", call, "%s.Sub(%s.Now())", all, ctx)
+		}
+	case "time.Sleep":
+		return c.fixSleep(f, call, ctx, all)
+	case "github.com/google/uuid.NewString":
+		return replaced("Use an ID of the run", call, "%s.NewID()", ctx)
+	case "github.com/google/uuid.New", "github.com/oklog/ulid/v2.Make":
+		return c.fixID(call, ctx)
+	}
+	switch o.Pkg().Path() {
+	case "math/rand", "math/rand/v2":
+		name, other := ofRun[o.Name()]
+		if !other {
+			name = o.Name()
+		}
+		if name == "" || name == "Read" || name == "Seed" {
+			return nil
+		}
+		return replaced("Use the run's randomness", call, "%s.Rand().%s(%s)", ctx, name, all)
+	case "log/slog":
+		switch o.Name() {
+		case "Debug", "Info", "Warn", "Error":
+			return replaced("Use the run's logger", call, "%s.Logger().%s(%s)", ctx, o.Name(), all)
+		}
+	}
+	return nil
+}
+
+// fixID puts an ID of the run in the place of the text of a generated one.
+func (c *code) fixID(call *ast.CallExpr, ctx string) []analysis.SuggestedFix {
+	cur, ok := c.root.FindNode(call)
+	if !ok {
+		return nil
+	}
+	sel, ok := cur.Parent().Node().(*ast.SelectorExpr)
+	if !ok || sel.Sel.Name != "String" {
+		return nil
+	}
+	return replaced("Use an ID of the run", cur.Parent().Parent().Node(), "%s.NewID()", ctx)
+}
+
+// fixSleep sleeps durably where the function can return the error of it.
+func (c *code) fixSleep(f *function, call *ast.CallExpr, ctx, d string) []analysis.SuggestedFix {
+	cur, ok := c.root.FindNode(call)
+	if !ok {
+		return nil
+	}
+	stmt, ok := cur.Parent().Node().(*ast.ExprStmt)
+	results := f.sig.Results()
+	if !ok || results.Len() == 0 || !types.Identical(results.At(results.Len()-1).Type(), types.Universe.Lookup("error").Type()) {
+		return nil
+	}
+	var back []string
+	for i := range results.Len() - 1 {
+		z := zero(results.At(i).Type())
+		if z == "" {
+			return nil
+		}
+		back = append(back, z)
+	}
+	name, edits := c.importing(c.fileOf(call.Pos()), module)
+	if edits != nil {
+		return nil
+	}
+	return replaced("Sleep durably", stmt, "if err := %s.Sleep(%s, \"sleep\", %s); err != nil {\nreturn %s\n}", name, ctx, d, strings.Join(append(back, "err"), ", "))
+}
+
+// zero is how the zero of a type is written, or "".
+func zero(t types.Type) string {
+	switch t := t.Underlying().(type) {
+	case *types.Basic:
+		switch {
+		case t.Info()&types.IsNumeric != 0:
+			return "0"
+		case t.Info()&types.IsString != 0:
+			return `""`
+		case t.Info()&types.IsBoolean != 0:
+			return "false"
+		}
+	case *types.Pointer, *types.Slice, *types.Map, *types.Interface, *types.Chan, *types.Signature:
+		return "nil"
+	case *types.Struct:
+		if t.NumFields() == 0 {
+			return "struct{}{}"
+		}
+	}
+	return ""
+}
+
+// fixGo makes a coroutine of a goroutine, where nothing leaves it early.
+func (c *code) fixGo(f *function, g *ast.GoStmt) []analysis.SuggestedFix {
+	ctx := c.contextAt(f, g.Pos())
+	file := c.fileOf(g.Pos())
+	if ctx == "" || file == nil {
+		return nil
+	}
+	name, edits := c.importing(file, module)
+	if edits != nil {
+		return nil
+	}
+	const form = "%s.Go(%s, func(%s %s.Context) (struct{}, error) {\n%s\nreturn struct{}{}, nil\n})"
+	lit, ok := g.Call.Fun.(*ast.FuncLit)
+	if !ok {
+		for _, a := range g.Call.Args { // the go statement evaluates them at once
+			if !c.plain(a) {
+				return nil
+			}
+		}
+		return replaced("Make it a coroutine", g, form, name, ctx, ctx, name, c.text(g.Call))
+	}
+	returns := len(g.Call.Args) > 0
+	ast.Inspect(lit.Body, func(n ast.Node) bool {
+		if inner, ok := n.(*ast.FuncLit); ok && inner != lit {
+			return false
+		}
+		if _, ok := n.(*ast.ReturnStmt); ok {
+			returns = true
+		}
+		return !returns
+	})
+	if returns {
+		return nil
+	}
+	// The body stays as it is, with its comments: only what is around it changes.
+	end := lit.Body.Rbrace
+	return []analysis.SuggestedFix{{Message: "Make it a coroutine", TextEdits: []analysis.TextEdit{
+		{Pos: g.Pos(), End: lit.Body.Lbrace, NewText: fmt.Appendf(nil, "%s.Go(%s, func(%s %s.Context) (struct{}, error) ", name, ctx, ctx, name)},
+		{Pos: end, End: g.End(), NewText: []byte("return struct{}{}, nil\n})")},
+	}}}
+}

@@ -1,0 +1,90 @@
+package analysis
+
+// What is Stepwell's own, and what its functions do with the functions that they are given.
+
+import (
+	"go/ast"
+	"go/types"
+	"slices"
+	"strings"
+
+	"golang.org/x/tools/go/types/typeutil"
+)
+
+const module = "github.com/stepwell/stepwell"
+
+// apart are the parts of the module that are programs and tests of it, and use it as others do.
+var apart = []string{"analysis", "bench", "cmd", "docs", "examples", "internal/answers", "internal/behaviour", "internal/crypttest", "internal/forktest", "internal/soak", "internal/tools"}
+
+// ofLibrary reports whether a package is of what authors call, or of what works below that.
+func ofLibrary(path string) bool {
+	rest, ok := strings.CutPrefix(path, module)
+	if !ok {
+		return false
+	}
+	if rest == "" {
+		return true
+	}
+	rest, ok = strings.CutPrefix(rest, "/")
+	return ok && !strings.HasSuffix(path, "_test") && !slices.ContainsFunc(apart, func(dir string) bool { return rest == dir || strings.HasPrefix(rest, dir+"/") })
+}
+
+// isContext reports whether a type is stepwell.Context.
+func isContext(t types.Type) bool { return isNamed(t, module, "Context") }
+
+// isStdContext reports whether a type is context.Context.
+func isStdContext(t types.Type) bool { return isNamed(t, "context", "Context") }
+
+func isNamed(t types.Type, path, name string) bool {
+	n, ok := types.Unalias(t).(*types.Named)
+	return ok && n.Obj().Name() == name && n.Obj().Pkg() != nil && n.Obj().Pkg().Path() == path
+}
+
+// has reports whether one of the parameters has a type.
+func has(sig *types.Signature, is func(types.Type) bool) bool {
+	for v := range sig.Params().Variables() {
+		if is(v.Type()) {
+			return true
+		}
+	}
+	return false
+}
+
+// callee is the function of a call as it was declared, or nil: a function value, a builtin, a conversion.
+func (c *code) callee(call *ast.CallExpr) *types.Func {
+	if f, ok := typeutil.Callee(c.info, call).(*types.Func); ok {
+		return f.Origin()
+	}
+	return nil
+}
+
+// operation is the function of Stepwell that a call asks something of with the workflow's Context; nil: it is none.
+func (c *code) operation(call *ast.CallExpr) *types.Func {
+	f := c.callee(call)
+	if f == nil || f.Pkg() == nil || !ofLibrary(f.Pkg().Path()) || !has(f.Signature(), isContext) {
+		return nil
+	}
+	switch f.Name() {
+	case "CancelCause", "WithCancel", "Of":
+		return nil // they record nothing
+	}
+	return f
+}
+
+// called is a function's name for messages: Step, (*Hook).Next, rand.IntN.
+func called(f *types.Func) string {
+	if recv := f.Signature().Recv(); recv != nil {
+		t := recv.Type()
+		if p, ok := t.(*types.Pointer); ok {
+			t = p.Elem()
+		}
+		if n, ok := types.Unalias(t).(*types.Named); ok {
+			return n.Obj().Name() + "." + f.Name()
+		}
+		return f.Name()
+	}
+	if f.Pkg() == nil {
+		return f.Name()
+	}
+	return f.Pkg().Name() + "." + f.Name()
+}

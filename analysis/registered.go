@@ -1,0 +1,133 @@
+package analysis
+
+// Workflows, steps and errors that are used, and that no App can have.
+
+import (
+	"fmt"
+	"go/ast"
+	"go/types"
+
+	"golang.org/x/tools/go/ast/edge"
+	"golang.org/x/tools/go/ast/inspector"
+)
+
+// registered reports definitions that only their own methods are called of: nobody has handed them to an App. Those that are
+// exported may be handed over elsewhere.
+func (c *code) registered() {
+	for cur := range c.root.Preorder((*ast.CallExpr)(nil)) {
+		call := cur.Node().(*ast.CallExpr)
+		f := c.callee(call)
+		if f == nil || f.Pkg() == nil || f.Pkg().Path() != module {
+			continue
+		}
+		switch f.Name() {
+		case "Define", "DefineStep":
+			if v := c.variable(cur); v != nil && c.onlyCalled(v) && (global(v) || c.makesApp(cur)) {
+				what := "the workflow"
+				if f.Name() == "DefineStep" {
+					what = "the step"
+				}
+				c.report(ruleRegistered, call.Fun, fmt.Sprintf("%s %s is used, and is in no list of definitions: no App of this package can run it; add it to Config.Definitions", what, v.Name()))
+			}
+		}
+	}
+	c.sentinels()
+}
+
+// makesApp reports whether the function that something is in makes an App too.
+func (c *code) makesApp(cur inspector.Cursor) (found bool) {
+	f := c.around(cur)
+	if f == nil {
+		return false
+	}
+	ast.Inspect(f.whole().block(), func(n ast.Node) bool {
+		if call, ok := n.(*ast.CallExpr); ok {
+			g := c.callee(call)
+			found = found || g != nil && g.Name() == "New" && g.Pkg() != nil && g.Pkg().Path() == module
+		}
+		return !found
+	})
+	return found
+}
+
+// variable is the one that a call's result is put into.
+func (c *code) variable(cur inspector.Cursor) *types.Var {
+	var o types.Object
+	switch cur.ParentEdgeKind() {
+	case edge.ValueSpec_Values:
+		n := cur.Parent().Node().(*ast.ValueSpec)
+		if len(n.Names) == len(n.Values) {
+			o = c.info.Defs[n.Names[cur.ParentEdgeIndex()]]
+		}
+	case edge.AssignStmt_Rhs:
+		n := cur.Parent().Node().(*ast.AssignStmt)
+		if len(n.Lhs) == len(n.Rhs) {
+			o = c.varOf(n.Lhs[cur.ParentEdgeIndex()])
+		}
+	}
+	v, _ := o.(*types.Var)
+	if v == nil || v.IsField() || v.Exported() && c.pass.Pkg.Name() != "main" && global(v) {
+		return nil
+	}
+	return v
+}
+
+// onlyCalled reports whether a variable is used, and only to call methods that need its App.
+func (c *code) onlyCalled(v *types.Var) bool {
+	runs := false
+	for _, use := range c.uses[v] {
+		if use.ParentEdgeKind() == edge.AssignStmt_Lhs {
+			continue
+		}
+		if use.ParentEdgeKind() != edge.SelectorExpr_X || use.Parent().ParentEdgeKind() != edge.CallExpr_Fun {
+			return false
+		}
+		switch use.Parent().Node().(*ast.SelectorExpr).Sel.Name {
+		case "Run", "Start", "Child":
+			runs = true
+		default:
+			return false
+		}
+	}
+	return runs
+}
+
+// sentinels reports errors of this package that workflow code asks for with errors.Is, and that nobody has registered: what comes
+// out of a log is equal to none of them.
+func (c *code) sentinels() {
+	known := map[types.Object]bool{}
+	registers := false
+	for cur := range c.root.Preorder((*ast.CallExpr)(nil)) {
+		call := cur.Node().(*ast.CallExpr)
+		if f := c.callee(call); f != nil && f.Name() == "Sentinel" && f.Pkg() != nil && ofLibrary(f.Pkg().Path()) && len(call.Args) == 2 {
+			registers = true
+			known[c.varOf(call.Args[1])] = true
+		}
+	}
+	for _, f := range c.order {
+		if f.role != workflow {
+			continue
+		}
+		from := map[*types.Var]string{}
+		for cur := range c.inside(f) {
+			if s, ok := cur.Node().(ast.Stmt); ok {
+				c.notes(s, from)
+			}
+			call, ok := cur.Node().(*ast.CallExpr)
+			if !ok || len(call.Args) != 2 {
+				continue
+			}
+			if g := c.callee(call); g == nil || g.Pkg() == nil || g.Pkg().Path() != "errors" || g.Name() != "Is" {
+				continue
+			}
+			err, _ := c.rootOf(call.Args[0])
+			v, _ := c.varOf(call.Args[1]).(*types.Var)
+			if err == nil || from[err] == "" || v == nil || !global(v) || v.Pkg() != c.pass.Pkg || known[v] {
+				continue
+			}
+			if !v.Exported() || c.pass.Pkg.Name() == "main" || registers {
+				c.report(ruleRegistered, call.Args[1], fmt.Sprintf("errors.Is finds %s in the error of %s only where it is registered: known.Sentinel(\"name\", %s) of Config.Errors", v.Name(), from[err], v.Name()))
+			}
+		}
+	}
+}

@@ -1,0 +1,89 @@
+// Package waiting has errors, futures, loops and deferred functions.
+package waiting
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/stepwell/stepwell"
+)
+
+func notify(ctx context.Context) error { return nil }
+
+var approved = stepwell.Event[int]("approved")
+
+var Child = stepwell.Define("child", func(ctx stepwell.Context, n int) (int, error) { return n, nil })
+
+func wrong(ctx stepwell.Context, id string) error {
+	stepwell.Sleep(ctx, "nap", time.Hour)                           // want `the error of stepwell.Sleep is ignored`
+	stepwell.Go(ctx, func(ctx stepwell.Context) (struct{}, error) { // want `what stepwell.Go starts is not waited for`
+		return struct{}{}, stepwell.Do(ctx, "label", notify)
+	})
+	Child.Child().Start(ctx, 3)               // want `what ChildCall.Start starts is not waited for`
+	defer stepwell.Do(ctx, "release", notify) // want `stepwell.Do is deferred`
+	defer func() {                            // want `stepwell.Do in a deferred function`
+		_ = stepwell.Do(ctx, "release", notify)
+	}()
+	defer func() {
+		recover() // want `recover swallows each panic`
+	}()
+	for {
+		if err := stepwell.Sleep(ctx, "nap", time.Hour); err != nil {
+			ctx.Logger().Info("again")
+			continue // want `stepwell.Sleep fails at once when the run is cancelled`
+		}
+		return nil
+	}
+}
+
+func endless(ctx stepwell.Context, n int) error {
+	for { // want `each round of this loop adds to the log`
+		if err := stepwell.Sleep(ctx, "nap", time.Hour); err != nil {
+			return err
+		}
+	}
+}
+
+func right(ctx stepwell.Context, n int) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("%v", r)
+		}
+		err = errors.Join(err, stepwell.Do(ctx, "release", notify))
+	}()
+	done := false
+	stepwell.Go(ctx, func(ctx stepwell.Context) (struct{}, error) { // it listens for as long as the run lasts
+		_, _, err := approved.Wait(ctx)
+		done = true
+		return struct{}{}, err
+	})
+	Child.Child(stepwell.Detached()).Start(ctx, 3)
+	label := stepwell.Go(ctx, func(ctx stepwell.Context) (struct{}, error) {
+		return struct{}{}, stepwell.Do(ctx, "label", notify)
+	})
+	if _, err := label.Get(ctx); err != nil {
+		return err
+	}
+	for {
+		err := stepwell.Sleep(ctx, "nap", time.Hour)
+		if err != nil {
+			if errors.Is(err, stepwell.ErrCancelled) {
+				return err
+			}
+			continue
+		}
+		if done {
+			break
+		}
+	}
+	for i := 0; ; i++ {
+		if i == 1000 {
+			return stepwell.ContinueAsNew(ctx, n)
+		}
+		if err := stepwell.Sleep(ctx, "nap", time.Hour); err != nil {
+			return err
+		}
+	}
+}

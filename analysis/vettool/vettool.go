@@ -1,0 +1,21 @@
+// Package vettool is the program that go vet calls for each package: see cmd/stepwellvet.
+package vettool
+
+import (
+	"flag"
+	"strings"
+
+	"golang.org/x/tools/go/analysis/unitchecker"
+
+	"github.com/stepwell/stepwell/analysis"
+)
+
+// Main answers go vet, and ends the process.
+func Main() {
+	flag.Func("pure", "functions and packages that workflow code may call whatever they come to, separated by commas", func(names string) error {
+		analysis.Pure(strings.FieldsFunc(names, func(r rune) bool { return r == ',' || r == ' ' })...)
+		return nil
+	})
+	flag.BoolVar(&analysis.ListAllowed, "allowed", false, "report what //stepwell:allow allows, with the reasons")
+	unitchecker.Main(analysis.Analyzers()...)
+}
