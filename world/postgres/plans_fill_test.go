@@ -47,7 +47,7 @@ func fill(t testing.TB, n int) *World {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = w.Close() })
-	for _, table := range []string{"runs", "classes", "queue", "log", "inbox", "acts", "tasks", "hooks", "awaits", "chunks", "workers", "lanes", "totals", "attributes", "publications", "due"} {
+	for _, table := range []string{"runs", "classes", "queue", "log", "inbox", "acts", "tasks", "hooks", "awaits", "chunks", "workers", "lanes", "totals", "attributes", "publications", "due", "schedules"} {
 		execute(t, u, "ALTER TABLE stepwell."+table+" SET (autovacuum_enabled = off)") // the statistics are those that are made here, whenever others run
 	}
 	execute(t, u, fmt.Sprintf(`
@@ -80,6 +80,9 @@ INSERT INTO stepwell.acts (run, delivery) SELECT k, 'd' || k FROM generate_serie
 INSERT INTO stepwell.attributes (name, value, created_at, run)
   SELECT 'tenant', CASE WHEN key %% 1000 = 0 THEN 'sb' ELSE 'sa' END, created_at, key FROM stepwell.runs;
 INSERT INTO stepwell.publications (topic, at, due_at, head, body, sum) SELECT 'a.' || k %% 10, now(), now(), '{}', '1', 0 FROM generate_series(1, %[1]d) k;
+INSERT INTO stepwell.schedules (name, said, sum, change, code, due_at, of_set)
+  SELECT 's-' || k, '{"name":"s","says":{"workflow":"w","times":["0 3 * * *"]}}', 0, 1, '', CASE WHEN k <= %[3]d THEN now() - interval '1 second' ELSE now() + interval '1 day' + k * interval '1 second' END,
+    CASE WHEN k %% 100 = 0 THEN 'set' END FROM generate_series(1, %[1]d) k;
 INSERT INTO stepwell.totals (workflow, status, n) SELECT 'w', 'running', 1 FROM generate_series(1, 1000) k;
 SELECT setval('stepwell.run_keys', %[1]d + %[2]d + %[3]d + %[4]d + 1);
 `, n, filledOwned, filledDue, filledEnded, filledTasks))

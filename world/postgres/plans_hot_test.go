@@ -81,6 +81,17 @@ func hots(n int) []hot {
 		{mailWaits, "50 runs", 250, []any{mine}},
 		{lockLanes, "2 workers", 20, []any{[]int64{1, 2}, 0}},
 		{insertTotals, "", 20, []any{[]string{"w"}, []string{"running"}, []int{1}}},
+		// Schedules.
+		{dueSchedules, "none", 20, []any{"set", 257}},
+		{dueSchedules, "257", 300, []any{"", 257}},
+		{nextSchedule, "", 20, []any{""}},
+		{holdSchedules, "50 schedules", 1_200, []any{"", k, 10_000_000}},
+		{changeSchedules, "50 schedules", 1_200, []any{textsOf(k, "s-%d", 1), same("{}", k), zero, same("", k), times, none, one}},
+		{changeSchedule, "", 40, []any{"s-7", "{}", 0, "", now, nil, 1}},
+		{makeSchedule, "", 40, []any{"s-new", "{}", 0, "", now, nil, 1}},
+		{findSchedules, "50 schedules", 300, []any{textsOf(k, "s-%d", 1), k}},
+		{listOfSet, "100 of a set", 400, []any{"set", "", 100}},
+		{listSchedules, "100", 200, []any{"s-5", 100}},
 		// Births and ends.
 		{insertRuns, "50 runs", 2_000, []any{keysOf(fresh, k), textsOf(k, "wrun_%d", fresh), same("w", k), one, none, one, none, none, no, times, one, none, none, none, one}},
 		{insertQueue, "50 runs", 1_200, []any{keysOf(fresh, k), one, no, one, none, one, none, no, no, none, no, none}},
