@@ -58,7 +58,7 @@ type Due struct {
 	Publications  []Publication
 	More          bool           // others are due behind these
 	Last          string         // the place of the last one; "": there is none, but perhaps one that is cut
-	Cut           *Cut           // how far the first of them has gone out already; nil: not begun
+	Cut           *Cut           // how far the first of them has gone out already, where it is open; nil: none is cut
 	Subscriptions []Subscription // all that stand, by name; they are the store's own: not to be changed
 	Revision      int64          // of the subscriptions and of the cut: grows with each change
 	Next          time.Time      // when the next publication is due that is not yet; zero: none is to come
@@ -66,14 +66,15 @@ type Due struct {
 }
 
 // Spread is what becomes of publications that are due: at most [MaxBatch] messages and mails, and [MaxCommit] bytes.
-// Where one is cut that goes on: it is done, set aside, or cut anew.
+// Where one is cut that goes on: it is done, set aside, cut anew, or left. Those that are left stay so in each spread
+// that does not go on with them.
 type Spread struct {
 	Revision int64      // Due's
 	Done     []string   // IDs of publications that have gone to all
 	Aside    []Aside    // those that are set aside, as they cannot be spread
 	Messages []Message  // for queues. A queue that is gone gets nothing
 	Mail     []Delivery // for waits that listen; a run that is over, or whose inbox is full, gets nothing
-	Cut      *Cut       // of a publication that is not done yet: how far it is
+	Cut      *Cut       // of publications that are not done yet: how far they are
 	Looked   []string   // places of waits that have looked back now
 
 	// Subscribe is made, with its own queue where it has one, or takes the place of the one with its name.
@@ -86,12 +87,25 @@ type Spread struct {
 type Aside struct{ ID, Error string }
 
 // Cut is how far a publication has gone out: the subscriptions up to Subscription, by name, and where these are all
-// done, the waits up to Wait. Empty: not begun.
+// done, the waits up to Wait. Empty: not begun. It goes on before all others, unless its key is not there: then it is
+// left, and others go out.
 type Cut struct {
 	ID           string `json:"id"`
 	Subscription string `json:"subscription,omitempty"`
 	Waits        bool   `json:"waits,omitempty"` // the subscriptions are done
 	Wait         string `json:"wait,omitempty"`  // the last one that has it
+	Left         []Cut  `json:"left,omitempty"`  // others that go on when somebody has their keys; without an ID: these alone
+}
+
+// Open reports whether a publication is cut that goes on before all others.
+func (c *Cut) Open() bool { return c != nil && c.ID != "" }
+
+// Others are those alone that are left; nil: none.
+func (c *Cut) Others() *Cut {
+	if c == nil || len(c.Left) == 0 {
+		return nil
+	}
+	return &Cut{Left: c.Left}
 }
 
 // PublicationQuery says what was published is to be shown.
@@ -133,8 +147,16 @@ func CheckSpread(s *Spread) error {
 		}
 	}
 	if s.Cut != nil {
-		if err := once(s.Cut.ID); err != nil {
-			return err
+		if len(s.Cut.Left) > MaxBatch {
+			return fmt.Errorf("%w: spread: %d publications are left: want at most %d", ErrInvalid, len(s.Cut.Left), MaxBatch)
+		}
+		for _, c := range append(s.Cut.Left[:len(s.Cut.Left):len(s.Cut.Left)], *s.Cut) {
+			if c.ID == "" && len(s.Cut.Left) > 0 {
+				continue
+			}
+			if err := once(c.ID); err != nil {
+				return err
+			}
 		}
 	}
 	if n := len(s.Messages) + len(s.Mail); len(seen) > MaxBatch || n > MaxBatch {

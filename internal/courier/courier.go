@@ -57,6 +57,7 @@ func (c *Courier) Run(ctx context.Context) {
 	}
 	look = cmp.Or(c.Poll, look)
 	known := int64(-1)
+	var said time.Time
 	for failed := 0; ctx.Err() == nil; {
 		due, err := c.Spread.All(ctx)
 		wait := spread.Next(&due, look-rand.N(look/8))
@@ -76,6 +77,10 @@ func (c *Courier) Run(ctx context.Context) {
 			known = due.Revision
 		}
 		failed = 0
+		if dark := unread(&due); dark != "" && time.Since(said) > sayAgain {
+			said = time.Now()
+			c.Log.Warn("what was published is encrypted with keys that are not here, and nobody spreads it", "publication", dark, "hint", "Start a worker that has the keys; nothing else waits for it")
+		}
 		again := time.NewTimer(wait)
 		select {
 		case <-news.Came:
@@ -84,6 +89,23 @@ func (c *Courier) Run(ctx context.Context) {
 		}
 		again.Stop()
 	}
+}
+
+// What cannot be read here is somebody else's to spread, who may have the keys: after so long nobody has. It is said
+// each so often.
+const (
+	darkTime = time.Minute
+	sayAgain = 10 * time.Minute
+)
+
+// unread is the first publication that has been due for long when all was spread that could be; "": there is none.
+func unread(due *world.Due) string {
+	for i := range due.Publications {
+		if p := &due.Publications[i]; due.Now.Sub(p.Due) > darkTime {
+			return p.ID
+		}
+	}
+	return ""
 }
 
 // staff has each subscription worked on that is to be, as it is now, and no other.

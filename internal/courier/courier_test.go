@@ -5,7 +5,9 @@ package courier
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -123,5 +125,44 @@ func TestCourierStaff(t *testing.T) {
 		stop()
 		<-ended
 		then("end own c")
+	})
+}
+
+// TestCourierSaysWhatNobodySpreads: once in a while, of what has been due for long; others go out.
+func TestCourierSaysWhatNobodySpreads(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := memory.New()
+		s := spread.Of(world.AbilitiesOf(w))
+		must := func(err error) {
+			t.Helper()
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		must(w.Messages().DeclareQueue(t.Context(), world.MessageQueue{Name: "q"}))
+		must(s.Subscribe(t.Context(), world.Subscription{Name: "s", Pattern: "#", Queue: "q"}))
+		var said strings.Builder
+		ctx, stop := context.WithCancel(t.Context())
+		ended := make(chan struct{})
+		c := &Courier{Spread: s, Notifier: world.AbilitiesOf(w).Notifier, Log: slog.New(slog.NewTextHandler(&said, nil)), Work: func(*world.Subscription) *Work { return nil }}
+		go func() { defer close(ended); c.Run(ctx) }()
+		dark, err := s.Topics.Publish(t.Context(), []world.Publication{{Topic: "a", Payload: []byte("1"), Encrypted: "k1"}})
+		must(err)
+		time.Sleep(30 * time.Second)
+		if said.Len() > 0 {
+			t.Errorf("said at once: %s", said.String())
+		}
+		time.Sleep(15 * time.Minute)
+		_, err = s.Topics.Publish(t.Context(), []world.Publication{{Topic: "a", Payload: []byte("2")}})
+		must(err)
+		synctest.Wait()
+		if n := strings.Count(said.String(), dark[0].ID); n != 2 {
+			t.Errorf("said %d times, want 2: %s", n, said.String())
+		}
+		if all, err := w.Messages().Queues(t.Context(), "q"); err != nil || all[0].Counts[world.MessageReady] != 1 {
+			t.Errorf("the queue has %v, %v", all, err)
+		}
+		stop()
+		<-ended
 	})
 }

@@ -96,7 +96,7 @@ func (s *Spreader) lookBack(ctx context.Context, due *world.Due, try int) (bool,
 		if err := s.fill(ctx, &now, waits); err != nil {
 			return false, err
 		}
-		p := plan{Spread: world.Spread{Revision: due.Revision}}
+		p := plan{Spread: world.Spread{Revision: due.Revision, Cut: due.Cut.Others()}}
 		for _, b := range waits.all {
 			if !b.later {
 				p.back(b)

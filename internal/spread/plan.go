@@ -20,38 +20,63 @@ type plan struct {
 	waits  *listening
 	fit    map[string][]*world.Subscription // to topics, by name
 	bytes  int
-	unread int // publications whose key is not here: another process spreads them
+	left   []world.Cut // half spread, and their keys are not here
+	leaves bool        // one that was to go on is left now
+	unread int         // publications whose key is not here: another process spreads them
 }
 
-// decide says what becomes of what is due; all: of all of it.
+// decide says what becomes of what is due; all: of all of it that can be read here.
 func decide(ctx context.Context, due *world.Due, waits *listening) (p *plan, all bool, err error) {
 	p = &plan{due: due, waits: waits, fit: make(map[string][]*world.Subscription)}
 	p.Revision = due.Revision
 	if err := waits.look(ctx, len(due.Publications)); err != nil {
 		return nil, false, err
 	}
-	for i := range due.Publications {
+	if due.Cut != nil {
+		p.left = slices.Clone(due.Cut.Left)
+	}
+	whole := true
+	for i := 0; i < len(due.Publications) && whole; i++ {
 		x := &due.Publications[i]
 		cut := world.Cut{ID: x.ID}
-		if i == 0 && due.Cut != nil {
+		isLeft := func(c world.Cut) bool { return c.ID == x.ID }
+		opens := due.Cut.Open() && due.Cut.ID == x.ID
+		if opens {
 			cut = *due.Cut
-			cut.ID = x.ID
+			cut.Left = nil
+		} else if j := slices.IndexFunc(p.left, isLeft); j >= 0 {
+			cut = p.left[j]
 		}
 		switch {
 		case x.Damage != "":
 			p.Aside = append(p.Aside, world.Aside{ID: x.ID, Error: x.Damage})
 		case x.Encrypted != "" || !waits.readable(x.Topic):
-			if p.unread++; i == 0 && due.Cut != nil {
-				return p, false, nil // nothing goes out before it
+			if p.unread++; opens {
+				p.left, p.leaves = append(p.left, cut), true
 			}
+			continue
 		default:
-			whole, err := p.one(ctx, x, cut)
-			if err != nil || !whole {
+			if whole, err = p.one(ctx, x, cut); err != nil {
 				return p, false, err
 			}
 		}
+		if whole || p.Cut.Open() {
+			p.left = slices.DeleteFunc(p.left, isLeft)
+		}
 	}
-	return p, !due.More && p.unread == 0, nil
+	p.leave()
+	return p, whole && !due.More, nil
+}
+
+// leave notes which publications are left.
+func (p *plan) leave() {
+	if len(p.left) == 0 {
+		return
+	}
+	if p.Cut == nil {
+		p.Cut = new(world.Cut)
+	}
+	p.Cut.Left = p.left
 }
 
 // one gives a publication to all that have not got it yet, as far as there is room.
@@ -95,7 +120,7 @@ func (p *plan) one(ctx context.Context, x *world.Publication, cut world.Cut) (wh
 
 // cut notes how far a publication is, where anybody has got it now.
 func (p *plan) cut(now, begun world.Cut) {
-	if now != begun {
+	if now.Subscription != begun.Subscription || now.Waits != begun.Waits || now.Wait != begun.Wait {
 		p.Cut = &now
 	}
 }

@@ -98,7 +98,8 @@ func TestPlansFollow(t *testing.T) {
 	}
 }
 
-// One that is damaged is set aside, and one whose key is not here stays for another process; the others go out.
+// One that is damaged is set aside, and one whose key is not here stays for another process, half spread or not; the
+// others go out.
 func TestPlanOfWhatCannotBeRead(t *testing.T) {
 	t.Parallel()
 	due := world.Due{Subscriptions: many(1)}
@@ -106,17 +107,81 @@ func TestPlanOfWhatCannotBeRead(t *testing.T) {
 	due.Publications[0].Damage = "a bit is wrong"
 	due.Publications[1].Encrypted = "key"
 	p, all, err := decide(t.Context(), &due, waiting(0))
-	if err != nil || all || len(p.Aside) != 1 || p.Aside[0].Error != "a bit is wrong" || len(p.Done) != 1 || len(p.Messages) != 1 {
+	if err != nil || !all || p.unread != 1 || len(p.Aside) != 1 || p.Aside[0].Error != "a bit is wrong" || len(p.Done) != 1 || len(p.Messages) != 1 {
 		t.Fatalf("got %+v, all %t, %v", p.Spread, all, err)
 	}
 	due.Publications = due.Publications[1:]
 	due.Cut = &world.Cut{ID: due.Publications[0].ID}
-	if p, all, err = decide(t.Context(), &due, waiting(0)); err != nil || all || !p.empty() {
+	if p, all, err = decide(t.Context(), &due, waiting(0)); err != nil || !all || len(p.Done) != 1 || len(p.Cut.Left) != 1 || p.Cut.Open() || p.empty() {
 		t.Fatalf("behind a cut that cannot be read: got %+v, all %t, %v", p.Spread, all, err)
 	}
 	due.Publications[0].Damage, due.Publications[0].Encrypted = "gone", "key"
 	if p, all, err = decide(t.Context(), &due, waiting(0)); err != nil || !all || len(p.Aside) != 1 || len(p.Done) != 1 {
 		t.Fatalf("behind a cut that is damaged: got %+v, all %t, %v", p.Spread, all, err)
+	}
+}
+
+// Whatever is cut and left goes on where it was, when somebody has its key, and nothing goes out twice.
+func TestPlansGoOnWithWhatWasLeft(t *testing.T) {
+	t.Parallel()
+	const n = 2_500 // each publication is cut twice
+	due := world.Due{Subscriptions: many(n)}
+	for i := range 3 {
+		due.Publications = append(due.Publications, published(int64(i+1), "a", "1"))
+	}
+	got := make(map[string]int)
+	follow := func(hidden ...int) *plan {
+		t.Helper()
+		page := due
+		page.Publications = slices.Clone(due.Publications)
+		for _, i := range hidden {
+			page.Publications[i].Encrypted = "key"
+		}
+		if due.Cut.Open() { // it comes first
+			i := slices.IndexFunc(page.Publications, func(x world.Publication) bool { return x.ID == due.Cut.ID })
+			first := page.Publications[i]
+			page.Publications = slices.Insert(slices.Delete(page.Publications, i, i+1), 0, first)
+		}
+		p, _, err := decide(t.Context(), &page, waiting(0))
+		if err == nil {
+			err = world.CheckSpread(&p.Spread)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range p.Messages {
+			got[m.Queue+m.Headers[world.HeaderPublication]]++
+		}
+		due.Cut = p.Cut
+		due.Publications = slices.DeleteFunc(due.Publications, func(x world.Publication) bool { return slices.Contains(p.Done, x.ID) })
+		return p
+	}
+	follow()     // the first one is cut
+	follow(0)    // its key is not here: the second one is
+	follow(0, 1) // nor that of the second: the third one is
+	if len(due.Cut.Left) != 2 || due.Cut.ID != due.Publications[2].ID {
+		t.Fatalf("cut: %+v", due.Cut)
+	}
+	for len(due.Publications) > 2 {
+		if follow(0, 1).empty() {
+			t.Fatal("the third one does not go out")
+		}
+	}
+	if p := follow(0, 1); !p.empty() || len(due.Cut.Left) != 2 {
+		t.Fatalf("nothing can be read: %+v", p.Spread)
+	}
+	for plans := 0; len(due.Publications) > 0; plans++ {
+		if follow(); plans > 20 {
+			t.Fatalf("not done: %+v", due.Cut)
+		}
+	}
+	for to, times := range got {
+		if times != 1 {
+			t.Fatalf("%s got it %d times", to, times)
+		}
+	}
+	if len(got) != 3*n || due.Cut != nil {
+		t.Errorf("%d messages, want %d; cut: %+v", len(got), 3*n, due.Cut)
 	}
 }
 

@@ -40,7 +40,7 @@ func (s *Spreader) All(ctx context.Context) (world.Due, error) {
 		if err != nil {
 			return due, err
 		}
-		if p.empty() && due.More && due.Cut == nil && due.Last != "" { // these go out elsewhere: those behind go out here
+		if p.empty() && due.More && due.Last != "" { // these go out elsewhere: those behind go out here
 			q, try = world.DueQuery{After: due.Last, Limit: world.MaxBatch}, 0
 			continue
 		}
@@ -73,7 +73,7 @@ func pause(ctx context.Context, try int) error {
 }
 
 // empty reports whether there is nothing to write.
-func (p *plan) empty() bool { return len(p.Done)+len(p.Aside) == 0 && p.Cut == nil }
+func (p *plan) empty() bool { return len(p.Done)+len(p.Aside) == 0 && !p.Cut.Open() && !p.leaves }
 
 // decide says what becomes of what is due. A publication that no store would spread is set aside.
 func (s *Spreader) decide(ctx context.Context, due *world.Due) (p *plan, all bool, err error) {
@@ -89,10 +89,13 @@ func (s *Spreader) decide(ctx context.Context, due *world.Due) (p *plan, all boo
 			return nil, false, err
 		}
 		if bad := world.CheckSpread(&q.Spread); bad != nil {
-			p = &plan{Spread: world.Spread{Revision: due.Revision, Aside: []world.Aside{{ID: due.Publications[i].ID, Error: bad.Error()}}}}
+			id := due.Publications[i].ID
+			p = &plan{Spread: world.Spread{Revision: due.Revision, Aside: []world.Aside{{ID: id, Error: bad.Error()}}}}
+			p.left = slices.DeleteFunc(q.left, func(c world.Cut) bool { return c.ID == id })
+			p.leave()
 			return p, len(due.Publications) == 1 && !due.More, nil
 		}
-		if one.Cut != nil { // it goes out before the others
+		if one.Cut.Open() { // it goes out before the others
 			return q, false, nil
 		}
 	}
@@ -100,7 +103,8 @@ func (s *Spreader) decide(ctx context.Context, due *world.Due) (p *plan, all boo
 }
 
 // Subscribe makes a subscription, or says anew what holds for the one with its name. What was published before goes to
-// those that stood before. The error is [world.ErrNotFound] where it names a queue that was not declared, and
+// those that stood before, but for what is encrypted with a key that is not here: that goes to those that stand when
+// somebody has its key. The error is [world.ErrNotFound] where it names a queue that was not declared, and
 // [world.ErrConflict] where one with a higher revision stands, or one with a queue of its own, and this has none: what
 // is in that would come to nobody.
 func (s *Spreader) Subscribe(ctx context.Context, sub world.Subscription) error {
@@ -166,8 +170,9 @@ func find(all []world.Subscription, name string) (int, bool) {
 // change changes subscriptions together with the last of what was due until then. decide says what is to change, or
 // that nothing is.
 func (s *Spreader) change(ctx context.Context, decide func(all []world.Subscription, w *world.Spread) (bool, error)) error {
+	q := world.DueQuery{Limit: world.MaxBatch}
 	for try := 0; ; try++ {
-		due, err := s.Topics.Due(ctx, world.DueQuery{Limit: world.MaxBatch})
+		due, err := s.Topics.Due(ctx, q)
 		if err != nil {
 			return err
 		}
@@ -182,8 +187,9 @@ func (s *Spreader) change(ctx context.Context, decide func(all []world.Subscript
 		switch {
 		case all:
 			p.Subscribe, p.Unsubscribe = change.Subscribe, change.Unsubscribe
-		case p.empty():
-			return fmt.Errorf("%w: %d publications are due that are encrypted with keys that this process has not: subscriptions can change when they have been spread; give it those keys", world.ErrNoKey, p.unread)
+		case p.empty(): // these wait for somebody who has their keys: what is behind them is what was due until then
+			q.After, try = due.Last, 0
+			continue
 		}
 		done, err := s.Topics.Spread(ctx, p.Spread)
 		if err != nil || done && all {

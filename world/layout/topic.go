@@ -53,7 +53,7 @@ func CutText(c *world.Cut) (string, error) {
 // ReadCut reads a cut. One that is damaged is none: its publication goes out anew.
 func ReadCut(text string) *world.Cut {
 	c := new(world.Cut)
-	if json.Unmarshal([]byte(text), c) != nil || c.ID == "" {
+	if json.Unmarshal([]byte(text), c) != nil || !c.Open() && c.Others() == nil {
 		return nil
 	}
 	return c

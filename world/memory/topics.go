@@ -110,7 +110,7 @@ func (k *topics) Due(ctx context.Context, q world.DueQuery) (d world.Due, err er
 	defer k.w.messages.leave()
 	d = world.Due{Cut: k.cut, Subscriptions: k.standing, Revision: k.revision, Now: k.w.now()}
 	var page rules.DuePage
-	if k.cut != nil {
+	if k.cut.Open() {
 		page.Add(&d, q.Limit, k.find(k.cut.ID).shown())
 	}
 	for _, p := range k.due {
@@ -119,7 +119,7 @@ func (k *topics) Due(ctx context.Context, q world.DueQuery) (d world.Due, err er
 		case p.after.After(d.Now):
 			d.Next = p.after
 			return d, nil
-		case k.cut != nil && p.ID == k.cut.ID, place < after, place == after && p.number <= number:
+		case k.cut.Open() && p.ID == k.cut.ID, place < after, place == after && p.number <= number:
 		case !page.Next(&d, q.Limit, p.shown(), place):
 			d.More = true
 			return d, nil

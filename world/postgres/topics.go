@@ -245,14 +245,14 @@ func (k *topics) Due(ctx context.Context, q world.DueQuery) (d world.Due, err er
 		return world.Due{}, err
 	}
 	var page rules.DuePage
-	if d.Cut != nil {
+	if d.Cut.Open() {
 		if err := k.cutFirst(ctx, &d, &page, q.Limit); err != nil {
 			return world.Due{}, err
 		}
 	}
 	bytes := 0
 	for i, p := range found {
-		if bytes += len(p.Payload); d.Cut == nil || p.ID != d.Cut.ID {
+		if bytes += len(p.Payload); !d.Cut.Open() || p.ID != d.Cut.ID {
 			d.More = d.More || !page.Next(&d, q.Limit, p, places[i])
 		}
 	}
@@ -273,7 +273,7 @@ func (k *topics) cutFirst(ctx context.Context, d *world.Due, page *rules.DuePage
 		return err
 	}, key+1, int64(1))
 	if !there { // it was deleted by hand
-		d.Cut = nil
+		d.Cut = d.Cut.Others()
 	} else {
 		d.Cut.ID = d.Publications[0].ID
 	}

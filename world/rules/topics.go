@@ -59,7 +59,7 @@ func Touched(s *world.Spread) iter.Seq[string] {
 				return
 			}
 		}
-		if s.Cut != nil {
+		if s.Cut.Open() {
 			yield(s.Cut.ID)
 		}
 	}
@@ -93,9 +93,9 @@ func (s *Standing) At(revision int64, read func() ([]world.Subscription, error))
 	return s.all, nil
 }
 
-// GoesOn reports whether a spread goes on with the publication that is cut, as it must while that is due.
+// GoesOn reports whether a spread goes on with the publication that is cut, or leaves it, as it must while that is due.
 func GoesOn(cut *world.Cut, s *world.Spread) bool {
-	if cut == nil {
+	if !cut.Open() || s.Cut != nil && slices.ContainsFunc(s.Cut.Left, func(c world.Cut) bool { return c.ID == cut.ID }) {
 		return true
 	}
 	number, _ := world.PublicationNumber(cut.ID)

@@ -131,7 +131,7 @@ func (k topics) Due(ctx context.Context, q world.DueQuery) (d world.Due, err err
 			return err
 		}
 		var page rules.DuePage
-		if d.Cut != nil {
+		if d.Cut.Open() {
 			key, _ := world.PublicationNumber(d.Cut.ID)
 			there := false
 			if _, err := c.one(listPublications, func(r row) error {
@@ -141,14 +141,14 @@ func (k topics) Due(ctx context.Context, q world.DueQuery) (d world.Due, err err
 				return err
 			}
 			if !there { // it was deleted by hand
-				d.Cut = nil
+				d.Cut = d.Cut.Others()
 			} else {
 				d.Cut.ID = d.Publications[0].ID
 			}
 		}
 		if err := c.query(duePublications, func(r row) (bool, error) {
 			p := scanPublication(r)
-			if d.Cut != nil && p.ID == d.Cut.ID {
+			if d.Cut.Open() && p.ID == d.Cut.ID {
 				return true, nil
 			}
 			d.More = !page.Next(&d, q.Limit, p, r.int(8))

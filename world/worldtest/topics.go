@@ -469,6 +469,34 @@ var published = []check{
 			q.After = due.Last
 		}
 		p.same(n, world.MaxBatch+20, "what is due yet")
+		p.subscribe("late", "#", "") // who subscribes does not wait for them either
+		p.publish("a:3")
+		_, err := p.s.All(p.ctx)
+		p.must(err, "spread")
+		p.holds(own("late"), "a:3")
+		p.must(p.s.Unsubscribe(p.ctx, "late"), "unsubscribe")
+	})},
+	{"what is half spread and cannot be read is left", "others go out, and it goes on where it was when somebody has its key", withTopics(func(p *publishing) {
+		p.subscribe("a", "#", "q")
+		p.subscribe("b", "#", "q")
+		lies := world.AbilitiesOf(world.Stored(p.w)).TopicKeeper.Topics()
+		sent, err := lies.Publish(p.ctx, []world.Publication{{Topic: "t", Payload: quoted("hidden"), Encrypted: "other"}})
+		p.must(err, "publish with another key")
+		cut := world.Cut{ID: sent[0].ID, Subscription: "a"}
+		p.writes(true, world.Spread{Revision: p.due(10).Revision, Cut: &cut}, "one is cut")
+		p.publish("t:1")
+		first := p.due(10)
+		p.same(first.Publications[0].ID, cut.ID, "what goes on first")
+		p.writes(false, world.Spread{Revision: first.Revision, Done: []string{first.Publications[1].ID}}, "another before it")
+		_, err = p.s.All(p.ctx)
+		p.must(err, "spread")
+		p.holds("q", "t:1", "t:1")
+		left := p.due(10)
+		p.same(left.Cut, &world.Cut{Left: []world.Cut{cut}}, "what is left")
+		p.writes(true, world.Spread{Revision: left.Revision, Cut: &cut}, "it goes on")
+		p.same(p.due(10).Cut, &cut, "what is cut again")
+		p.writes(true, world.Spread{Revision: p.due(10).Revision, Done: []string{cut.ID}}, "it is done")
+		p.same(p.due(10).Cut, (*world.Cut)(nil), "what is cut at the end")
 	})},
 	{"who spreads is told", "a Notifier tells what is published", withTopics(func(p *publishing) {
 		if p.able.Notifier == nil {
