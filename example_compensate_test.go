@@ -88,7 +88,7 @@ func ExampleDropUndo() {
 			return nil
 		})
 		// The parcel is on its way: from here on the money stays.
-		fmt.Println("dropped", stepwell.DropUndo(ctx, "refund"))
+		fmt.Println("dropped", stepwell.DropUndo(ctx, "refund")) //stepwell:allow logging the example shows it
 		return "", errors.New("no receipt")
 	})
 	app, err := stepwell.New(memory.New(), stepwell.Config{Definitions: []stepwell.Definition{order}})

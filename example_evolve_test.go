@@ -99,7 +99,7 @@ func ExampleCancelCause() {
 	slow := stepwell.Define("slow", func(ctx stepwell.Context, _ int) (string, error) {
 		err := stepwell.Sleep(ctx, "long", time.Hour)
 		if errors.Is(stepwell.CancelCause(ctx), stepwell.ErrTimeout) {
-			fmt.Println("cleaning up")
+			fmt.Println("cleaning up") //stepwell:allow logging the example shows it
 		}
 		return "", err
 	}, stepwell.Timeout(20*time.Millisecond))

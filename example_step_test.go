@@ -183,7 +183,7 @@ func ExampleNonRetryable() {
 			attempts++
 			return fmt.Errorf("shelf 7: %w", &shortage{"sold"})
 		}, stepwell.NonRetryable[*shortage]())
-		return attempts, err
+		return 0, err
 	})
 	app, stop := exampleApp(reserve)
 	defer stop()

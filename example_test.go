@@ -68,13 +68,13 @@ func Example() {
 
 // A step that fails is tried again; Fatal says that this would not help.
 func ExampleStep_retry() {
-	attempts := 0
 	charge := stepwell.Define("charge", func(ctx stepwell.Context, cents int) (string, error) {
 		receipt, err := stepwell.Step(ctx, "card", func(ctx context.Context) (string, error) {
-			if attempts++; attempts < 3 {
+			n := stepwell.Info(ctx).Attempt
+			if n < 3 {
 				return "", errors.New("card network: timeout")
 			}
-			return "receipt-1", nil
+			return fmt.Sprintf("receipt-1 after %d attempts", n), nil
 		}, stepwell.Retry{Attempts: 5, Base: time.Millisecond})
 		if err != nil {
 			return "", err
@@ -84,7 +84,7 @@ func ExampleStep_retry() {
 		})
 		var failed *stepwell.StepError
 		if errors.As(err, &failed) {
-			return fmt.Sprintf("%s after %d attempts; mail: %s", receipt, attempts, failed.Message), nil
+			return fmt.Sprintf("%s; mail: %s", receipt, failed.Message), nil
 		}
 		return receipt, err
 	})

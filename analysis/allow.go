@@ -11,8 +11,8 @@ import (
 	"golang.org/x/tools/go/analysis"
 )
 
-// allowance is a comment //stepwell:allow rule reason: it holds for its line and the one below, or for the function whose
-// comment it is in.
+// allowance is a comment //stepwell:allow rule reason: it holds for its line and the one below, or for the function
+// whose comment it is in.
 type allowance struct {
 	at       *ast.Comment
 	rule     *rule
@@ -27,8 +27,8 @@ type allowances struct{ all []*allowance }
 
 const allowPrefix = "//stepwell:allow"
 
-// ListAllowed lets the analyzer of allowances report each of them, with its reason, as a finding. Drivers set it once, before they
-// run analyzers.
+// ListAllowed lets the analyzer of allowances report each of them, with its reason, as a finding. Drivers set it
+// once, before they run analyzers.
 var ListAllowed bool
 
 // allowancesOf reads the allowances of a package.

@@ -12,8 +12,11 @@ import (
 	"golang.org/x/tools/go/ast/inspector"
 )
 
+// bodies are those of steps, and what else runs beside workflow code.
+type bodies struct{ *code }
+
 // body holds the outermost literal of a step's body to the rules of bodies.
-func (c *code) body(f *function) {
+func (c bodies) body(f *function) {
 	if f.outer != nil && f.outer.role == body {
 		return
 	}
@@ -32,7 +35,7 @@ func (c *code) body(f *function) {
 }
 
 // elsewhere holds what runs beside the workflow's code to it: it may not use the Context.
-func (c *code) elsewhere(f *function) {
+func (c bodies) elsewhere(f *function) {
 	if f.outer != nil && f.outer.role == foreign {
 		return
 	}
@@ -42,7 +45,7 @@ func (c *code) elsewhere(f *function) {
 }
 
 // contexts finds the uses of a Context from around a function, with the operation that gets it.
-func (c *code) contexts(f *function, found func(*ast.Ident, *types.Func)) {
+func (c bodies) contexts(f *function, found func(*ast.Ident, *types.Func)) {
 	for cur := range f.cur.Preorder((*ast.Ident)(nil)) {
 		id := cur.Node().(*ast.Ident)
 		v, ok := c.info.Uses[id].(*types.Var)
@@ -57,8 +60,9 @@ func (c *code) contexts(f *function, found func(*ast.Ident, *types.Func)) {
 	}
 }
 
-// bodyWrites reports variables of the workflow that a body changes, and that are read where replay has not run the body.
-func (c *code) bodyWrites(f *function) {
+// bodyWrites reports variables of the workflow that a body changes, and that are read where replay has not run the
+// body.
+func (c bodies) bodyWrites(f *function) {
 	told := map[*types.Var]bool{}
 	set := c.setBy(f)
 	for v, writes := range c.writes {
@@ -77,7 +81,7 @@ func (c *code) bodyWrites(f *function) {
 }
 
 // setBy are the variables that the statement sets which has a body: err = stepwell.Do(ctx, "x", …).
-func (c *code) setBy(f *function) map[*types.Var]bool {
+func (c bodies) setBy(f *function) map[*types.Var]bool {
 	set := map[*types.Var]bool{}
 	for up := range f.cur.Enclosing((*ast.AssignStmt)(nil)) {
 		for _, to := range up.Node().(*ast.AssignStmt).Lhs {
@@ -90,8 +94,9 @@ func (c *code) setBy(f *function) map[*types.Var]bool {
 	return set
 }
 
-// readOutside reports whether a variable is read in workflow code behind a body, or in another body, or in a loop around it.
-func (c *code) readOutside(v *types.Var, f *function) bool {
+// readOutside reports whether a variable is read in workflow code behind a body, or in another body, or in a loop
+// around it.
+func (c bodies) readOutside(v *types.Var, f *function) bool {
 	loop := f.cur.Node()
 	for up := range f.cur.Enclosing((*ast.ForStmt)(nil), (*ast.RangeStmt)(nil)) {
 		if !(up.Node().Pos() <= v.Pos() && v.Pos() < up.Node().End()) {
@@ -111,7 +116,7 @@ func (c *code) readOutside(v *types.Var, f *function) bool {
 }
 
 // keys reports idempotency keys that are made in a body: each attempt has another.
-func (c *code) keys(f *function) {
+func (c bodies) keys(f *function) {
 	for cur := range f.cur.Preorder((*ast.CallExpr)(nil)) {
 		call := cur.Node().(*ast.CallExpr)
 		sig, ok := typeOf(c.info, call.Fun).(*types.Signature)
@@ -134,7 +139,7 @@ func (c *code) keys(f *function) {
 }
 
 // drawn is the clock or the randomness that an expression is made of, or "".
-func (c *code) drawn(e ast.Expr) (what string) {
+func (c bodies) drawn(e ast.Expr) (what string) {
 	ast.Inspect(e, func(n ast.Node) bool {
 		if call, ok := n.(*ast.CallExpr); ok && what == "" {
 			if f := c.callee(call); f != nil {
@@ -149,7 +154,7 @@ func (c *code) drawn(e ast.Expr) (what string) {
 }
 
 // keeps reports where workflow code keeps its Context for later, or sends it away.
-func (c *code) keeps(f *function) {
+func (c bodies) keeps(f *function) {
 	for cur := range c.inside(f) {
 		switch n := cur.Node().(type) {
 		case *ast.SendStmt:
@@ -175,7 +180,7 @@ func (c *code) keeps(f *function) {
 }
 
 // sent reports a Context that a go statement hands to a function.
-func (c *code) sent(cur inspector.Cursor, n *ast.GoStmt) {
+func (c bodies) sent(cur inspector.Cursor, n *ast.GoStmt) {
 	for _, arg := range n.Call.Args {
 		if t := c.info.TypeOf(arg); t != nil && isContext(t) {
 			c.report(ruleContext, arg, "the workflow's Context on another goroutine: it is refused there, and blocks the run; use stepwell.Go")

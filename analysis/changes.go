@@ -13,11 +13,15 @@ import (
 	"golang.org/x/tools/go/ast/inspector"
 )
 
+// variables are those that outlive a function.
+type variables struct{ *code }
+
 // write is a place where a variable, or a part of what it holds, is changed.
 type write struct {
 	cur    inspector.Cursor
 	at     ast.Node
-	byAddr bool // its address is given away
+	byAddr bool   // its address is given away
+	field  string // of which only this field is changed, or ""
 }
 
 // changes is the fact of a global variable that code changes after the start of the program.
@@ -28,13 +32,35 @@ func (*changes) AFact() {}
 
 func (f *changes) String() string { return "changes" }
 
-func (c *code) wrote(cur inspector.Cursor, e ast.Expr, byAddr bool) {
+func (c finder) wrote(cur inspector.Cursor, e ast.Expr, byAddr bool) {
 	if e == nil {
 		return
 	}
-	if v, _ := c.rootOf(e); v != nil {
-		c.writes[v] = append(c.writes[v], write{cur, e, byAddr})
+	if v, id := c.rootOf(e); v != nil {
+		c.writes[v] = append(c.writes[v], write{cur, e, byAddr, c.fieldOf(e, id)})
 	}
+}
+
+// fieldOf is the field of a variable that an expression is of: Lines, of o.Lines[0]; or "".
+func (c finder) fieldOf(e ast.Expr, root *ast.Ident) (field string) {
+	ast.Inspect(e, func(n ast.Node) bool {
+		if sel, ok := n.(*ast.SelectorExpr); ok {
+			if x, ok := ast.Unparen(sel.X).(*ast.Ident); ok && x == root {
+				field = sel.Sel.Name
+			}
+		}
+		return true
+	})
+	return field
+}
+
+// touches reports whether what is read of a variable is what a write changes.
+func (w write) touches(v *types.Var, read string) bool {
+	if w.field == "" || w.field == read {
+		return true
+	}
+	_, pointer := v.Type().Underlying().(*types.Pointer)
+	return read == "" && !pointer
 }
 
 // changing are functions that change what their first argument holds.
@@ -45,7 +71,7 @@ var changing = map[string]bool{
 }
 
 // changing notes what a call changes: its first argument, what it has the address of, or what it is a method of.
-func (c *code) changing(cur inspector.Cursor, call *ast.CallExpr) {
+func (c finder) changing(cur inspector.Cursor, call *ast.CallExpr) {
 	for _, arg := range call.Args {
 		if u, ok := ast.Unparen(arg).(*ast.UnaryExpr); ok && u.Op == token.AND {
 			c.wrote(cur, u.X, true)
@@ -98,8 +124,9 @@ func starts(f *function) bool {
 	return f.decl != nil && f.decl.Recv == nil && (f.decl.Name.Name == "init" || f.decl.Name.Name == "main" || f.decl.Name.Name == "TestMain")
 }
 
-// changed says where a global is changed after the start, or a variable of the host once the function that reads it is there.
-func (c *code) changed(v *types.Var, reader *function) (where string, ok bool) {
+// changed says where a global is changed after the start, or a variable of the host once the function that reads it
+// is there. What is read is a field of it, or all.
+func (c variables) changed(v *types.Var, read string, reader *function) (where string, ok bool) {
 	if v.Pkg() != c.pass.Pkg {
 		var fact changes
 		if c.pass.ImportObjectFact(v, &fact) {
@@ -109,7 +136,7 @@ func (c *code) changed(v *types.Var, reader *function) (where string, ok bool) {
 	for _, w := range c.writes[v] {
 		in := c.around(w.cur)
 		switch {
-		case w.byAddr:
+		case w.byAddr || !w.touches(v, read):
 		case global(v) && !starts(in):
 			return c.where(w.at.Pos()), true
 		case !global(v) && in != nil && (in.lit != nil && in.whole() != c.home(v) || reader != nil && w.at.Pos() > reader.cur.Node().End()):
@@ -120,7 +147,7 @@ func (c *code) changed(v *types.Var, reader *function) (where string, ok bool) {
 }
 
 // home is the function that a local variable is of.
-func (c *code) home(v *types.Var) *function {
+func (c variables) home(v *types.Var) *function {
 	for _, f := range c.order { // outer ones first
 		if f.lit == nil && f.within(v.Pos()) {
 			home := f
@@ -136,11 +163,11 @@ func (c *code) home(v *types.Var) *function {
 }
 
 // leave leaves facts of the globals that change.
-func (c *code) leave() {
+func (c variables) leave() {
 	scope := c.pass.Pkg.Scope()
 	for _, name := range scope.Names() {
 		if v, ok := scope.Lookup(name).(*types.Var); ok && v.Exported() {
-			if where, ok := c.changed(v, nil); ok {
+			if where, ok := c.changed(v, "", nil); ok {
 				c.pass.ExportObjectFact(v, &changes{where})
 			}
 		}
@@ -148,7 +175,7 @@ func (c *code) leave() {
 }
 
 // globals reports what workflow code reads of what others change.
-func (c *code) globals() {
+func (c variables) globals() {
 	told := map[*function]map[*types.Var]bool{}
 	for cur := range c.root.Preorder((*ast.Ident)(nil)) {
 		id := cur.Node().(*ast.Ident)
@@ -164,7 +191,11 @@ func (c *code) globals() {
 		if told[f][v] || !global(v) && c.ofWorkflow(v, f) || c.onlyWrites(cur) {
 			continue
 		}
-		where, ok := c.changed(v, f)
+		read := ""
+		if cur.ParentEdgeKind() == edge.SelectorExpr_X {
+			read = cur.Parent().Node().(*ast.SelectorExpr).Sel.Name
+		}
+		where, ok := c.changed(v, read, f)
 		if !ok {
 			continue
 		}
@@ -187,7 +218,7 @@ func (c *code) ofWorkflow(v *types.Var, f *function) bool {
 }
 
 // onlyWrites reports whether a use of a variable writes it and nothing else: counting is nobody's business.
-func (c *code) onlyWrites(cur inspector.Cursor) bool {
+func (c variables) onlyWrites(cur inspector.Cursor) bool {
 	for {
 		switch cur.ParentEdgeKind() {
 		case edge.SelectorExpr_X, edge.IndexExpr_X, edge.StarExpr_X, edge.ParenExpr_X:

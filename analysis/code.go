@@ -14,6 +14,9 @@ import (
 	"golang.org/x/tools/go/ast/inspector"
 )
 
+// finder finds the functions of a package and what they are, and how its variables are used.
+type finder struct{ *code }
+
 // role is what a function is to a run.
 type role int
 
@@ -21,7 +24,8 @@ const (
 	host     role = iota // code of the program; what it comes to counts where workflow code calls it
 	workflow             // code that is replayed
 	body                 // of a step, an undo, a registered step: it runs once, and may do what it likes
-	foreign              // runs elsewhere or later: on a goroutine, for instance
+	foreign              // runs on a goroutine
+	later                // is kept for somebody, and nobody can tell for whom
 )
 
 // function is one that is declared, or a literal.
@@ -84,15 +88,15 @@ func read(pass *analysis.Pass) (any, error) {
 	c := &code{pass: pass, info: pass.TypesInfo, root: pass.ResultOf[inspect.Analyzer].(*inspector.Inspector).Root(), found: findings{}, functions: map[ast.Node]*function{}, declared: map[*types.Func]*function{},
 		values: map[*types.Var][]ast.Expr{}, uses: map[*types.Var][]inspector.Cursor{}, writes: map[*types.Var][]write{}, fits: map[*types.Func][]*types.Func{}}
 	c.allow = allowancesOf(c)
-	c.variables()
-	c.find()
+	finder{c}.variables()
+	finder{c}.find()
 	for _, f := range c.order {
-		c.look(f)
-		c.mapOrders(f)
+		effects{c}.look(f)
+		orders{c}.mapOrders(f)
 	}
-	c.settle()
-	c.leave()
-	c.tell()
+	effects{c}.settle()
+	variables{c}.leave()
+	effects{c}.tell()
 	if c.imports(module) {
 		c.judge()
 	}
@@ -127,7 +131,7 @@ func (c *code) report(r *rule, at ast.Node, message string, fixes ...analysis.Su
 }
 
 // variables finds what variables of function types are set to; where all are used, and where they are changed.
-func (c *code) variables() {
+func (c finder) variables() {
 	for cur := range c.root.Preorder((*ast.Ident)(nil), (*ast.AssignStmt)(nil), (*ast.ValueSpec)(nil), (*ast.KeyValueExpr)(nil), (*ast.IncDecStmt)(nil), (*ast.CallExpr)(nil), (*ast.RangeStmt)(nil)) {
 		switch n := cur.Node().(type) {
 		case *ast.Ident:
@@ -159,7 +163,7 @@ func (c *code) variables() {
 	}
 }
 
-func (c *code) assigned(cur inspector.Cursor, n *ast.AssignStmt) {
+func (c finder) assigned(cur inspector.Cursor, n *ast.AssignStmt) {
 	for i, to := range n.Lhs {
 		if len(n.Lhs) == len(n.Rhs) {
 			c.set(c.varOf(to), n.Rhs[i])
@@ -171,13 +175,13 @@ func (c *code) assigned(cur inspector.Cursor, n *ast.AssignStmt) {
 }
 
 // defines reports whether a name on the left of := is new there.
-func (c *code) defines(e ast.Expr) bool {
+func (c finder) defines(e ast.Expr) bool {
 	id, ok := e.(*ast.Ident)
 	return ok && (id.Name == "_" || c.info.Defs[id] != nil)
 }
 
 // set notes what a variable of a function type is set to.
-func (c *code) set(o types.Object, to ast.Expr) {
+func (c finder) set(o types.Object, to ast.Expr) {
 	if v, ok := o.(*types.Var); ok && isFunc(v.Type()) {
 		v = v.Origin()
 		c.values[v] = append(c.values[v], to)
@@ -230,7 +234,7 @@ func (c *code) rootOf(e ast.Expr) (*types.Var, *ast.Ident) {
 }
 
 // find finds the functions of the package, outer ones first, and what they are.
-func (c *code) find() {
+func (c finder) find() {
 	for cur := range c.root.Preorder((*ast.FuncDecl)(nil), (*ast.FuncLit)(nil)) {
 		f := &function{cur: cur, outer: c.around(cur), comes: map[*rule]reach{}}
 		switch n := cur.Node().(type) {
@@ -269,7 +273,7 @@ func (c *code) around(cur inspector.Cursor) *function {
 }
 
 // roleOf is what a literal is to a run, and whether it runs where it stands.
-func (c *code) roleOf(cur inspector.Cursor, f *function) (role, bool) {
+func (c finder) roleOf(cur inspector.Cursor, f *function) (role, bool) {
 	outer := host
 	if f.outer != nil {
 		outer = f.outer.role
@@ -283,22 +287,26 @@ func (c *code) roleOf(cur inspector.Cursor, f *function) (role, bool) {
 		return body, false
 	case where == foreign && outer == workflow:
 		return foreign, false
-	case where == foreign:
+	case where == later && outer == workflow && c.usesContext(f):
+		return workflow, false // nothing else can call it
+	case where == later && outer == workflow:
+		return later, false
+	case where == foreign || where == later:
 		return host, false
 	default:
 		return outer, true
 	}
 }
 
-// goesTo says where a function goes that is a value in an expression: host that it is called here, workflow that Stepwell calls
-// it in workflow code.
-func (c *code) goesTo(cur inspector.Cursor, sig *types.Signature, depth int) role {
+// goesTo says where a function goes that is a value in an expression: host that it is called here, workflow that
+// Stepwell calls it in workflow code.
+func (c finder) goesTo(cur inspector.Cursor, sig *types.Signature, depth int) role {
 	for cur.ParentEdgeKind() == edge.ParenExpr_X {
 		cur = cur.Parent()
 	}
-	later := foreign // what is kept for somebody
+	kept := later
 	if has(sig, isStdContext) {
-		later = body
+		kept = body
 	}
 	up := cur.Parent()
 	switch cur.ParentEdgeKind() {
@@ -312,23 +320,33 @@ func (c *code) goesTo(cur inspector.Cursor, sig *types.Signature, depth int) rol
 	case edge.AssignStmt_Rhs:
 		n := up.Node().(*ast.AssignStmt)
 		if len(n.Lhs) == len(n.Rhs) {
-			return c.throughVariable(c.varOf(n.Lhs[cur.ParentEdgeIndex()]), sig, later, depth)
+			return c.throughVariable(c.varOf(n.Lhs[cur.ParentEdgeIndex()]), sig, kept, depth)
 		}
 	case edge.ValueSpec_Values:
 		n := up.Node().(*ast.ValueSpec)
 		if len(n.Names) == len(n.Values) {
-			return c.throughVariable(c.info.Defs[n.Names[cur.ParentEdgeIndex()]], sig, later, depth)
+			return c.throughVariable(c.info.Defs[n.Names[cur.ParentEdgeIndex()]], sig, kept, depth)
 		}
 	case edge.ReturnStmt_Results:
-		if later != body {
+		if kept != body {
 			return host
 		}
 	}
-	return later
+	return kept
+}
+
+// usesContext reports whether a literal uses a Context from around it.
+func (c finder) usesContext(f *function) bool {
+	for cur := range f.cur.Preorder((*ast.Ident)(nil)) {
+		if v, ok := c.info.Uses[cur.Node().(*ast.Ident)].(*types.Var); ok && isContext(v.Type()) && !f.within(v.Pos()) {
+			return true
+		}
+	}
+	return false
 }
 
 // throughVariable says where a function goes that is in a local variable: if it is called anywhere, here.
-func (c *code) throughVariable(o types.Object, sig *types.Signature, where role, depth int) role {
+func (c finder) throughVariable(o types.Object, sig *types.Signature, where role, depth int) role {
 	v, ok := o.(*types.Var)
 	if !ok || v.IsField() || depth > 4 || v.Parent() == c.pass.Pkg.Scope() {
 		return where
@@ -354,7 +372,7 @@ var spawn = map[string]bool{
 }
 
 // handed says where a function goes that is an argument of a call.
-func (c *code) handed(call inspector.Cursor, i int, sig *types.Signature, depth int) role {
+func (c finder) handed(call inspector.Cursor, i int, sig *types.Signature, depth int) role {
 	n := call.Node().(*ast.CallExpr)
 	if c.info.Types[n.Fun].IsType() {
 		return c.goesTo(call, sig, depth)
@@ -368,7 +386,7 @@ func (c *code) handed(call inspector.Cursor, i int, sig *types.Signature, depth 
 		if has(f.Signature(), isContext) {
 			return workflow
 		}
-		return foreign
+		return later
 	case f.Name() == "Run" && strings.HasPrefix(f.Pkg().Path(), "testing"):
 		return host
 	}
@@ -377,7 +395,7 @@ func (c *code) handed(call inspector.Cursor, i int, sig *types.Signature, depth 
 	}
 	if f == nil {
 		if _, builtin := ast.Unparen(n.Fun).(*ast.Ident); builtin && c.info.Types[n.Fun].IsBuiltin() {
-			return foreign // append
+			return later // append
 		}
 	}
 	return host

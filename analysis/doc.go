@@ -1,8 +1,10 @@
-// Package analysis finds, before a workflow runs, what the rules of workflow code forbid: one analyzer a rule of docs/rules.md.
+// Package analysis finds, before a workflow runs, what the rules of workflow code forbid: one analyzer a rule of
+// docs/rules.md.
 //
-// Workflow code is every function that has a [stepwell.Context] among its parameters, as nothing else can call an operation;
-// the functions that are given to Go, Map and Await; and what these call, through packages, as far as it can be told. The
-// bodies of steps are not, nor what the code of the host does.
+// Workflow code is every function that has a [stepwell.Context] among its parameters, as nothing else can call an
+// operation; the functions that are given to Go, Map and Await; and what these call, through packages, as far as it
+// can be told. The bodies of steps are not, nor what the code of the host does.
 //
-// The analyzers run in go vet, in gopls and in golangci-lint. What a function of another package comes to travels as a fact.
+// The analyzers run in go vet, in gopls and in golangci-lint. What a function of another package comes to travels as
+// a fact.
 package analysis

@@ -1,6 +1,7 @@
 package analysis
 
-// What functions do that workflow code must not: by themselves, and by what they call. It travels between packages as facts.
+// What functions do that workflow code must not: by themselves, and by what they call. It travels between packages as
+// facts.
 
 import (
 	"fmt"
@@ -16,6 +17,9 @@ import (
 	"golang.org/x/tools/go/ast/edge"
 	"golang.org/x/tools/go/ast/inspector"
 )
+
+// effects are what functions do and come to.
+type effects struct{ *code }
 
 // touch is something that a function does by itself.
 type touch struct {
@@ -72,11 +76,11 @@ func (c *code) where(pos token.Pos) string {
 }
 
 // look notes what a function does by itself, and what it calls. Literals are functions of their own.
-func (c *code) look(f *function) {
+func (c effects) look(f *function) {
 	for cur := range c.inside(f) {
 		switch n := cur.Node().(type) {
 		case *ast.GoStmt:
-			c.touched(f, touch{rule: ruleGoroutines, at: n, what: "a go statement", use: "use stepwell.Go, All, Race or Map", fix: func() []analysis.SuggestedFix { return c.fixGo(f, n) }})
+			c.touched(f, touch{rule: ruleGoroutines, at: n, what: "a go statement", use: "use stepwell.Go, All, Race or Map", fix: func() []analysis.SuggestedFix { return repairs{c.code}.fixGo(f, n) }})
 		case *ast.SelectStmt:
 			c.touched(f, touch{rule: ruleChannels, at: n, what: "select", use: "use stepwell.Select, Race or Await"})
 		case *ast.SendStmt:
@@ -103,7 +107,7 @@ func typeOf(info *types.Info, e ast.Expr) types.Type {
 }
 
 // channel notes what is done with one, but in a select, which is told of whole.
-func (c *code) channel(f *function, cur inspector.Cursor, n ast.Node, what string) {
+func (c effects) channel(f *function, cur inspector.Cursor, n ast.Node, what string) {
 	for up := range cur.Enclosing((*ast.CommClause)(nil), (*ast.BlockStmt)(nil)) {
 		if clause, ok := up.Node().(*ast.CommClause); ok && clause.Comm != nil && clause.Comm.Pos() <= n.Pos() && n.End() <= clause.Comm.End() {
 			return
@@ -135,7 +139,7 @@ func (c *code) inside(f *function) func(func(inspector.Cursor) bool) {
 }
 
 // named looks at the name of a function or variable: one that the table has, or one whose code is read.
-func (c *code) named(f *function, cur inspector.Cursor, id *ast.Ident) {
+func (c effects) named(f *function, cur inspector.Cursor, id *ast.Ident) {
 	var whole ast.Expr = id
 	for cur.ParentEdgeKind() == edge.SelectorExpr_Sel || cur.ParentEdgeKind() == edge.IndexExpr_X || cur.ParentEdgeKind() == edge.IndexListExpr_X || cur.ParentEdgeKind() == edge.ParenExpr_X {
 		cur = cur.Parent()
@@ -144,7 +148,7 @@ func (c *code) named(f *function, cur inspector.Cursor, id *ast.Ident) {
 	switch o := c.info.Uses[id].(type) {
 	case *types.Func:
 		o = o.Origin()
-		if o.Pkg() == nil || ofLibrary(o.Pkg().Path()) || c.goesTo(cur, o.Signature(), 0) != host && !c.runsHere(cur, o) {
+		if o.Pkg() == nil || ofLibrary(o.Pkg().Path()) || (finder{c.code}).goesTo(cur, o.Signature(), 0) != host && !c.runsHere(cur, o) {
 			return
 		}
 		c.comes(f, cur, whole, o)
@@ -160,12 +164,12 @@ func (c *code) named(f *function, cur inspector.Cursor, id *ast.Ident) {
 }
 
 // runsHere reports whether a function that is given to another function of Stepwell is called in workflow code.
-func (c *code) runsHere(cur inspector.Cursor, o *types.Func) bool {
-	return c.goesTo(cur, o.Signature(), 0) == workflow
+func (c effects) runsHere(cur inspector.Cursor, o *types.Func) bool {
+	return finder{c.code}.goesTo(cur, o.Signature(), 0) == workflow
 }
 
 // comes notes that code comes to a function.
-func (c *code) comes(f *function, cur inspector.Cursor, at ast.Expr, o *types.Func) {
+func (c effects) comes(f *function, cur inspector.Cursor, at ast.Expr, o *types.Func) {
 	if call, ok := cur.Parent().Node().(*ast.CallExpr); ok && call.Fun == at {
 		at = call
 	}
@@ -174,7 +178,7 @@ func (c *code) comes(f *function, cur inspector.Cursor, at ast.Expr, o *types.Fu
 	}
 	if e := known(o); e != nil {
 		if !c.harmless(o, cur) {
-			c.touched(f, touch{rule: e.rule, at: at, what: called(o), use: e.use, fix: func() []analysis.SuggestedFix { return c.fixCall(f, at, o) }})
+			c.touched(f, touch{rule: e.rule, at: at, what: called(o), use: e.use, fix: func() []analysis.SuggestedFix { return repairs{c.code}.fixCall(f, at, o) }})
 		}
 		return
 	}
@@ -188,7 +192,7 @@ func (c *code) comes(f *function, cur inspector.Cursor, at ast.Expr, o *types.Fu
 }
 
 // value notes a call of a function that is in a variable: all that it is ever set to, in this package.
-func (c *code) value(f *function, at ast.Expr, v *types.Var) {
+func (c effects) value(f *function, at ast.Expr, v *types.Var) {
 	if !v.IsField() && v.Parent() != c.pass.Pkg.Scope() {
 		return // where a local one is set says what it is
 	}
@@ -211,8 +215,8 @@ func (c *code) value(f *function, at ast.Expr, v *types.Var) {
 }
 
 // touched notes it, unless its line says that it is allowed.
-func (c *code) touched(f *function, t touch) {
-	if f.role == body || f.role == foreign {
+func (c effects) touched(f *function, t touch) {
+	if f.role == body || f.role == foreign || f.role == later {
 		return
 	}
 	if c.allow.allows(t.rule, c.pass.Fset.Position(t.at.Pos())) {
@@ -223,7 +227,7 @@ func (c *code) touched(f *function, t touch) {
 }
 
 // settle finds what functions of the host come to, and leaves it as facts.
-func (c *code) settle() {
+func (c effects) settle() {
 	for _, f := range c.order {
 		whole := f.whole()
 		if f != whole {
@@ -266,10 +270,10 @@ func (c *code) settle() {
 }
 
 // comesOf is what a function comes to.
-func (c *code) comesOf(f *types.Func) map[*rule]reach { return c.reached(call{to: []*types.Func{f}}) }
+func (c effects) comesOf(f *types.Func) map[*rule]reach { return c.reached(call{to: []*types.Func{f}}) }
 
 // reached is what a call comes to.
-func (c *code) reached(call call) map[*rule]reach {
+func (c effects) reached(call call) map[*rule]reach {
 	all := map[*rule]reach{}
 	if call.lit != nil {
 		maps.Copy(all, call.lit.comes)
@@ -295,9 +299,9 @@ func (c *code) reached(call call) map[*rule]reach {
 	return all
 }
 
-// implementations are the methods that a call of an interface's may come to: of the types of this package and of those that it
-// imports, where the interface is no standard one.
-func (c *code) implementations(o *types.Func) []*types.Func {
+// implementations are the methods that a call of an interface's may come to: of the types of this package and of
+// those that it imports, where the interface is no standard one.
+func (c effects) implementations(o *types.Func) []*types.Func {
 	if all, ok := c.fits[o]; ok {
 		return all
 	}
@@ -335,7 +339,7 @@ func generic(t types.Type) bool {
 }
 
 // tell reports what workflow code does by itself, and by what it calls.
-func (c *code) tell() {
+func (c effects) tell() {
 	for _, f := range c.order {
 		if f.role != workflow || f.runs {
 			continue
@@ -344,10 +348,7 @@ func (c *code) tell() {
 			if t.rule == ruleMapOrder {
 				continue
 			}
-			message := t.what + " in workflow code: " + t.rule.why
-			if t.use != "" {
-				message += "; " + t.use
-			}
+			message := t.what + " in workflow code: " + t.rule.why + "; " + t.use
 			var fixes []analysis.SuggestedFix
 			if t.fix != nil {
 				fixes = t.fix()

@@ -13,8 +13,11 @@ import (
 	"golang.org/x/tools/go/ast/inspector"
 )
 
+// endings are how what was begun ends: with an error, not at all, in a deferred function.
+type endings struct{ *code }
+
 // errors reports operations of a function whose errors nobody looks at, and what it starts and forgets.
-func (c *code) errors(f *function) {
+func (c endings) errors(f *function) {
 	for cur := range c.inside(f) {
 		stmt := cur.Node()
 		call := dropped(stmt)
@@ -66,9 +69,9 @@ func lastIsError(sig *types.Signature) bool {
 	return n > 0 && isError(sig.Results().At(n-1).Type())
 }
 
-// forgotten reports whether a call starts what does work that somebody has to wait for. A coroutine that listens for as long as the
-// run lasts has no end to wait for.
-func (c *code) forgotten(call *ast.CallExpr, op *types.Func) bool {
+// forgotten reports whether a call starts what does work that somebody has to wait for. A coroutine that listens for
+// as long as the run lasts has no end to wait for.
+func (c endings) forgotten(call *ast.CallExpr, op *types.Func) bool {
 	switch op.Name() {
 	case "Go":
 		if len(call.Args) != 2 {
@@ -88,7 +91,7 @@ func (c *code) forgotten(call *ast.CallExpr, op *types.Func) bool {
 }
 
 // tells reports whether a coroutine writes a variable from around it, by which others see how far it is.
-func (c *code) tells(lit *ast.FuncLit) bool {
+func (c endings) tells(lit *ast.FuncLit) bool {
 	for v, writes := range c.writes {
 		if lit.Pos() <= v.Pos() && v.Pos() < lit.End() {
 			continue
@@ -103,7 +106,7 @@ func (c *code) tells(lit *ast.FuncLit) bool {
 }
 
 // direct reports whether the options of a child can be seen where it is started.
-func (c *code) direct(call *ast.CallExpr) bool {
+func (c endings) direct(call *ast.CallExpr) bool {
 	sel, ok := call.Fun.(*ast.SelectorExpr)
 	if !ok {
 		return false
@@ -113,7 +116,7 @@ func (c *code) direct(call *ast.CallExpr) bool {
 }
 
 // works reports whether a coroutine runs steps or children, and then ends.
-func (c *code) works(n ast.Node) bool {
+func (c endings) works(n ast.Node) bool {
 	works, listens := false, false
 	ast.Inspect(n, func(n ast.Node) bool {
 		switch n := n.(type) {
@@ -135,7 +138,7 @@ func (c *code) works(n ast.Node) bool {
 }
 
 // deferred reports operations that a function defers, which are not done when its code panics.
-func (c *code) deferred(f *function) {
+func (c endings) deferred(f *function) {
 	for cur := range c.inside(f) {
 		d, ok := cur.Node().(*ast.DeferStmt)
 		if !ok {
@@ -162,7 +165,7 @@ func (c *code) deferred(f *function) {
 }
 
 // recovers is where a literal recovers.
-func (c *code) recovers(lit *ast.FuncLit) (at token.Pos) {
+func (c endings) recovers(lit *ast.FuncLit) (at token.Pos) {
 	ast.Inspect(lit.Body, func(n ast.Node) bool {
 		if call, ok := n.(*ast.CallExpr); ok && c.builtin(call, "recover") && !at.IsValid() {
 			at = call.Pos()
@@ -178,7 +181,7 @@ func (c *code) builtin(call *ast.CallExpr, name string) bool {
 }
 
 // swallows reports whether what recover returns is thrown away.
-func (c *code) swallows(lit *ast.FuncLit) (found bool) {
+func (c endings) swallows(lit *ast.FuncLit) (found bool) {
 	ast.Inspect(lit.Body, func(n ast.Node) bool {
 		if s, ok := n.(ast.Stmt); ok {
 			if call := dropped(s); call != nil && c.builtin(call, "recover") {
@@ -191,7 +194,7 @@ func (c *code) swallows(lit *ast.FuncLit) (found bool) {
 }
 
 // leaves reports panics.
-func (c *code) leaves(f *function) {
+func (c endings) leaves(f *function) {
 	if f.lit != nil && c.recovers(f.lit).IsValid() {
 		return // it panics again
 	}
@@ -205,7 +208,7 @@ func (c *code) leaves(f *function) {
 }
 
 // unreachable reports whether a panic stands where the code cannot come: the default of a switch.
-func (c *code) unreachable(cur inspector.Cursor) bool {
+func (c endings) unreachable(cur inspector.Cursor) bool {
 	for up := range cur.Enclosing((*ast.CaseClause)(nil)) {
 		if up.ParentEdgeKind() == edge.BlockStmt_List && up.Node().(*ast.CaseClause).List == nil {
 			return true

@@ -15,6 +15,9 @@ import (
 	"golang.org/x/tools/go/analysis"
 )
 
+// repairs are made where the change is plain.
+type repairs struct{ *code }
+
 // text is code as it stands.
 func (c *code) text(n ast.Node) string {
 	var b bytes.Buffer
@@ -54,7 +57,7 @@ func (c *code) usesName(n ast.Node, name string) (found bool) {
 }
 
 // contextAt is the name of the Context that code at a place has, or "".
-func (c *code) contextAt(f *function, pos token.Pos) string {
+func (c repairs) contextAt(f *function, pos token.Pos) string {
 	in := c.pass.Pkg.Scope().Innermost(pos)
 	for ; f != nil && in != nil; f = f.outer {
 		for v := range f.sig.Params().Variables() {
@@ -69,7 +72,7 @@ func (c *code) contextAt(f *function, pos token.Pos) string {
 }
 
 // importing is the name that a file has for a package, with the edit that imports it.
-func (c *code) importing(f *ast.File, path string) (name string, edits []analysis.TextEdit) {
+func (c repairs) importing(f *ast.File, path string) (name string, edits []analysis.TextEdit) {
 	base := path[strings.LastIndex(path, "/")+1:]
 	for _, spec := range f.Imports {
 		if p, _ := strconv.Unquote(spec.Path.Value); p == path {
@@ -110,7 +113,7 @@ func replaced(message string, n ast.Node, format string, args ...any) []analysis
 var ofRun = map[string]string{"Intn": "IntN", "Int31": "Int32", "Int31n": "Int32N", "Int63": "Int64", "Int63n": "Int64N", "N": ""}
 
 // fixCall puts what the Context has in the place of a call.
-func (c *code) fixCall(f *function, at ast.Expr, o *types.Func) []analysis.SuggestedFix {
+func (c repairs) fixCall(f *function, at ast.Expr, o *types.Func) []analysis.SuggestedFix {
 	ctx := c.contextAt(f, at.Pos())
 	call, ok := at.(*ast.CallExpr)
 	if ctx == "" || !ok {
@@ -160,7 +163,7 @@ func (c *code) fixCall(f *function, at ast.Expr, o *types.Func) []analysis.Sugge
 }
 
 // fixID puts an ID of the run in the place of the text of a generated one.
-func (c *code) fixID(call *ast.CallExpr, ctx string) []analysis.SuggestedFix {
+func (c repairs) fixID(call *ast.CallExpr, ctx string) []analysis.SuggestedFix {
 	cur, ok := c.root.FindNode(call)
 	if !ok {
 		return nil
@@ -173,7 +176,7 @@ func (c *code) fixID(call *ast.CallExpr, ctx string) []analysis.SuggestedFix {
 }
 
 // fixSleep sleeps durably where the function can return the error of it.
-func (c *code) fixSleep(f *function, call *ast.CallExpr, ctx, d string) []analysis.SuggestedFix {
+func (c repairs) fixSleep(f *function, call *ast.CallExpr, ctx, d string) []analysis.SuggestedFix {
 	cur, ok := c.root.FindNode(call)
 	if !ok {
 		return nil
@@ -221,7 +224,7 @@ func zero(t types.Type) string {
 }
 
 // fixGo makes a coroutine of a goroutine, where nothing leaves it early.
-func (c *code) fixGo(f *function, g *ast.GoStmt) []analysis.SuggestedFix {
+func (c repairs) fixGo(f *function, g *ast.GoStmt) []analysis.SuggestedFix {
 	ctx := c.contextAt(f, g.Pos())
 	file := c.fileOf(g.Pos())
 	if ctx == "" || file == nil {

@@ -3,22 +3,22 @@ package analysis
 // Each function held against the rules that are about how code is built, rather than what it calls.
 
 func (c *code) judge() {
-	c.globals()
+	variables{c}.globals()
 	c.roundTrips()
-	c.registered()
+	definitions{c}.registered()
 	for _, f := range c.order {
 		switch {
 		case f.role == workflow:
-			c.mapOrder(f)
-			c.errors(f)
-			c.leaves(f)
-			c.loops(f)
-			c.deferred(f)
-			c.keeps(f)
+			orders{c}.mapOrder(f)
+			endings{c}.errors(f)
+			endings{c}.leaves(f)
+			rounds{c}.loops(f)
+			endings{c}.deferred(f)
+			bodies{c}.keeps(f)
 		case f.role == body && f.lit != nil:
-			c.body(f)
+			bodies{c}.body(f)
 		case f.role == foreign:
-			c.elsewhere(f)
+			bodies{c}.elsewhere(f)
 		}
 	}
 }

@@ -11,10 +11,13 @@ import (
 	"golang.org/x/tools/go/ast/inspector"
 )
 
+// rounds are those of loops.
+type rounds struct{ *code }
+
 // spinning is how many rounds of a loop that asks for nothing are too many.
 const spinning = 100_000_000
 
-func (c *code) loops(f *function) {
+func (c rounds) loops(f *function) {
 	for cur := range c.inside(f) {
 		switch n := cur.Node().(type) {
 		case *ast.RangeStmt:
@@ -32,7 +35,7 @@ func (c *code) loops(f *function) {
 }
 
 // spins reports a loop of a number of rounds that is written down and takes seconds.
-func (c *code) spins(at ast.Node, rounds ast.Expr, block *ast.BlockStmt) {
+func (c rounds) spins(at ast.Node, rounds ast.Expr, block *ast.BlockStmt) {
 	v := c.info.Types[rounds].Value
 	if v == nil || v.Kind() != constant.Int {
 		return
@@ -42,9 +45,9 @@ func (c *code) spins(at ast.Node, rounds ast.Expr, block *ast.BlockStmt) {
 	}
 }
 
-// unbounded reports a loop that asks for something in each round and that nothing but an error ends, in a function that does not
-// continue as new.
-func (c *code) unbounded(cur inspector.Cursor, loop *ast.ForStmt) {
+// unbounded reports a loop that asks for something in each round and that nothing but an error ends, in a function
+// that does not continue as new.
+func (c rounds) unbounded(cur inspector.Cursor, loop *ast.ForStmt) {
 	op := c.asks(loop.Body)
 	if op == "" || c.ends(loop) {
 		return
@@ -65,7 +68,7 @@ func (c *code) unbounded(cur inspector.Cursor, loop *ast.ForStmt) {
 }
 
 // ends reports whether a loop is left where no error is.
-func (c *code) ends(loop *ast.ForStmt) bool {
+func (c rounds) ends(loop *ast.ForStmt) bool {
 	found := false
 	var walk func(n ast.Node, failing, inner bool)
 	walk = func(n ast.Node, failing, inner bool) {
@@ -106,8 +109,9 @@ func (c *code) aboutError(e ast.Expr) bool {
 	return ok && b.Op == token.NEQ && isError(c.info.TypeOf(b.X))
 }
 
-// goesOn reports a loop that goes on behind any error of an operation: that of a cancelled run is among them, and comes at once.
-func (c *code) goesOn(loop *ast.ForStmt) {
+// goesOn reports a loop that goes on behind any error of an operation: that of a cancelled run is among them, and
+// comes at once.
+func (c rounds) goesOn(loop *ast.ForStmt) {
 	if loop.Cond != nil || loop.Post != nil {
 		return
 	}
@@ -150,7 +154,7 @@ func (c *code) notes(s ast.Stmt, failing map[*types.Var]string) {
 }
 
 // looks reports whether code looks at an error, or leaves.
-func (c *code) looks(n ast.Node) (found bool) {
+func (c rounds) looks(n ast.Node) (found bool) {
 	ast.Inspect(n, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.ReturnStmt:

@@ -14,7 +14,11 @@ import (
 	"golang.org/x/tools/go/ast/inspector"
 )
 
-// asks says what a part of workflow code asks of Stepwell first, or "": operations, and functions that are given the Context.
+// orders are those of maps.
+type orders struct{ *code }
+
+// asks says what a part of workflow code asks of Stepwell first, or "": operations, and functions that are given the
+// Context.
 func (c *code) asks(n ast.Node) string { return c.asksOf(n, map[*function]bool{}) }
 
 func (c *code) asksOf(n ast.Node, seen map[*function]bool) (what string) {
@@ -77,7 +81,7 @@ func (c *code) asksOnce(f *function, name string, seen map[*function]bool) strin
 }
 
 // unordered says what gives things in the order of a map, or "".
-func (c *code) unordered(e ast.Expr) string {
+func (c orders) unordered(e ast.Expr) string {
 	e = ast.Unparen(e)
 	if _, ok := typeOf(c.info, e).(*types.Map); ok {
 		return "a map"
@@ -100,14 +104,14 @@ func (c *code) unordered(e ast.Expr) string {
 			return name + " of " + of
 		}
 	}
-	if from, ok := c.comesOf(f)[ruleMapOrder]; ok {
+	if from, ok := (effects{c.code}).comesOf(f)[ruleMapOrder]; ok {
 		return fmt.Sprintf("%s (%s)", called(f), from.where)
 	}
 	return ""
 }
 
 // mapOrders notes functions of the host that return what a range over a map has built.
-func (c *code) mapOrders(f *function) {
+func (c orders) mapOrders(f *function) {
 	if f.role != host {
 		return
 	}
@@ -118,14 +122,14 @@ func (c *code) mapOrders(f *function) {
 		}
 		for v := range c.built(loop) {
 			if _, returned := c.ordered(f, v, loop.End()); returned {
-				c.touched(f, touch{rule: ruleMapOrder, at: loop, what: "a range over a map"})
+				effects{c.code}.touched(f, touch{rule: ruleMapOrder, at: loop, what: "a range over a map"})
 			}
 		}
 	}
 }
 
 // built are the variables from around a loop that each of its rounds adds to at the end.
-func (c *code) built(loop *ast.RangeStmt) map[*types.Var]bool {
+func (c orders) built(loop *ast.RangeStmt) map[*types.Var]bool {
 	all := map[*types.Var]bool{}
 	ast.Inspect(loop.Body, func(n ast.Node) bool {
 		a, ok := n.(*ast.AssignStmt)
@@ -151,8 +155,9 @@ func (c *code) built(loop *ast.RangeStmt) map[*types.Var]bool {
 	return all
 }
 
-// ordered says whether a variable, from a place on, is given to an operation before anything sorts it, and whether it is returned so.
-func (c *code) ordered(f *function, v *types.Var, from token.Pos) (op string, returned bool) {
+// ordered says whether a variable, from a place on, is given to an operation before anything sorts it, and whether it
+// is returned so.
+func (c orders) ordered(f *function, v *types.Var, from token.Pos) (op string, returned bool) {
 	uses := slices.Clone(c.uses[v])
 	slices.SortFunc(uses, func(a, b inspector.Cursor) int { return int(a.Node().Pos() - b.Node().Pos()) })
 	for _, use := range uses {
@@ -181,7 +186,7 @@ func (c *code) ordered(f *function, v *types.Var, from token.Pos) (op string, re
 }
 
 // counted reports whether a use is only asked for its length.
-func (c *code) counted(use inspector.Cursor) bool {
+func (c orders) counted(use inspector.Cursor) bool {
 	call, ok := use.Parent().Node().(*ast.CallExpr)
 	if !ok {
 		return false
@@ -191,7 +196,7 @@ func (c *code) counted(use inspector.Cursor) bool {
 }
 
 // sorts reports whether a call sorts, as far as its name tells.
-func (c *code) sorts(call *ast.CallExpr) bool {
+func (c orders) sorts(call *ast.CallExpr) bool {
 	f := c.callee(call)
 	if f == nil || f.Pkg() == nil {
 		return false
@@ -200,7 +205,7 @@ func (c *code) sorts(call *ast.CallExpr) bool {
 }
 
 // mapOrder reports ranges over maps that ask for something, and operations that get what came in the order of a map.
-func (c *code) mapOrder(f *function) {
+func (c orders) mapOrder(f *function) {
 	for cur := range c.inside(f) {
 		switch n := cur.Node().(type) {
 		case *ast.RangeStmt:
@@ -234,18 +239,18 @@ func isMap(info *types.Info, e ast.Expr) bool {
 	return ok
 }
 
-func (c *code) mapRange(f *function, loop *ast.RangeStmt) {
+func (c orders) mapRange(f *function, loop *ast.RangeStmt) {
 	of := c.unordered(loop.X)
 	if of == "" || loop.Key == nil && loop.Value == nil {
 		return
 	}
 	if op := c.asks(loop.Body); op != "" {
-		c.report(ruleMapOrder, span{loop.For, loop.X.End()}, fmt.Sprintf("%s in a range over %s, whose order is another each time: results of one name are mixed up, and nobody sees it; range over sorted keys", op, of), c.fixRange(loop)...)
+		c.report(ruleMapOrder, span{loop.For, loop.X.End()}, fmt.Sprintf("%s in a range over %s, whose order is another each time: results of one name are mixed up, and nobody sees it; range over sorted keys", op, of), repairs{c.code}.fixRange(loop)...)
 		return
 	}
 	for v := range c.built(loop) {
 		if op, _ := c.ordered(f, v, loop.End()); op != "" {
-			c.report(ruleMapOrder, span{loop.For, loop.X.End()}, fmt.Sprintf("%s gets %s, which is built in the order of %s, another each time: range over sorted keys, or sort it before", op, v.Name(), of), c.fixRange(loop)...)
+			c.report(ruleMapOrder, span{loop.For, loop.X.End()}, fmt.Sprintf("%s gets %s, which is built in the order of %s, another each time: range over sorted keys, or sort it before", op, v.Name(), of), repairs{c.code}.fixRange(loop)...)
 		}
 	}
 }
@@ -260,7 +265,7 @@ func (s span) Pos() token.Pos { return s.from }
 func (s span) End() token.Pos { return s.to }
 
 // fixRange ranges over sorted keys.
-func (c *code) fixRange(loop *ast.RangeStmt) []analysis.SuggestedFix {
+func (c repairs) fixRange(loop *ast.RangeStmt) []analysis.SuggestedFix {
 	m, ok := typeOf(c.info, loop.X).(*types.Map)
 	key, named := loop.Key.(*ast.Ident)
 	if !ok || !named || loop.Tok != token.DEFINE || !c.plain(loop.X) {

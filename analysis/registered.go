@@ -11,9 +11,12 @@ import (
 	"golang.org/x/tools/go/ast/inspector"
 )
 
-// registered reports definitions that only their own methods are called of: nobody has handed them to an App. Those that are
-// exported may be handed over elsewhere.
-func (c *code) registered() {
+// definitions are those of workflows and steps.
+type definitions struct{ *code }
+
+// registered reports definitions that only their own methods are called of: nobody has handed them to an App. Those
+// that are exported may be handed over elsewhere.
+func (c definitions) registered() {
 	for cur := range c.root.Preorder((*ast.CallExpr)(nil)) {
 		call := cur.Node().(*ast.CallExpr)
 		f := c.callee(call)
@@ -35,7 +38,7 @@ func (c *code) registered() {
 }
 
 // makesApp reports whether the function that something is in makes an App too.
-func (c *code) makesApp(cur inspector.Cursor) (found bool) {
+func (c definitions) makesApp(cur inspector.Cursor) (found bool) {
 	f := c.around(cur)
 	if f == nil {
 		return false
@@ -51,7 +54,7 @@ func (c *code) makesApp(cur inspector.Cursor) (found bool) {
 }
 
 // variable is the one that a call's result is put into.
-func (c *code) variable(cur inspector.Cursor) *types.Var {
+func (c definitions) variable(cur inspector.Cursor) *types.Var {
 	var o types.Object
 	switch cur.ParentEdgeKind() {
 	case edge.ValueSpec_Values:
@@ -73,7 +76,7 @@ func (c *code) variable(cur inspector.Cursor) *types.Var {
 }
 
 // onlyCalled reports whether a variable is used, and only to call methods that need its App.
-func (c *code) onlyCalled(v *types.Var) bool {
+func (c definitions) onlyCalled(v *types.Var) bool {
 	runs := false
 	for _, use := range c.uses[v] {
 		if use.ParentEdgeKind() == edge.AssignStmt_Lhs {
@@ -92,9 +95,12 @@ func (c *code) onlyCalled(v *types.Var) bool {
 	return runs
 }
 
-// sentinels reports errors of this package that workflow code asks for with errors.Is, and that nobody has registered: what comes
-// out of a log is equal to none of them.
-func (c *code) sentinels() {
+// recordedBy are the operations whose errors come out of the log. Those of coroutines are handed over as they are.
+var recordedBy = map[string]bool{"stepwell.Step": true, "stepwell.Do": true, "RegisteredStep.Run": true, "ChildCall.Run": true, "stepwell.AwaitRun": true}
+
+// sentinels reports errors of this package that workflow code asks for with errors.Is, and that nobody has
+// registered: what comes out of a log is equal to none of them.
+func (c definitions) sentinels() {
 	known := map[types.Object]bool{}
 	registers := false
 	for cur := range c.root.Preorder((*ast.CallExpr)(nil)) {
@@ -122,7 +128,7 @@ func (c *code) sentinels() {
 			}
 			err, _ := c.rootOf(call.Args[0])
 			v, _ := c.varOf(call.Args[1]).(*types.Var)
-			if err == nil || from[err] == "" || v == nil || !global(v) || v.Pkg() != c.pass.Pkg || known[v] {
+			if err == nil || !recordedBy[from[err]] || v == nil || !global(v) || v.Pkg() != c.pass.Pkg || known[v] {
 				continue
 			}
 			if !v.Exported() || c.pass.Pkg.Name() == "main" || registers {

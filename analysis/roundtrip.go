@@ -18,7 +18,7 @@ func (c *code) roundTrips() {
 	for cur := range c.root.Preorder((*ast.Ident)(nil)) {
 		id := cur.Node().(*ast.Ident)
 		f, ok := c.info.Uses[id].(*types.Func)
-		if !ok || f.Pkg() == nil || !ofLibrary(f.Pkg().Path()) || unrecorded[f.Name()] || f.Signature().Recv() != nil {
+		if !ok || f.Pkg() == nil || !ofLibrary(f.Pkg().Path()) || strings.Contains(f.Pkg().Path(), "/internal/") || unrecorded[f.Name()] || f.Signature().Recv() != nil {
 			continue
 		}
 		inst, ok := c.info.Instances[id]
@@ -62,7 +62,7 @@ func (l *losses) in(t types.Type, path string) string {
 	}
 	switch u := t.Underlying().(type) {
 	case *types.Basic:
-		if u.Info()&types.IsComplex != 0 || u.Kind() == types.UnsafePointer || u.Kind() == types.Uintptr && false {
+		if u.Info()&types.IsComplex != 0 || u.Kind() == types.UnsafePointer {
 			return at("is a %s, which JSON does not have", u)
 		}
 	case *types.Chan:

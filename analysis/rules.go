@@ -41,7 +41,7 @@ var (
 	ruleUnawaited   = &rule{"unawaited", "what is started and not waited for", "", "8-wait-for-what-matters", false}
 	ruleCancelled   = &rule{"cancelled", "loops that go on when the run is cancelled", "", "8-wait-for-what-matters", false}
 	ruleRecovered   = &rule{"recovered", "panics that are swallowed", "", "10-workflow-code-does-not-crash-spin-or-leave", false}
-	rulePanics      = &rule{"panics", "code that crashes or leaves", "", "10-workflow-code-does-not-crash-spin-or-leave", false}
+	rulePanics      = &rule{"panics", "code that crashes or leaves", "it blocks the run, or ends the process", "10-workflow-code-does-not-crash-spin-or-leave", false}
 	ruleSpins       = &rule{"spins", "long computations", "", "10-workflow-code-does-not-crash-spin-or-leave", false}
 	ruleDeferred    = &rule{"deferred", "operations in deferred functions", "", "deferred-functions", false}
 	ruleUnbounded   = &rule{"unbounded", "loops whose log grows without end", "", "9-running-workflows-keep-the-code-that-they-began-with", false}

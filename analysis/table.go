@@ -1,6 +1,7 @@
 package analysis
 
-// What is known by name: functions of the standard library, and a few that many programs use, with the rule that they break.
+// What is known by name: functions of the standard library, and a few that many programs use, with the rule that they
+// break.
 
 import (
 	"go/types"
@@ -16,7 +17,8 @@ type entry struct {
 	use  string // what to write instead
 }
 
-// listed is a line of the table: names of a package, as F, T.Method, or T.* for all methods of a type; * is all functions.
+// listed is a line of the table: names of a package, as F, T.Method, or T.* for all methods of a type; * is all
+// functions.
 type listed struct {
 	pkg, names string
 	entry
@@ -120,14 +122,15 @@ func known(o types.Object) *entry {
 // calm are methods of types that the table has whole, which only tell what is in memory.
 var calm = map[string]bool{"File.Name": true, "File.Fd": true, "Cmd.String": true, "Cmd.Environ": true, "DB.Stats": true, "Pool.Config": true, "Pool.Stat": true, "Root.Name": true}
 
-// harmless reports whether a use of what the table has does nothing: a method that only tells, a lock that is deferred to.
-func (c *code) harmless(o *types.Func, cur inspector.Cursor) bool {
+// harmless reports whether a use of what the table has does nothing: a method that only tells, a lock that is
+// deferred to.
+func (c effects) harmless(o *types.Func, cur inspector.Cursor) bool {
 	return calm[called(o)] || o.Pkg().Path() == "sync" && strings.HasSuffix(o.Name(), "nlock") && cur.Parent().ParentEdgeKind() == edge.DeferStmt_Call
 }
 
-// Pure names functions and packages, besides those that are known, that may be called from workflow code whatever they come to:
-// their paths, as example.com/money or example.com/money.Round or example.com/money.Amount.Round. Drivers set it once, before
-// they run analyzers.
+// Pure names functions and packages, besides those that are known, that may be called from workflow code whatever
+// they come to: their paths, as example.com/money or example.com/money.Round or example.com/money.Amount.Round.
+// Drivers set it once, before they run analyzers.
 func Pure(names ...string) {
 	for _, n := range names {
 		pure[n] = true
@@ -136,7 +139,7 @@ func Pure(names ...string) {
 
 var pure = map[string]bool{}
 
-func (c *code) pure(o *types.Func) bool {
+func (c effects) pure(o *types.Func) bool {
 	if len(pure) == 0 || o.Pkg() == nil {
 		return false
 	}
