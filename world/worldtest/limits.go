@@ -162,6 +162,7 @@ var limits = []check{
 		k.idle("its place is another's")
 		second.end()
 		woken := l.gets(k, "who was created first", all[0])[0]
+		woken.read()
 		at := world.Now().Add(time.Second) // some stores admit with the next claim only
 		woken.release(world.Release{WakeAt: at})
 		third := l.gets(k, "the first sleeps", all[2])[0]
