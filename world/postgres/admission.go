@@ -23,6 +23,7 @@ const (
 )
 
 var (
+	makeLimiting  = load("make_limiting")
 	lookLimits    = load("look_limits")
 	lockLimiting  = load("lock_limiting")
 	deleteNews    = load("delete_limit_news")
@@ -65,6 +66,9 @@ func (l *limits) admit(ctx context.Context) error {
 	if err := l.read(ctx, lookLimits, a.scan, mostLimitKeys, mostLimitNews, mostAdmitted); err != nil {
 		return err
 	}
+	if !a.found {
+		return l.begin(ctx)
+	}
 	if len(a.order) == 0 && a.behind == "" {
 		return nil
 	}
@@ -87,8 +91,17 @@ func (l *limits) admit(ctx context.Context) error {
 	return nil
 }
 
+// begin makes the row that who admits locks, where it was lost.
+func (l *limits) begin(ctx context.Context) error {
+	return l.change(ctx, func(ctx context.Context, tx pgx.Tx) error {
+		_, err := l.in(tx).exec(ctx, makeLimiting)
+		return err
+	})
+}
+
 // admission is one admission: what was read, and what was decided.
 type admission struct {
+	found    bool // the row in limiting
 	revision int64
 	behind   string // the key behind which the look began
 	order    []string
@@ -145,14 +158,14 @@ func (a *admission) scan(row pgx.Rows) error {
 	var urgency *int16
 	var place *time.Time
 	var run *int64
-	var places []string
+	var needs *int32
 	var keeps, has *int16
 	var running *bool
-	if err := row.Scan(&what, &key, &number, &kind, &urgency, &place, &run, &places, &keeps, &has, &running); err != nil {
+	if err := row.Scan(&what, &key, &number, &kind, &urgency, &place, &run, &needs, &keeps, &has, &running); err != nil {
 		return err
 	}
 	if what == 0 {
-		a.revision, a.behind = number, key
+		a.found, a.revision, a.behind = true, number, key
 		return nil
 	}
 	k := a.keys[key]
@@ -178,7 +191,7 @@ func (a *admission) scan(row pgx.Rows) error {
 		return nil
 	}
 	at := spot{key, *urgency, place.UTC(), *run}
-	if len(places) == 0 { // it does not stand there any more
+	if needs == nil || keeps == nil || has == nil || running == nil { // it does not stand there any more
 		if what == 3 {
 			a.leave = append(a.leave, at)
 		}
@@ -186,9 +199,7 @@ func (a *admission) scan(row pgx.Rows) error {
 	}
 	r := &lined{spot: at, begun: *running, came: what == 2}
 	r.Keeps, r.Has, r.Parked = int(*keeps), int(*has), true
-	for i := range places {
-		r.Keys = append(r.Keys, int64(i)) // rules compare no keys
-	}
+	r.Keys = make([]int64, *needs)               // rules compare no keys
 	if before := k.byRun[r.run]; before != nil { // it is in the line, and has come: there where it stands both say the same
 		before.came = before.came && r.came
 		return nil

@@ -23,5 +23,5 @@ news AS (
 counted AS (
   INSERT INTO {schema}.limit_keys AS k (key, used)
   SELECT a.key, (SELECT count(*) FROM moved m WHERE m.key = a.key) - a.freed FROM unnest($5::text[], $6::integer[]) a(key, freed)
-  ON CONFLICT (key) DO UPDATE SET used = greatest(k.used + excluded.used, 0))
+  ON CONFLICT (key) DO UPDATE SET used = greatest(least(k.used::bigint + excluded.used, 2147483647), 0)::integer)
 SELECT r.id FROM moved m JOIN {schema}.runs r ON r.key = m.run WHERE m.parked IS NULL

@@ -8,20 +8,20 @@ page (key, n) AS (
   UNION ALL
   SELECT (SELECT n.key FROM {schema}.limit_news n WHERE n.key > p.key ORDER BY n.key LIMIT 1), p.n + 1 FROM page p WHERE p.key IS NOT NULL AND p.n < $1::integer),
 keys AS MATERIALIZED (
-  SELECT p.key, coalesce(l.number, l.said, 1) AS number, greatest(coalesce(k.used, 0), 0) AS used
+  SELECT p.key, coalesce(l.number, l.said, 1)::bigint AS number, greatest(coalesce(k.used, 0), 0) AS used
   FROM page p LEFT JOIN {schema}.limits l ON l.name = split_part(p.key, '/', 1) LEFT JOIN {schema}.limit_keys k ON k.key = p.key WHERE p.key IS NOT NULL),
 news AS MATERIALIZED (
   SELECT n.* FROM keys k CROSS JOIN LATERAL (SELECT n.key, n.kind, n.id, n.urgency, n.place, n.run FROM {schema}.limit_news n
     WHERE n.key = k.key ORDER BY n.kind, n.id LIMIT greatest($2::integer, $1::integer * $2::integer / (SELECT count(*) FROM keys))) n),
 rooms AS MATERIALIZED (SELECT k.key, k.number - k.used + (SELECT count(*) FROM news n WHERE n.key = k.key AND n.kind = 0) AS room FROM keys k)
-SELECT 0::smallint, s.behind, s.revision, 0::smallint, NULL::smallint, NULL::timestamptz, NULL::bigint, NULL::text[], NULL::smallint, NULL::smallint, NULL::boolean FROM state s
+SELECT 0::smallint, s.behind, s.revision, 0::smallint, NULL::smallint, NULL::timestamptz, NULL::bigint, NULL::integer, NULL::smallint, NULL::smallint, NULL::boolean FROM state s
 UNION ALL
 SELECT 1, k.key, k.number - k.used, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL FROM keys k
 UNION ALL
-SELECT 2, n.key, n.id, n.kind, n.urgency, n.place, n.run, q.places, q.keeps, q.has, q.running
+SELECT 2, n.key, n.id, n.kind, n.urgency, n.place, n.run, cardinality(q.places), q.keeps, q.has, q.running
 FROM news n LEFT JOIN {schema}.queue q ON q.run = n.run AND q.owner IS NULL AND q.parked_at = n.place AND q.places[q.has + 1] = n.key
 UNION ALL
-SELECT 3, r.key, 0, 0, l.urgency, l.place, l.run, q.places, q.keeps, q.has, q.running
+SELECT 3, r.key, 0, 0, l.urgency, l.place, l.run, cardinality(q.places), q.keeps, q.has, q.running
 FROM rooms r CROSS JOIN LATERAL (SELECT l.urgency, l.place, l.run FROM {schema}.limit_line l
   WHERE l.key = r.key ORDER BY l.urgency, l.place, l.run LIMIT greatest(least(r.room, $3::integer), 0)) l
 LEFT JOIN LATERAL (SELECT q.* FROM {schema}.queue q WHERE q.run = l.run AND q.owner IS NULL AND q.parked_at = l.place AND q.places[q.has + 1] = r.key OFFSET 0) q ON true
