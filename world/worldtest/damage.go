@@ -69,7 +69,6 @@ func RunDamage(t *testing.T, s DamageStore, some func(table, column, how string)
 			s.Exec(t, "INSERT INTO limit_line (key, urgency, place, run)"+at)
 			s.Exec(t, "INSERT INTO limit_news (key, kind, urgency, place, run)"+strings.Replace(at, ", 0,", ", 2, 0,", 1))
 			s.Exec(t, "INSERT INTO limit_keys VALUES ('damaged/key', 1)")
-			s.Exec(t, "UPDATE queue SET places = '{damaged/key}', keeps = 0, has = 1, parked_at = now() WHERE run = (SELECT key FROM runs WHERE id = '"+ids.victim+"')")
 		}
 	}
 	s.Keep(t)
