@@ -228,6 +228,13 @@ func (a *acting) append(ctx context.Context, e world.Event) error {
 		// What came or fell due meanwhile, and the resumption itself, want a turn.
 		due := !next.paused && next.running
 		b.put(1, actQueue, func() []any { return []any{r.key, next.paused, due, next.last} })
+		if stands := parkRuns; r.limited {
+			if next.paused {
+				stands = restPlaces
+				d.notice(world.NoticeWork, r.id)
+			}
+			b.put(1, stands, func() []any { return []any{[]int64{r.key}} })
+		}
 	}
 	if err := a.tx.run(ctx, b); err != nil {
 		return err

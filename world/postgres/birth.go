@@ -1,17 +1,12 @@
 package postgres
 
 import (
-	"fmt"
-
 	"github.com/stepwell/stepwell/world"
 )
 
 // create puts the row of a new run on the sheet, and returns the run as it is before its first events. wk is who owns it; nil: nobody. by is the run whose
 // commit creates it; nil: none.
 func (d *draft) create(c *world.Commit, key int64, wk *worker, by *run, events []world.Event) (*run, error) {
-	if len(c.Events[0].Birth.Places) > 0 {
-		return nil, fmt.Errorf("%w: run %s: limits are not built for PostgreSQL yet", world.ErrInvalid, c.Run)
-	}
 	row, err := birthRowOf(c, key)
 	if err != nil {
 		return nil, err
@@ -21,6 +16,7 @@ func (d *draft) create(c *world.Commit, key int64, wk *worker, by *run, events [
 	r := &run{
 		id: c.Run, key: key, created: e.Time, retention: b.Retention, workflow: b.Workflow, live: true, priority: b.Priority, wake: b.NotBefore,
 		class: world.Class{Workflow: b.Workflow, Version: b.Version}, attrs: b.Attributes, attrsKnown: true,
+		limited: len(b.Places) > 0,
 	}
 	if wk != nil {
 		r.owner, r.claim = wk.key, 1
@@ -51,7 +47,11 @@ func (d *draft) enqueue(c *world.Commit, r *run) error {
 	if err != nil {
 		return err
 	}
-	d.sheet.queued = append(d.sheet.queued, row)
+	if r.limited {
+		d.sheet.placed = append(d.sheet.placed, placedRowOf(row, c.Events[0].Time, c.Events[0].Birth.Places))
+	} else {
+		d.sheet.queued = append(d.sheet.queued, row)
+	}
 	switch {
 	case c.Release != nil:
 	case r.owner == 0:

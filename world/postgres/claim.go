@@ -109,11 +109,16 @@ func (t *claiming) round(ctx context.Context) (again bool, err error) {
 		return true, nil
 	}
 	t.out.Now = t.w.notBefore(look.now)
+	changed, err := t.w.limits.follow(ctx, look)
+	if err != nil {
+		return false, err
+	}
 	fairness := &t.w.queue.fairness
 	runs, tasks := fairness.pick(look.runs, look.now, t.runs, t.skip), fairness.pick(look.tasks, look.now, t.tasks, t.skip)
 	chosen := len(runs) + len(tasks)
+	again = changed
 	if !look.full && (len(runs) < t.runs || len(tasks) < t.tasks) {
-		again = t.w.fullLook(chosen == 0)
+		again = t.w.fullLook(chosen == 0) || again
 	}
 	if chosen > 0 {
 		given, err := t.give(ctx, look.now, runs, tasks)
@@ -308,7 +313,7 @@ func (t *claiming) queueRuns(q *pgx.Batch, runs []candidate, got *given) {
 			var row runRow
 			kept := world.Run{Queue: &world.QueueRow{}}
 			if err := rows.Scan(&r.id, &r.key, &r.created, &retention, &r.workflow, &r.classKey, &r.running, &r.priority, &r.claim, &r.last, &had,
-				&r.paused, &r.reason, &r.full, &wake, &r.out.Strikes, &r.attrsKnown, &r.out.Segment, &r.format, &r.head, &r.body, &r.sum,
+				&r.paused, &r.reason, &r.full, &wake, &r.out.Strikes, &r.attrsKnown, &r.out.Segment, &r.limited, &r.format, &r.head, &r.body, &r.sum,
 				&kept.Priority, &row.parentRun, &row.parentStep, &row.detached, &row.encrypted, &row.origin, &row.sum); err != nil {
 				return err
 			}

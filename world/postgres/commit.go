@@ -138,6 +138,9 @@ func (w *World) newDraft(ctx context.Context, c *world.Commit, wk *worker) (*dra
 	if n == 0 {
 		return d, nil
 	}
+	if err := w.limits.learn(ctx, c); err != nil {
+		return nil, err
+	}
 	keys, err := w.keys.fresh(ctx, n)
 	if err != nil {
 		return nil, fmt.Errorf("run %s: %w", c.Run, err)
@@ -334,7 +337,16 @@ func (d *draft) release(c *world.Commit, r *run) error {
 	d.lock(r)
 	d.sheet.released = append(d.sheet.released, releaseRow{queueRow: row, id: id, resumed: r.paused && d.resumed, last: r.last})
 	d.freed = r.key
+	d.rest(r)
 	return nil
+}
+
+// rest has a run that is not to be claimed now give back the places that it does not keep.
+func (d *draft) rest(r *run) {
+	if r.limited {
+		d.sheet.rested = append(d.sheet.rested, r.key)
+		d.notice(world.NoticeWork, r.id)
+	}
 }
 
 // releaseRow is the queue row of a run that is given up.

@@ -363,7 +363,7 @@ func scanLook(row scanner, id string) (*run, error) {
 	var wake *time.Time
 	var retention, claims int64
 	if err := row.Scan(&r.key, &r.created, &r.workflow, &retention, &claims, &r.last, &version, &running, &priority, &owner, &claim, &paused, &blocked,
-		&full, &wake); err != nil {
+		&full, &wake, &r.limited); err != nil {
 		return nil, err
 	}
 	r.created, r.retention, r.claim = r.created.UTC(), time.Duration(retention), claims

@@ -5,6 +5,7 @@ package postgres
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -87,6 +88,8 @@ func (d *damagedSchema) Spoil(t testing.TB, table, column, how, run string) bool
 	key := fmt.Sprintf("(SELECT key FROM %s.runs WHERE id = '%s')", defaultSchema, run)
 	where := "true"
 	switch {
+	case table == "queue" && slices.Contains([]string{"places", "keeps", "has", "parked_at"}, column):
+		where = "places IS NOT NULL" // those that need places
 	case table == "runs":
 		where = "id = '" + run + "'"
 	case table == "apart":

@@ -38,6 +38,9 @@ func (rd *reader) Define(ctx context.Context, all []world.Definition) error {
 	if err != nil || len(all) == 0 {
 		return err
 	}
+	if err := sayLimits(ctx, rd.database, all); err != nil {
+		return err
+	}
 	return rd.change(ctx, func(ctx context.Context, tx pgx.Tx) error {
 		_, err := rd.in(tx).exec(ctx, define, rows...)
 		return err

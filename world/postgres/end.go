@@ -21,6 +21,10 @@ func (d *draft) end(r *run, e *world.Event, birth bool) error {
 	if !birth { // else it never had a queue row
 		d.lock(r)
 		s.left = append(s.left, r.key)
+		if r.limited {
+			s.gaveBack = append(s.gaveBack, r.key)
+			d.notice(world.NoticeWork, r.id) // who waits for its places
+		}
 	}
 	if r.tasks {
 		s.noTasks = append(s.noTasks, r.key)

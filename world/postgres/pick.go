@@ -19,6 +19,7 @@ const (
 	mailedRun // mail makes it runnable
 	peer      // a worker
 	clockRow
+	limitNews
 )
 
 // partition is a part of the queue that is served in the order of due times: of runs by class and priority, of tasks by step, workflow and priority.
@@ -36,6 +37,7 @@ type candidate struct {
 	workflow  string
 	due       time.Time
 	task      taskSeen // where it is one
+	lacks     bool     // a run: it lacks places
 }
 
 // fairness are those of all workers of this World.

@@ -52,7 +52,7 @@ func hots(n int) []hot {
 		nobody                   = []string{}
 	)
 	look := func(full, peers bool, class []int, named []string) []any {
-		return []any{class, priority, mark, k, nobody, []int{}, nobody, []time.Time{}, k, full, []string{"charge"}, named, class, peers}
+		return []any{class, priority, mark, k, nobody, []int{}, nobody, []time.Time{}, k, full, []string{"charge"}, named, class, peers, full}
 	}
 	return []hot{
 		// Taking: the look that finds nothing is what an idle worker costs.

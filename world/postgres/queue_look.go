@@ -48,6 +48,7 @@ type looked struct {
 	gone        bool    // the worker that asks is dead
 	unlisted    bool    // or its row is not there, which does not say that
 	dead        []int64 // others are
+	limits      bool    // there is news of limits
 	peers       time.Time
 }
 
@@ -195,7 +196,7 @@ func (w *World) look(ctx context.Context, t *claiming) (*looked, error) {
 	found := &looked{full: q.full}
 	var peers []peerRow
 	err := w.read(ctx, ready, func(row pgx.Rows) error { return found.scan(row, &peers) },
-		class, priority, from, t.runs, steps, levels, workflows, lows, t.tasks, q.full, texts(t.steps), q.named, t.classes, q.peers)
+		class, priority, from, t.runs, steps, levels, workflows, lows, t.tasks, q.full, texts(t.steps), q.named, t.classes, q.peers, q.full || w.limits.used())
 	if err != nil {
 		w.queue.looks.forget()
 		return nil, err
@@ -247,6 +248,7 @@ func (l *looked) scan(row pgx.Rows, peers *[]peerRow) error {
 	c.due = world.Within(c.due.UTC())
 	switch c.kind {
 	case readyRun, mailedRun:
+		c.lacks = holds != nil && !*holds
 		l.runs = append(l.runs, c)
 	case readyTask:
 		c.partition.step, c.partition.workflow, c.workflow = textOf(step), textOf(workflow), textOf(workflow)
@@ -256,6 +258,8 @@ func (l *looked) scan(row pgx.Rows, peers *[]peerRow) error {
 		*peers = append(*peers, peerRow{c.key, c.due, *holds, ended != nil})
 	case clockRow:
 		l.now = c.due
+	case limitNews:
+		l.limits = true
 	}
 	return nil
 }

@@ -53,7 +53,7 @@ func (w *World) lookReady(ctx context.Context, classes []int32, q *world.ReadyQu
 	var peers []peerRow
 	began := time.Now()
 	err := w.read(ctx, ready, func(row pgx.Rows) error { return found.scan(row, &peers) },
-		class, priority, from, runs, none, []int16{}, none, []time.Time{}, q.Most(), true, texts(q.Steps), none, classes, true)
+		class, priority, from, runs, none, []int16{}, none, []time.Time{}, q.Most(), true, texts(q.Steps), none, classes, true, false)
 	if err != nil {
 		return nil, err
 	}

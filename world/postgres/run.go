@@ -27,6 +27,7 @@ type run struct {
 	blocked  bool
 	full     bool
 	wake     time.Time
+	limited  bool // it needs places
 	unsure   bool // taken, and nothing was written since: a crash of the server may undo the claim, see set_claiming.sql
 
 	// What may hang on it: false only where it was created here and has had none.

@@ -84,6 +84,9 @@ func (w *World) Join(ctx context.Context, wk world.Worker) (b world.Heartbeat, e
 	if err != nil {
 		return b, err
 	}
+	if err := sayLimits(ctx, &w.database, wk.Definitions); err != nil {
+		return b, fmt.Errorf("worker %s: join: %w", wk.ID, err)
+	}
 	wk.Classes, wk.Steps, wk.Definitions = slices.Clone(wk.Classes), slices.Clone(wk.Steps), nil
 	mine := &worker{Worker: wk}
 	sent := time.Now()

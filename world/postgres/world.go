@@ -29,6 +29,7 @@ type World struct {
 
 	messaging messaging
 	topics    topics
+	limits    limits
 
 	writing writing // commits: see writer.go
 	queue   queueing
@@ -116,6 +117,7 @@ func prepare(url string, o Options) (*World, error) {
 	w.sender.init(&w.database, &w.writing, &w.queue, &w.telling)
 	w.messaging.init(&w.database, &w.telling)
 	w.topics.messaging = &w.messaging
+	w.limits.init(&w.database, &w.telling)
 	w.sessions = sessionKeeper{&w.database, &w.crew, &w.queue, &w.telling, &w.burials, &w.active}
 	w.keeper.init(&w.reader, &w.burials, &w.topics)
 	w.turning = func() {

@@ -62,7 +62,14 @@ func RunDamage(t *testing.T, s DamageStore, some func(table, column, how string)
 	s.Exec(t, "INSERT INTO acts (run, delivery) SELECT key, 'act-0' FROM runs WHERE id = '"+ids.victim+"'") // as an earlier release did
 	columns := s.Columns(t)
 	if slices.Contains(columns, [2]string{"limit_line", "run"}) { // it stands there by mistake: it has no limits
-		s.Exec(t, "INSERT INTO limit_line SELECT k.key, 0, 0, r.key FROM limit_keys k, runs r WHERE k.text = 'key' AND r.id = '"+ids.victim+"'")
+		if slices.Contains(columns, [2]string{"limit_keys", "text"}) {
+			s.Exec(t, "INSERT INTO limit_line SELECT k.key, 0, 0, r.key FROM limit_keys k, runs r WHERE k.text = 'key' AND r.id = '"+ids.victim+"'")
+		} else {
+			at := " SELECT 'damaged/key', 0, now(), r.key FROM runs r WHERE r.id = '" + ids.victim + "'"
+			s.Exec(t, "INSERT INTO limit_line (key, urgency, place, run)"+at)
+			s.Exec(t, "INSERT INTO limit_news (key, kind, urgency, place, run)"+strings.Replace(at, ", 0,", ", 2, 0,", 1))
+			s.Exec(t, "INSERT INTO limit_keys VALUES ('damaged/key', 1)")
+		}
 	}
 	s.Keep(t)
 	if len(columns) < 80 {

@@ -162,7 +162,8 @@ var limits = []check{
 		k.idle("its place is another's")
 		second.end()
 		woken := l.gets(k, "who was created first", all[0])[0]
-		at := world.Now().Add(50 * time.Millisecond)
+		woken.read()
+		at := world.Now().Add(time.Second) // some stores admit with the next claim only
 		woken.release(world.Release{WakeAt: at})
 		third := l.gets(k, "the first sleeps", all[2])[0]
 		k.later(at)
@@ -287,10 +288,10 @@ var limits = []check{
 		k := l.worker("greet")
 		s := k.create("greet")
 		step := stepCreated("step_1", world.KindChild)
+		holder := l.createRun("greet", under("bank:1"))
 		child := birth("greet", under("bank:1"))
 		child.Events[0].Birth.Parent = &world.Parent{Run: s.run, Step: "step_1"}
 		step.Peer = child.Run
-		holder := l.createRun("greet", under("bank:1"))
 		c := s.next(step)
 		c.Births, c.Conditions = []*world.Commit{child}, []world.Condition{{Event: 0, Birth: 0}}
 		s.write(c)

@@ -6,6 +6,6 @@ FROM {schema}.runs r LEFT JOIN LATERAL (
   FROM {schema}.log m WHERE m.run = r.key ORDER BY m.seq DESC LIMIT 1) l ON true
 WHERE q.run = ANY($1::bigint[]) AND q.owner = $2 AND q.taken < 0 AND r.key = q.run
 RETURNING r.id, r.key, r.created_at, r.retention_ns, r.workflow, q.class, q.running, q.priority, q.take, coalesce(l.last, 0), q.taken, q.paused, q.blocked, q."full", q.wake_at, q.strikes,
-  r.attributes IS NULL, r.segment,
+  r.attributes IS NULL, r.segment, q.places IS NOT NULL,
   l.format, CASE WHEN l.short THEN l.head END, CASE WHEN l.short THEN l.body END, l.sum,
   r.priority, r.parent_run, r.parent_step, r.detached, r.sealed, r.origin_run, r.sum
