@@ -65,5 +65,8 @@ func lastScheduled(ctx context.Context, a *App, run string) (timetable.LastRun, 
 	if err != nil {
 		return timetable.LastRun{}, fmt.Errorf("the last run: %w", err)
 	}
-	return timetable.LastRun{Run: last.ID, Over: last.Status.Terminal(), Completed: last.Status == world.Completed, Failed: last.Status == world.Failed}, nil
+	return timetable.LastRun{
+		Run: last.ID, Kept: fromLog(last.Retention),
+		Over: last.Status.Terminal(), Completed: last.Status == world.Completed, Failed: last.Status == world.Failed,
+	}, nil
 }

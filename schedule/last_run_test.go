@@ -76,10 +76,10 @@ func TestCompletedIsKnownThoughDeleted(t *testing.T) {
 // the run that was is deleted.
 func TestBackfilledRunsHaveEarlierOnesBefore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		of := stepwell.Define("report", func(stepwell.Context, int) (string, error) { return "", nil }, stepwell.Retention(time.Hour))
+		of := stepwell.Define("report", func(stepwell.Context, int) (string, error) { return "", nil }, stepwell.Retention(90*time.Minute))
 		app, _ := run(t, memory.New(), of)
 		putX(t, app, of, 1, schedule.Times("@hourly"))
-		time.Sleep(2*time.Hour + 30*time.Minute)
+		time.Sleep(2*time.Hour + 40*time.Minute)
 		first := time.Date(2000, 1, 1, 1, 0, 0, 0, time.UTC)
 		if s := stands(t, app, "x"); !s.Is.Done.Equal(first) {
 			t.Fatalf("it stands so: %+v", s.Is)

@@ -142,9 +142,6 @@ func killed(t *testing.T, place string, programs int, burn time.Duration, betwee
 
 // TestKilledProcesses: see the file's head.
 func TestKilledProcesses(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it takes seconds")
-	}
 	for name, test := range map[string]func(t *testing.T) (place string, between func() error){
 		"sqlite": func(t *testing.T) (string, func() error) { return filepath.Join(t.TempDir(), "app.db"), nil },
 		"postgres": func(t *testing.T) (string, func() error) {

@@ -54,7 +54,7 @@ func (w *simWorld) write(do func() error) (err error) {
 		return errDead
 	}
 	if roll >= 14 && roll < 20 {
-		time.Sleep(time.Duration(w.chance(3_000)) * time.Millisecond)
+		<-time.After(time.Duration(w.chance(3_000)) * time.Millisecond)
 	}
 	if roll >= 7 {
 		err = do()
@@ -116,7 +116,7 @@ func (s *sim) begin() {
 		s.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	w.die = func() { s.end(w); time.Sleep(time.Duration(s.chance(300)) * time.Second); s.begin() }
+	w.die = func() { s.end(w); <-time.After(time.Duration(s.chance(300)) * time.Second); s.begin() }
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.programs == nil || s.Failed() {
@@ -176,7 +176,7 @@ func simulate(t *testing.T, seed uint64) {
 		}
 	}
 	times := simTimes[s.chance(len(simTimes))]
-	time.Sleep(1500 * time.Millisecond)
+	<-time.After(1500 * time.Millisecond)
 	since = time.Now()
 	say(times)
 	s.begin()
@@ -188,7 +188,7 @@ func simulate(t *testing.T, seed uint64) {
 		return "none"
 	}
 	for range 40 {
-		time.Sleep(time.Duration(s.chance(40*60)) * time.Second)
+		<-time.After(time.Duration(s.chance(40*60)) * time.Second)
 		synctest.Wait()
 		switch s.chance(10) {
 		case 0, 1:
@@ -201,7 +201,7 @@ func simulate(t *testing.T, seed uint64) {
 			for range n {
 				s.end(nil)
 			}
-			time.Sleep(time.Duration(s.chance(5*3600)) * time.Second)
+			<-time.After(time.Duration(s.chance(5*3600)) * time.Second)
 			for range n {
 				s.begin()
 			}
@@ -241,7 +241,7 @@ func simulate(t *testing.T, seed uint64) {
 	s.programs = nil
 	s.mu.Unlock()
 	s.all.Wait()
-	time.Sleep(time.Hour) // those that were to follow the dead do not
+	<-time.After(time.Hour) // those that were to follow the dead do not
 	if t.Failed() {
 		t.Errorf("again: go test ./schedule -run TestSimulation -sim.seed=%d", seed)
 	}

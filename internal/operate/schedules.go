@@ -39,7 +39,7 @@ type Schedule struct {
 	Last           *world.ScheduledRun `json:"last,omitempty"`
 	Completed      time.Time           `json:"completed,omitzero"` // the last time whose run is known to have completed
 	Count          int                 `json:"count"`              // runs that it started
-	Skipped        int                 `json:"skipped"`            // times without a run, as the last was not over, or something ended their wait
+	Skipped        int                 `json:"skipped"`            // times without a run that somebody looked at
 	Missed         int                 `json:"missed"`             // times that nobody looked at within the window
 	Passed         time.Time           `json:"passed,omitzero"`    // the last of those
 	Error          string              `json:"error,omitempty"`    // why the run of the first of next could not be started

@@ -12,8 +12,9 @@ import (
 
 // LastRun is how the last run of a schedule stands, or what took its place.
 type LastRun struct {
-	Run       string // its ID; "": it is the schedule's
-	Gone      bool   // it was deleted: how it ended is not known
+	Run       string        // its ID; "": it is the schedule's
+	Gone      bool          // it was deleted: how it ended is not known
+	Kept      time.Duration // for how long behind its end; below 0: for ever; 0: that is not known
 	Over      bool
 	Completed bool
 	Failed    bool
@@ -40,10 +41,10 @@ type step struct {
 // mostCounted is how many times are counted one by one that have no run. Where there are more the rest is not counted.
 const mostCounted = 10_000
 
-// When a run is looked at that is not over: so much later at first, and then at each look as long as it has gone on.
+// When a run is looked at that is not over, and that may be deleted before the next time is due: see lookAt.
 const (
-	firstLook = time.Hour
-	mostLook  = 24 * time.Hour
+	firstLook = time.Hour // where it is not known for how long it is kept
+	leastLook = time.Minute
 )
 
 // decide says what is to be done about a schedule at a time. It holds:
@@ -98,7 +99,7 @@ func decide(s *world.Schedule, t *Times, now time.Time, last *LastRun) step {
 	if s.Says.Runs > 0 && is.Count >= s.Says.Runs {
 		is.Next = time.Time{}
 	}
-	is.Due = t.lookAt(is, &LastRun{}, now)
+	is.Due = t.lookAt(is, &LastRun{Kept: last.Kept}, now) // as the one before, for all that is known
 	return out
 }
 
@@ -133,15 +134,19 @@ func (t *Times) see(s *world.Schedule, now time.Time) (due bool) {
 // isDue reports whether the run of a time is to start now.
 func (t *Times) isDue(at, now time.Time) bool { return !at.IsZero() && !t.due(at).After(now) }
 
-// lookAt is when to look at a schedule again: when its next time is due, or soon enough to learn what came of its last
-// run before that is deleted.
+// lookAt is when to look at a schedule again: when its next time is due, or, where its last run may have ended and been
+// deleted by then, after half of the time for which that is kept.
 func (t *Times) lookAt(is *world.ScheduleSoFar, last *LastRun, now time.Time) time.Time {
 	next := t.due(is.Next)
-	if is.Last == nil || last.Over || next.IsZero() {
+	if is.Last == nil || last.Over || last.Kept < 0 || next.IsZero() {
 		return next
 	}
-	if look := now.Add(min(max(now.Sub(is.Seen), firstLook), mostLook)); look.Before(next) {
-		return look
+	look := firstLook
+	if last.Kept > 0 {
+		look = max(last.Kept/2, leastLook)
+	}
+	if at := world.After(now, look); at.Before(next) {
+		return at
 	}
 	return next
 }

@@ -92,27 +92,32 @@ func TestLast(t *testing.T) {
 	}
 }
 
-// TestLooksBeforeItIsDue: a run that goes on is looked at before the next time, so that what came of it is known
-// though it is deleted early.
+// TestLooksBeforeItIsDue: a run that goes on is looked at so often that what came of it is known though it is deleted
+// before the next time; one that is kept for longer than that is not.
 func TestLooksBeforeItIsDue(t *testing.T) {
 	t.Parallel()
+	const day = 24 * time.Hour
 	s, times := begun(t, new2026, world.ScheduleSpec{Times: []string{"@monthly"}})
 	now := s.Is.Next
 	todo := decide(s, times, now, &LastRun{})
 	looks := 0
 	for ; todo.row.Is.Due.Before(todo.row.Is.Next) && looks < 100; looks++ {
-		if at := todo.row.Is.Due; at.Sub(now) < firstLook || at.Sub(now) > mostLook {
+		if at := todo.row.Is.Due; looks == 0 && at.Sub(now) != firstLook || looks > 0 && at.Sub(now) != 2*day {
 			t.Fatalf("look %d is %s behind the one before", looks, at.Sub(now))
 		}
 		now = todo.row.Is.Due
-		todo = decide(&todo.row, times, now, &LastRun{Run: "x", Over: looks == 9, Completed: looks == 9})
+		todo = decide(&todo.row, times, now, &LastRun{Run: "x", Kept: 4 * day, Over: looks == 9, Completed: looks == 9})
 	}
 	if is := todo.row.Is; looks != 10 || !is.Done.Equal(is.Last.At) || !is.Due.Equal(is.Next) || is.Count != 1 {
 		t.Errorf("after %d looks it stands so: %+v", looks, is)
 	}
-	s, times = begun(t, new2026, world.ScheduleSpec{Times: []string{"@hourly"}})
-	if is := decide(s, times, s.Is.Next, &LastRun{}).row.Is; !is.Due.Equal(is.Next) {
-		t.Errorf("one that is due within the hour is looked at: %+v", is)
+	for kept, want := range map[time.Duration]time.Duration{0: firstLook, -1: day, 4 * day: day, 2 * time.Second: leastLook} {
+		s, times = begun(t, new2026, world.ScheduleSpec{Times: []string{"@daily"}})
+		s.Is.Last = &world.ScheduledRun{Run: "x", At: new2026}
+		now := s.Is.Next
+		if is := decide(s, times, now, &LastRun{Over: true, Kept: kept}).row.Is; is.Due.Sub(now) != want {
+			t.Errorf("kept for %s: it is looked at after %s, want %s", kept, is.Due.Sub(now), want)
+		}
 	}
 }
 

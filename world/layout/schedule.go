@@ -15,7 +15,8 @@ func ScheduleRow(s *world.Schedule) (said string, sum Sum, err error) {
 }
 
 // FirstChange is the number of the change that makes a schedule: by chance, so that who has read one of the same name
-// that was deleted since changes nothing of the new one. The next ones count on from there. JSON of all languages has it.
+// that was deleted since changes nothing of the new one. The next ones count on from there. JSON of all languages has
+// such numbers.
 func FirstChange() int64 { return 1 + rand.Int64N(1<<52) }
 
 // ReadSchedule reads the row of a schedule. What cannot be right is told with it: it starts nothing.
