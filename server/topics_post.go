@@ -80,6 +80,7 @@ type outlet struct {
 	queue   string
 	to      world.PostTarget
 	secrets []PushSecret
+	hidden  string // ID of the key that a secret is encrypted with, and is not here; "": all are known
 	log     *slog.Logger
 	queues  world.Messenger
 	client  *http.Client
@@ -94,7 +95,9 @@ func newOutlet(s *world.Subscription, log *slog.Logger, queues world.Messenger, 
 		circuit: circuit{most: 5, reset: 5 * time.Second, state: circuitClosed},
 	}
 	for _, secret := range s.Endpoint.Secrets {
-		if key, err := secret.Key(); err == nil { // it was looked at when it was made
+		if id, _ := secret.Encrypted(); id != "" {
+			o.hidden = id
+		} else if key, err := secret.Key(); err == nil { // it was looked at when it was made
 			o.secrets = append(o.secrets, PushSecret{key})
 		}
 	}
@@ -191,8 +194,8 @@ func (o *outlet) do(ctx context.Context, m *world.Message) world.Settlement {
 	case m.Damage != "":
 		s.Kind, s.Error = world.Bury, m.Damage
 		return s
-	case m.Encrypted != "":
-		s.Kind, s.After, s.Error = world.Unread, unreadPause, fmt.Sprintf("this server has not the key %q", m.Encrypted)
+	case m.Encrypted != "" || o.hidden != "":
+		s.Kind, s.After, s.Error = world.Unread, unreadPause, fmt.Sprintf("this server has not the key %q", cmp.Or(m.Encrypted, o.hidden))
 		return s
 	}
 	wait, err := o.post(ctx, m)

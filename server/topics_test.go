@@ -361,3 +361,14 @@ func TestPostEnds(t *testing.T) {
 		t.Errorf("got %+v, want it unread", got)
 	}
 }
+
+// TestHiddenSecretSignsNothing: a server without the key of an endpoint's secret posts nothing to it: it would be unsigned.
+func TestHiddenSecretSignsNothing(t *testing.T) {
+	t.Parallel()
+	to := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("it was posted") }))
+	t.Cleanup(to.Close)
+	work, m, _ := posting(t, world.PostTarget{URL: to.URL, Private: true, Secrets: []world.Secret{world.EncryptedSecret("k1", "x"), "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"}}, true)
+	if s := work.Do(t.Context(), m); s.Kind != world.Unread || !strings.Contains(s.Error, `"k1"`) || s.After <= 0 {
+		t.Errorf("got %+v", s)
+	}
+}

@@ -108,6 +108,20 @@ func (Secret) String() string { return "(secret)" }
 // GoString hides it.
 func (Secret) GoString() string { return "(secret)" }
 
+// encryptedSecret begins one that is encrypted: behind it are the ID of its key and what was made of it.
+const encryptedSecret = "sealed:"
+
+// EncryptedSecret is a secret as stores keep it that is encrypted with the key of an ID.
+func EncryptedSecret(key, text string) Secret { return Secret(encryptedSecret + key + ":" + text) }
+
+// Encrypted tells the ID of the key that a secret is encrypted with, and what was made of it; "": it is plain.
+func (s Secret) Encrypted() (key, text string) {
+	if rest, ok := strings.CutPrefix(string(s), encryptedSecret); ok {
+		key, text, _ = strings.Cut(rest, ":")
+	}
+	return key, text
+}
+
 // mostSecrets is how many secrets sign what is posted to one endpoint.
 const mostSecrets = 2
 
@@ -368,6 +382,9 @@ func (t *PostTarget) check() error {
 		return fmt.Errorf("%w: endpoint: %d secrets: want %d at most", ErrInvalid, len(t.Secrets), mostSecrets)
 	}
 	for _, s := range t.Secrets {
+		if key, _ := s.Encrypted(); key != "" {
+			continue
+		}
 		if _, err := s.Key(); err != nil {
 			return err
 		}

@@ -15,13 +15,14 @@ import (
 	"github.com/stepwell/stepwell/world"
 )
 
-// postedKey is how much of what is in queues, dead letters too, and of what was published has a key.
+// postedKey is how much of what is in queues, dead letters too, of what was published, and of what signs that has a key.
 type postedKey struct {
 	Messages     int `json:"messages"`
 	Publications int `json:"publications"` // that are kept: those that wait to be spread, and the others for a day
+	Secrets      int `json:"secrets"`      // of endpoints
 }
 
-func (k postedKey) any() bool { return k.Messages+k.Publications > 0 }
+func (k postedKey) any() bool { return k.Messages+k.Publications+k.Secrets > 0 }
 
 func (k postedKey) String() string {
 	var texts []string
@@ -30,6 +31,9 @@ func (k postedKey) String() string {
 	}
 	if k.Publications > 0 {
 		texts = append(texts, human.Count(k.Publications, "publication"))
+	}
+	if k.Secrets > 0 {
+		texts = append(texts, human.Count(k.Secrets, "endpoint secret"))
 	}
 	return strings.Join(texts, " and ")
 }
@@ -49,6 +53,11 @@ func countPosted(ctx context.Context, w world.World, most int) (used map[string]
 			return nil, false, fmt.Errorf("count publications: %w", err)
 		}
 		all = all && some
+		subscriptions, err := able.TopicKeeper.Topics().Subscriptions(ctx)
+		if err != nil {
+			return nil, false, fmt.Errorf("count secrets of endpoints: %w", err)
+		}
+		countSecrets(subscriptions, used)
 	}
 	return used, all, nil
 }
@@ -81,6 +90,21 @@ func countMessages(ctx context.Context, k world.Messenger, used map[string]poste
 		}
 	}
 	return true, nil
+}
+
+func countSecrets(all []world.Subscription, used map[string]postedKey) {
+	for i := range all {
+		if all[i].Endpoint == nil {
+			continue
+		}
+		for _, secret := range all[i].Endpoint.Secrets {
+			if key, _ := secret.Encrypted(); key != "" {
+				n := used[key]
+				n.Secrets++
+				used[key] = n
+			}
+		}
+	}
 }
 
 func countPublications(ctx context.Context, k world.Publisher, used map[string]postedKey, most int) (all bool, err error) {

@@ -25,6 +25,13 @@ func Subscribe(ctx context.Context, s *spread.Spreader, sub world.Subscription) 
 	if err := world.CheckSubscription(&sub); err != nil {
 		return "", err
 	}
+	if e := sub.Endpoint; e != nil {
+		for _, own := range e.Secrets { // and not as stores keep them
+			if _, err := own.Key(); err != nil {
+				return "", err
+			}
+		}
+	}
 	if e := sub.Endpoint; e != nil && len(e.Secrets) == 0 {
 		before, err := s.Topics.Subscriptions(ctx, sub.Name)
 		if err != nil {

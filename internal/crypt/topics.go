@@ -8,7 +8,8 @@ import (
 	"github.com/stepwell/stepwell/world"
 )
 
-// topics are the topics of the world below, whose payloads are encrypted. Topics, headers, filters and IDs are not.
+// topics are the topics of the world below, whose payloads are encrypted, and the secrets of endpoints. Topics, headers,
+// filters and IDs are not.
 //
 // A publication is encrypted for its topic. Who spreads it decrypts it, and encrypts it anew for each queue and run.
 type topics struct {
@@ -63,6 +64,7 @@ func encryptPublications(ctx context.Context, w *World, all []world.Publication)
 // nothing is told: else what is well would be set aside.
 func (k topics) Due(ctx context.Context, q world.DueQuery) (world.Due, error) {
 	due, err := k.Publisher.Due(ctx, q)
+	due.Subscriptions = k.w.ring.openSecrets(due.Subscriptions)
 	for i := range due.Publications {
 		p := &due.Publications[i]
 		whole := p.Damage == ""
@@ -88,7 +90,74 @@ func (k topics) Spread(ctx context.Context, s world.Spread) (done bool, err erro
 	if s.Mail, err = k.w.encryptSent(ctx, nil, s.Mail); err != nil {
 		return false, err
 	}
+	if s.Subscribe, err = k.w.hideSecrets(ctx, s.Subscribe); err != nil {
+		return false, err
+	}
 	return k.Publisher.Spread(ctx, s)
+}
+
+// Subscriptions decrypts the secrets of endpoints; see [world.Publisher].
+func (k topics) Subscriptions(ctx context.Context, names ...string) ([]world.Subscription, error) {
+	all, err := k.Publisher.Subscriptions(ctx, names...)
+	return k.w.ring.openSecrets(all), err
+}
+
+const secretPlace = "secret"
+
+func secretRun(subscription string) string { return "subscription " + subscription }
+
+// hideSecrets encrypts the secrets of an endpoint.
+func (w *World) hideSecrets(ctx context.Context, s *world.Subscription) (*world.Subscription, error) {
+	if s == nil || s.Endpoint == nil {
+		return s, nil
+	}
+	own, to := *s, *s.Endpoint
+	to.Secrets = slices.Clone(to.Secrets)
+	own.Endpoint = &to
+	for i, secret := range to.Secrets {
+		if of, _ := secret.Encrypted(); of != "" { // its key is not here
+			continue
+		}
+		key := w.ring.Primary()
+		if err := w.vet(ctx, key, true); err != nil {
+			return nil, err
+		}
+		b, err := w.ring.encrypt(key, secretRun(s.Name), "", secretPlace, []byte(secret))
+		if err != nil {
+			return nil, fmt.Errorf("subscription %s: %w", s.Name, err)
+		}
+		to.Secrets[i] = world.EncryptedSecret(key, string(b))
+	}
+	return &own, nil
+}
+
+// openSecrets decrypts the secrets of endpoints. Those whose key is not here, or with which something is wrong, stay as
+// they are, and sign nothing. What it is given stays as it is.
+func (r *Keyring) openSecrets(all []world.Subscription) []world.Subscription {
+	copied := false
+	for i := range all {
+		if all[i].Endpoint == nil {
+			continue
+		}
+		for j, secret := range all[i].Endpoint.Secrets {
+			key, text := secret.Encrypted()
+			if key == "" || !r.Has(key) {
+				continue
+			}
+			plain, err := r.openPlain([]byte(text), key, secretRun(all[i].Name), secretPlace)
+			if err != nil {
+				continue
+			}
+			if !copied {
+				all, copied = slices.Clone(all), true
+			}
+			to := *all[i].Endpoint
+			to.Secrets = slices.Clone(to.Secrets)
+			to.Secrets[j] = world.Secret(plain)
+			all[i].Endpoint = &to
+		}
+	}
+	return all
 }
 
 // Shapes gives each shape what makes its hashes, where that key is here; see [world.Publisher].

@@ -4,6 +4,8 @@ package operate
 
 import (
 	"encoding/json"
+	"net/url"
+	"strings"
 	"time"
 
 	"github.com/stepwell/stepwell/internal/human"
@@ -29,7 +31,7 @@ type Subscription struct {
 	Oldest   time.Time     `json:"oldest,omitzero"`
 }
 
-// Endpoint is where a subscription posts.
+// Endpoint is where a subscription posts. What may be a secret in the URL is not shown.
 type Endpoint struct {
 	URL     string `json:"url"`
 	Private bool   `json:"private,omitempty"`
@@ -44,7 +46,7 @@ func SubscriptionOf(s *world.Subscription, q *world.QueueStats) Subscription {
 		By: s.Made.By, At: s.Made.At, Messages: s.OwnQueue(),
 	}
 	if e := s.Endpoint; e != nil {
-		out.Endpoint = &Endpoint{URL: e.URL, Private: e.Private}
+		out.Endpoint = &Endpoint{URL: shownEndpoint(e.URL), Private: e.Private}
 		if e.GiveUp > 0 {
 			out.Endpoint.GiveUp = human.SpanText(e.GiveUp)
 		}
@@ -54,6 +56,39 @@ func SubscriptionOf(s *world.Subscription, q *world.QueueStats) Subscription {
 		out.Paused, out.Counts, out.Oldest = of.Paused, of.Counts, of.Oldest
 	}
 	return out
+}
+
+// mostWord is how long a part of a path with digits may be that is taken for no secret.
+const mostWord = 19
+
+// shownEndpoint is the URL of an endpoint without the values of its query, and without long parts of its path that have
+// digits, as those have by which some services know who posts.
+func shownEndpoint(text string) string {
+	u, err := url.Parse(text)
+	if err != nil {
+		return world.ShownURL(text)
+	}
+	shown := u.Scheme + "://" + u.Host
+	for i, part := range strings.Split(u.EscapedPath(), "/") {
+		if i > 0 {
+			shown += "/"
+		}
+		if len(part) > mostWord && strings.ContainsAny(part, "0123456789") {
+			part = part[:3] + "…"
+		}
+		shown += part
+	}
+	for i, pair := range strings.Split(u.RawQuery, "&") {
+		name, _, found := strings.Cut(pair, "=")
+		switch {
+		case u.RawQuery == "":
+			continue
+		case !found: // it may be the secret itself
+			name = ""
+		}
+		shown += []string{"?", "&"}[min(i, 1)] + name + "=…"
+	}
+	return shown
 }
 
 // Target says in short where to a subscription brings what is published.
