@@ -40,13 +40,16 @@ cc:
 		if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then apt-get update -q && apt-get install -qy --no-install-recommends gcc libc6-dev; \
 		else echo "the race detector needs a C compiler: install gcc or clang"; exit 1; fi; }
 
-check: cc ## format, vet, types for windows and darwin too, staticcheck, the house rules
+# The packages that are left out are tests of workflows that break the rules.
+check: cc ## format, vet, types for windows and darwin too, staticcheck, the rules of workflows, the house rules
 	@bad=$$(gofmt -l $$(git ls-files --cached --others --exclude-standard '*.go' | while read -r f; do [ ! -f "$$f" ] || echo "$$f"; done)); \
 	if [ -n "$$bad" ]; then echo "not formatted, run gofmt -w on:"; echo "$$bad"; exit 1; fi
 	$(WATCHED) go vet $(PKG)
 	go run ./internal/tools/othersystems windows darwin $(PKG)
 	@mkdir -p bin && go build -o bin/staticcheck honnef.co/go/tools/cmd/staticcheck
 	$(WATCHED) bin/staticcheck $(PKG)
+	@go build -o bin/stepwellvet ./cmd/stepwellvet
+	$(WATCHED) go vet -vettool=$(CURDIR)/bin/stepwellvet $$(go list $(PKG) | grep -v -e /internal/behaviour$$ -e /internal/answers$$ -e /stepwelltest$$)
 	go test -count=1 ./internal/lint
 
 # A process that the detector watches would sleep for a second as it exits.

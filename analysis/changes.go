@@ -227,7 +227,7 @@ func (c variables) onlyWrites(cur inspector.Cursor) bool {
 		case edge.AssignStmt_Lhs, edge.IncDecStmt_X:
 			return true
 		case edge.UnaryExpr_X:
-			return cur.Parent().Node().(*ast.UnaryExpr).Op == token.AND
+			return cur.Parent().Node().(*ast.UnaryExpr).Op == token.AND && !c.handsOn(cur.Parent())
 		case edge.CallExpr_Fun: // counter.Add(1)
 			return cur.Parent().ParentEdgeKind() == edge.ExprStmt_X
 		case edge.CallExpr_Args: // x = append(x, …), delete(x, …)
@@ -246,6 +246,20 @@ func (c variables) onlyWrites(cur inspector.Cursor) bool {
 		}
 		return false
 	}
+}
+
+// handsOn reports whether an address is given to other workflow code, which reads what is there.
+func (c variables) handsOn(cur inspector.Cursor) bool {
+	call, ok := cur.Parent().Node().(*ast.CallExpr)
+	if !ok || cur.ParentEdgeKind() != edge.CallExpr_Args {
+		return false
+	}
+	for _, arg := range call.Args {
+		if t := c.info.TypeOf(arg); t != nil && isContext(t) {
+			return true
+		}
+	}
+	return false
 }
 
 // ofOurs reports whether a type is of Stepwell, or of tests: what is set once, as a program or a test begins.

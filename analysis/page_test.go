@@ -94,6 +94,21 @@ func asFile(t *testing.T, shared, code string) string {
 	return head + body
 }
 
+// load reads packages whose dependencies are compiled.
+func load(t *testing.T, dir string, patterns ...string) []*packages.Package {
+	t.Helper()
+	mode := packages.NeedName | packages.NeedFiles | packages.NeedCompiledGoFiles | packages.NeedImports | packages.NeedTypes | packages.NeedTypesSizes |
+		packages.NeedSyntax | packages.NeedTypesInfo | packages.NeedModule
+	pkgs, err := packages.Load(&packages.Config{Dir: dir, Mode: mode, Env: append(os.Environ(), "GOPROXY=off", "GOWORK=off")}, patterns...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if packages.PrintErrors(pkgs) > 0 {
+		t.Fatal("the data does not compile")
+	}
+	return pkgs
+}
+
 // TestThePageOfRules: what the page calls wrong is found as it says, and what it calls right is not.
 func TestThePageOfRules(t *testing.T) {
 	dir := data(t)
@@ -107,14 +122,9 @@ func TestThePageOfRules(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	mode := packages.NeedName | packages.NeedFiles | packages.NeedCompiledGoFiles | packages.NeedImports | packages.NeedTypes | packages.NeedTypesSizes |
-		packages.NeedSyntax | packages.NeedTypesInfo | packages.NeedModule
-	pkgs, err := packages.Load(&packages.Config{Dir: dir, Mode: mode, Env: append(os.Environ(), "GOPROXY=off", "GOWORK=off")}, "./page/...")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if packages.PrintErrors(pkgs) > 0 || len(pkgs) != len(all) {
-		t.Fatalf("got %d packages without errors, want %d", len(pkgs), len(all))
+	pkgs := load(t, dir, "./page/...")
+	if len(pkgs) != len(all) {
+		t.Fatalf("got %d packages, want %d", len(pkgs), len(all))
 	}
 	graph, err := checker.Analyze([]*analysis.Analyzer{suiteOf}, pkgs, nil)
 	if err != nil {

@@ -26,6 +26,7 @@ var notRun = []struct{ command, reason, instead string }{
 	{"go run ./cmd/check production.jsonl", "the reader's own program; the block below it is compiled", "TestHistoriesFitTheirCode"},
 	{"sqlite3 ", "nothing else here needs its shell; the same in SQL", "TestBackupWhileItRunsGoesOnByItself"},
 	{"curl ", "they talk to one server, all of them; its test has it", "TestServerWalk"},
+	{"stepwell vet", "it reads a module with all that it imports; its test has a small one", "TestVet"},
 	{"make test", "it runs this", "make -n test"},
 	{"make bench-micro", "it measures, for long", "make -n bench-micro"},
 	{"make bench", "it measures, for hours", "make -n bench"},

@@ -94,7 +94,7 @@ var order = stepwell.Define("order", func(ctx stepwell.Context, _ string) (int, 
 // broken fails.
 var broken = stepwell.Define("broken", func(ctx stepwell.Context, how string) (int, error) {
 	if how == "panic" {
-		panic("of the code")
+		panic("of the code") //stepwell:allow panics what the tests are of
 	}
 	return 0, fmt.Errorf("no: %s", how)
 })

@@ -26,8 +26,8 @@ const (
 // letter is a workflow as it was deployed once, "write,post", and as it was changed.
 func letter(version int, steps ...string) *stepwell.Workflow[string, string] {
 	return stepwell.Define("letter", func(ctx stepwell.Context, to string) (string, error) {
-		if os.Getenv(letterCode) != "" { // what code prints while it is replayed is no part of the report
-			fmt.Println("writing to", to)
+		if os.Getenv(letterCode) != "" { //stepwell:allow environment what code prints while it is replayed is no part of the report
+			fmt.Println("writing to", to) //stepwell:allow logging what the test is of
 		}
 		for i, step := range steps {
 			if i > 0 {
@@ -36,7 +36,7 @@ func letter(version int, steps ...string) *stepwell.Workflow[string, string] {
 				}
 			}
 			if step == "panic" {
-				panic("out of ink")
+				panic("out of ink") //stepwell:allow panics what the test is of
 			}
 			if err := stepwell.Do(ctx, step, func(context.Context) error { return nil }); err != nil {
 				return "", err

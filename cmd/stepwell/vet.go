@@ -39,8 +39,9 @@ func vetCommand(c *cli) *cobra.Command {
 		Long: `Find what breaks the rules of workflow code in packages, ./... unless they are named: with the line, the reason, and what to write instead.
 It calls go vet, which keeps what it has read: only what changed is read again. Nothing is run, and no database is opened.
 
-The rules, and what each finds: ` + strings.Join(ruleNames(), ", ") + `.
+The rules, and what each finds; docs/analyzer.md has a page of them:
 
+` + ruleList() + `
 A line that breaks a rule for a reason says so, in a comment on it, above it, or on its function:
 
   //stepwell:allow time it is only shown
@@ -59,8 +60,8 @@ example.com/money.Round or example.com/money.Amount.Round.
 	f.BoolVar(&v.fix, "fix", false, "repair what has a plain repair, and report the rest")
 	f.BoolVar(&v.diff, "diff", false, "show the repairs and change nothing")
 	f.BoolVar(&v.allowed, "allowed", false, "list and count what //stepwell:allow allows, and report nothing else")
-	f.StringSliceVar(&v.only, "only", nil, "only these rules, with commas between")
-	f.StringVar(&v.pure, "pure", "", "a file with functions and packages that workflow code may call")
+	f.StringSliceVar(&v.only, "only", nil, "only these `rules`, with commas between")
+	f.StringVar(&v.pure, "pure", "", "a `file` with functions and packages that workflow code may call")
 	c.jsonFlag(cmd, "write one JSON object a finding")
 	return cmd
 }
@@ -70,6 +71,16 @@ func ruleNames() (names []string) {
 		names = append(names, a.Name)
 	}
 	return names
+}
+
+// ruleList is a line a rule.
+func ruleList() string {
+	var b strings.Builder
+	for _, a := range analysis.Analyzers() {
+		about, _, _ := strings.Cut(strings.TrimPrefix(a.Doc, "report "), " in Stepwell's workflow code")
+		fmt.Fprintf(&b, "  %-13s %s\n", a.Name, about)
+	}
+	return b.String()
 }
 
 // run calls go vet, once to repair and once to report.
@@ -162,11 +173,11 @@ func vetFailed(said string, err error) error {
 	return fmt.Errorf("go vet: %w", err)
 }
 
-// finding is one, as go vet prints it.
-var finding = regexp.MustCompile(`^(?:vet: )?(.+\.go):(\d+):(\d+): (.*?)(?: \((\w+): (docs/rules\.md#\S+)\))?$`)
+// vetLine is one, as go vet prints it.
+var vetLine = regexp.MustCompile(`^(?:vet: )?(.+\.go):(\d+):(\d+): (.*?)(?: \((\w+): (docs/rules\.md#\S+)\))?$`)
 
-// found is one in JSON.
-type found struct {
+// vetFinding is one in JSON.
+type vetFinding struct {
 	File    string `json:"file"`
 	Line    int    `json:"line"`
 	Column  int    `json:"column"`
@@ -179,7 +190,7 @@ type found struct {
 func (v *vetting) show(c *cli, said string) (n int, rest string, err error) {
 	for lines := bufio.NewScanner(strings.NewReader(said)); lines.Scan(); {
 		line := lines.Text()
-		m := finding.FindStringSubmatch(line)
+		m := vetLine.FindStringSubmatch(line)
 		if m == nil || m[5] == "" {
 			if !strings.HasPrefix(line, "# ") {
 				rest += line + "\n"
@@ -194,7 +205,7 @@ func (v *vetting) show(c *cli, said string) (n int, rest string, err error) {
 			fmt.Fprintln(c.stdout, line)
 			continue
 		}
-		f := found{File: m[1], Rule: m[5], Message: m[4], See: m[6]}
+		f := vetFinding{File: m[1], Rule: m[5], Message: m[4], See: m[6]}
 		f.Line, _ = strconv.Atoi(m[2])
 		f.Column, _ = strconv.Atoi(m[3])
 		if err := c.encoder().Encode(f); err != nil {

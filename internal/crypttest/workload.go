@@ -41,6 +41,7 @@ var (
 		}
 		return stepwell.Step(ctx, "work", func(context.Context) (Note, error) { return note(in.N), nil })
 	})
+	//stepwell:allow panics a run that is blocked is part of the workload
 	stuck = stepwell.Define("crypt-stuck", func(_ stepwell.Context, in Note) (Note, error) { panic("stuck with " + in.Text) })
 	all   = stepwell.Define("crypt-all", everything)
 )

@@ -21,6 +21,8 @@ import (
 
 // stormFlow is innocent, and slow to say so: its code needs a while before anything of it can be recorded, as that of a run with a long log does.
 var stormFlow = stepwell.Define("storm", func(ctx stepwell.Context, n int64) (int64, error) {
+	//stepwell:allow time the code is slow on purpose
+	//stepwell:allow channels the code is slow on purpose
 	<-time.After(60 * time.Millisecond)
 	return stepwell.Step(ctx, "one", func(context.Context) (int64, error) { return n + 1, nil })
 })

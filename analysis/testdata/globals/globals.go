@@ -54,6 +54,8 @@ func right(ctx stepwell.Context, id string) (int, error) {
 	return charge.Run(ctx, 3)
 }
 
+func turn(ctx stepwell.Context, n *int) (int, error) { return *n, nil }
+
 func captured() []stepwell.Definition {
 	flag, calls, size := false, 0, 3
 	size++
@@ -65,5 +67,10 @@ func captured() []stepwell.Definition {
 		return n + size, nil
 	})
 	flag = true
+	turns := 0
+	stepwell.Define("two", func(ctx stepwell.Context, n int) (int, error) {
+		turns++
+		return turn(ctx, &turns) // want `workflow code reads turns, which is changed elsewhere`
+	})
 	return []stepwell.Definition{one, charge}
 }
