@@ -36,6 +36,7 @@ var layers = []layer{
 	{"queue", []string{"", "keyring", "world", "internal/codec", "internal/courier", "internal/engine", "internal/kit"}},
 	{"topic", []string{"", "keyring", "queue", "world", "internal/codec", "internal/courier", "internal/engine", "internal/kit", "internal/spread"}},
 	{"schedule", []string{"", "world", "internal/codec", "internal/kit", "internal/replay", "internal/timetable"}},
+	{"blob", []string{"", "world", "internal/apart", "internal/engine", "internal/kit"}},
 	{"check", []string{"", "world", "internal/engine", "internal/replay", "internal/kit"}},
 	{"world", nil},
 	{"world/journal", []string{"world"}},
@@ -87,7 +88,7 @@ var layers = []layer{
 }
 
 // rooms are packages beside the root, with what not every author needs. Who may import the root may import them.
-var rooms = []string{"acting", "keyring", "observe", "push", "check", "webhook", "durable", "queue", "topic", "schedule"}
+var rooms = []string{"acting", "keyring", "observe", "push", "check", "webhook", "durable", "queue", "topic", "schedule", "blob"}
 
 func outside(dir string) bool { return dir == "" || slices.Contains(rooms, dir) }
 
