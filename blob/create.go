@@ -17,8 +17,8 @@ import (
 // next. It is the run's, and whole when Create returns. Where write fails, or panics, nothing is left of it.
 //
 // Return the Ref from the step, alone or within another value: what the result of the attempt does not name is deleted
-// when the attempt ends. An attempt that is made again makes another blob. The writer is not safe for concurrent use, and
-// must not be used when write has returned.
+// when the attempt ends. An attempt that is made again makes another blob. The writer is not safe for concurrent use,
+// and must not be used when write has returned.
 //
 // Errors: that of write; [stepwell.ErrTooLarge] beyond [MaxSize]; [stepwell.ErrInvalid] outside a step's body, and in a
 // [stepwell.Transactional] step; those of the store.

@@ -13,8 +13,8 @@
 //		return upload(ctx, r)
 //	})
 //
-// A [Ref] travels as any value does: in inputs, outputs and results, in a struct or a list, to children and from them, to
-// the next segment, to a fork. Its run holds what it refers to, and so does every run that it comes to in that way. It
-// is durable before anybody is told of it, encrypted where the run is, and deleted with the last run that holds it. See
-// docs/big-values.md.
+// A [Ref] travels as any value does: in inputs, outputs and results, in a struct or a list, to children and from
+// them, to the next segment, to a fork. Its run holds what it refers to, and so does every run that it comes to in
+// that way. It is durable before anybody is told of it, encrypted where the run is, and deleted with the last run
+// that holds it. See docs/big-values.md.
 package blob

@@ -9,8 +9,8 @@ import (
 // MaxSize is how many bytes a blob may have.
 const MaxSize = world.MaxApart
 
-// Ref refers to a blob. As JSON it is small, and says what it refers to; it gives nobody a right to that: a run opens the
-// blobs that it holds, and no others. The zero Ref refers to none. Refs can be compared.
+// Ref refers to a blob. As JSON it is small, and says what it refers to; it gives nobody a right to that: a run opens
+// the blobs that it holds, and no others. The zero Ref refers to none. Refs can be compared.
 type Ref struct {
 	Blob world.Apart `json:"stepwell:blob"`
 }

@@ -113,7 +113,8 @@ func (w *Writer) flush() {
 	w.kept = w.kept[:1]
 }
 
-// Finish keeps the rest, and tells what refers to the value. All of it is durable then, and nothing more can be written.
+// Finish keeps the rest, and tells what refers to the value. All of it is durable then, and nothing more can be
+// written.
 func (w *Writer) Finish() (world.Apart, error) {
 	if w.err == nil && (len(w.kept) > 1 || w.number == 0) {
 		w.flush()
@@ -155,7 +156,8 @@ func Open(ctx context.Context, from world.ApartKeeper, run string, seq int64, a 
 	return &reader{ctx: ctx, from: from, run: run, seq: seq, of: a, sum: sha256.New()}
 }
 
-// OpenHeld is Open of a value that a run may not hold: that is [world.ErrNotFound]. What it begins with is read at once.
+// OpenHeld is Open of a value that a run may not hold: that is [world.ErrNotFound]. What it begins with is read at
+// once.
 func OpenHeld(ctx context.Context, from world.ApartKeeper, run string, a world.Apart) (io.Reader, error) {
 	r := &reader{ctx: ctx, from: from, run: run, of: a, sum: sha256.New()}
 	r.missing = fmt.Errorf("run %s does not hold value %s: %w", run, a.ID, world.ErrNotFound)

@@ -103,7 +103,7 @@ func newBlobs(size int64) *blobs {
 		if err != nil {
 			return p, err
 		}
-		both, err := stepwell.All(ctx, b.task.Start(ctx, p), b.task.Start(ctx, p))
+		both, err := stepwell.All(ctx, b.task.Start(ctx, p), b.task.Start(ctx, p), b.task.Start(ctx, p), b.task.Start(ctx, p))
 		if err != nil {
 			return p, err
 		}

@@ -145,12 +145,12 @@ func (c *call) close(ctx context.Context) {
 	made = unnamed(made, r)
 	c.ends.end(r)
 	if len(made) > 0 {
-		c.seat.e.dropValues(c.seat.info.Run, made)
+		dropValues(c.seat.e, c.seat.info.Run, made)
 	}
 }
 
-// finish ends the streams of a body that has returned, and tells which values it has kept apart. One that came to a value, though what it wrote could not be
-// made durable, has failed.
+// finish ends the streams of a body that has returned, and tells which values it has kept apart. One that came to a
+// value, though what it wrote could not be made durable, has failed.
 func (c *call) finish() (made []string) {
 	c.seat.mu.Lock()
 	c.seat.returned = true

@@ -1,7 +1,7 @@
 package engine
 
-// Values that the body of a step keeps apart, as streams. They are the run's from their first piece on; what the attempt's
-// result does not name is dropped when it ends.
+// Values that the body of a step keeps apart, as streams. They are the run's from their first piece on; what the
+// attempt's result does not name is dropped when it ends.
 
 import (
 	"bytes"
@@ -57,7 +57,7 @@ func unnamed(made []string, r *result) (left []string) {
 	return left
 }
 
-func (e *Engine) dropValues(run string, values []string) {
+func dropValues(e *Engine, run string, values []string) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(e.workCtx), dropPatience)
 	defer cancel()
 	for _, id := range values {

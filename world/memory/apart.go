@@ -127,8 +127,8 @@ func (a *apart) hold(run, id string, at time.Time) {
 	a.runs[run][id] = at
 }
 
-// named makes a run hold what events of it refer to, which was checked, and what they name, where it holds that or another
-// run does; "": none.
+// named makes a run hold what events of it refer to, which was checked, and what they name, where it holds that or
+// another run does; "": none.
 func (a *apart) named(run, of string, events []world.Event) {
 	for i := range events {
 		if events[i].Apart == "" {
@@ -152,7 +152,8 @@ func (a *apart) held(run, id string) bool {
 	return ok
 }
 
-// check refuses events of a run that refer to what neither it holds nor another run of which that is enough; "": none is.
+// check refuses events of a run that refer to what neither it holds nor another run of which that is enough; "": none
+// is.
 func (a *apart) check(run, of string, events []world.Event) error {
 	for i := range events {
 		if id := world.WholeApart(events[i].Apart); id != "" && !a.held(run, id) && !a.held(of, id) {

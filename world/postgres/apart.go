@@ -101,8 +101,8 @@ func (k apartKeeper) ValueKeys(ctx context.Context) (out []world.ValueKey, err e
 	return out, err
 }
 
-// apartRow is a value that events of a run refer to, or name. The run holds it already, or gets it of another that does;
-// "": none.
+// apartRow is a value that events of a run refer to, or name. The run holds it already, or gets it of another that
+// does; "": none.
 type apartRow struct {
 	run, value, of string
 	named          bool // only: it need not be held
@@ -112,18 +112,19 @@ type apartRow struct {
 func (d *draft) hold(run, of string, events []world.Event) {
 	for i := range events {
 		if events[i].Apart != "" {
-			d.holdApart(run, of, events[i].Apart)
+			d.sheet.hold(run, of, events[i].Apart)
 		}
 	}
 }
 
-func (d *draft) holdApart(run, of, apart string) {
+// hold is that of values of a run.
+func (s *sheet) hold(run, of, apart string) {
 	whole, names := world.SplitApart(apart)
 	if whole != "" {
-		d.sheet.apart = append(d.sheet.apart, apartRow{run: run, value: whole, of: clean(of)})
+		s.apart = append(s.apart, apartRow{run: run, value: whole, of: clean(of)})
 	}
 	for _, value := range names {
-		d.sheet.apart = append(d.sheet.apart, apartRow{run: run, value: value, of: clean(of), named: true})
+		s.apart = append(s.apart, apartRow{run: run, value: value, of: clean(of), named: true})
 	}
 }
 

@@ -118,7 +118,7 @@ func (d *draft) decide(ctx context.Context, tx txn, targets map[string]*run, bir
 		return p, err
 	}
 	for _, t := range p.Told {
-		d.holdApart(c.Run, t.Of, t.Apart)
+		d.sheet.hold(c.Run, t.Of, t.Apart)
 	}
 	for _, a := range p.Awaits {
 		row := awaitRow{step: clean(a.Step)}

@@ -105,7 +105,8 @@ type Plan struct {
 	Told    []Told        // values that its events have with the results of runs that are over
 }
 
-// Told are values, kept apart, that a step is told of with the result of a run: its own run holds them too from then on.
+// Told are values, kept apart, that a step is told of with the result of a run: its own run holds them too from then
+// on.
 type Told struct{ Of, Apart string }
 
 // Unasked is what a commit writes that depends on nobody.
