@@ -23,7 +23,7 @@ import (
 //
 // Errors, of Open and of the reader: [stepwell.ErrNotFound] for what the run does not hold: a blob of another run, or
 // one that nobody has made; [stepwell.ErrInvalid] for a Ref that is empty or made by hand, and outside a step's body;
-// [stepwell.ErrNoKey]; [stepwell.ErrCorrupt] for what is damaged, or not as the Ref says; those of the store.
+// [stepwell.ErrNoKey]; [world.ErrCorrupt] for what is damaged, or not as the Ref says; those of the store.
 func Open(ctx context.Context, ref Ref) (io.ReadCloser, error) {
 	k, run, err := engine.Values(ctx)
 	if err != nil {
