@@ -244,3 +244,7 @@ func blobsAreKilled(r *rig, op faults.Op, k int, late bool) bool {
 	wk.stop(r)
 	return first.died.Load()
 }
+
+func TestAValueThatIsAStreamGoesWhereValuesGo(t *testing.T) {
+	shared(t, "a value that is a stream goes where values go")
+}
