@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/stepwell/stepwell/internal/apart"
 	"github.com/stepwell/stepwell/internal/engine"
@@ -41,7 +42,7 @@ func wholeOf(ctx context.Context, from world.ApartKeeper, run string, payload []
 // withInput gives check an input that may be kept apart, whole: run holds it then. [ErrInvalid]: it is not there, or
 // not as the reference says.
 func withInput(ctx context.Context, a *App, run string, input []byte, id string, check func(whole []byte) error) error {
-	if id == "" {
+	if world.WholeApart(id) == "" {
 		return check(input)
 	}
 	of, ok := world.ReadApart(input, id)
@@ -67,8 +68,9 @@ func withInput(ctx context.Context, a *App, run string, input []byte, id string,
 	return check(whole)
 }
 
-// OpenValue opens a value that is kept apart, of a run whose log refers to it, and tells its size. The last error of
-// the reader says whether it is what was written: it is not to be trusted before. It asks the world on until ctx ends.
+// OpenValue opens a value that is kept apart, of a run whose log refers to it or names it, and tells its size. The last
+// error of the reader says whether it is what was written: it is not to be trusted before. It asks the world on until
+// ctx ends.
 //
 // Errors: [ErrNotFound] where the run is not there, or its log does not refer to the value, [ErrInvalid] for what is
 // no ID of one, [ErrNoKey], and those of the world.
@@ -86,21 +88,44 @@ func OpenValue(ctx context.Context, app *App, run, id string) (r io.Reader, size
 			return nil, 0, err
 		}
 		for i := range page.Events {
-			e := &page.Events[i]
-			if e.Apart != id {
-				continue
+			if r, size, found, err := openOf(ctx, app.able.ApartKeeper, run, &page.Events[i], id); found || err != nil {
+				return r, size, err
 			}
-			if e.Encrypted != "" {
-				return nil, 0, &world.KeyError{Run: run, Key: e.Encrypted}
-			}
-			of, ok := world.ReadApart(e.Payload, id)
-			if !ok || app.able.ApartKeeper == nil {
-				return nil, 0, &world.CorruptError{Run: run, Seq: e.Seq, Err: fmt.Errorf("value %s: the event does not refer to it", id)}
-			}
-			return apart.Open(ctx, app.able.ApartKeeper, run, e.Seq, of), of.Size, nil
 		}
 		if q.Cursor = page.Cursor; !page.More {
 			return nil, 0, fmt.Errorf("run %s: value %s: %w", run, id, ErrNotFound)
 		}
 	}
+}
+
+// openOf opens a value of an event, which refers to it, or names it. found is false where it does neither.
+func openOf(ctx context.Context, from world.ApartKeeper, run string, e *world.Event, id string) (r io.Reader, size int64, found bool, err error) {
+	whole, names := world.SplitApart(e.Apart)
+	named := slices.Contains(names, id)
+	switch {
+	case whole != id && !named:
+		return nil, 0, false, nil
+	case e.Encrypted != "":
+		return nil, 0, true, &world.KeyError{Run: run, Key: e.Encrypted}
+	case from == nil:
+		return nil, 0, true, &world.CorruptError{Run: run, Seq: e.Seq, Err: fmt.Errorf("value %s: this world keeps none", id)}
+	case !named:
+		of, ok := world.ReadApart(e.Payload, id)
+		if !ok {
+			err = &world.CorruptError{Run: run, Seq: e.Seq, Err: fmt.Errorf("value %s: the event does not refer to it", id)}
+			return nil, 0, true, err
+		}
+		return apart.Open(ctx, from, run, e.Seq, of), of.Size, true, nil
+	}
+	payload, err := wholeOf(ctx, from, run, e.Payload, e.Apart)
+	if err != nil {
+		return nil, 0, true, err
+	}
+	for _, of := range world.Named(payload) {
+		if of.ID == id {
+			r, err := apart.OpenHeld(ctx, from, run, of)
+			return r, of.Size, true, err
+		}
+	}
+	return nil, 0, false, nil
 }

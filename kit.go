@@ -38,7 +38,7 @@ func init() {
 			Chunks: func(ctx context.Context, run, stream string, q world.ChunkQuery) (world.ChunkPage, error) {
 				return (&streamReader{app: a, run: run, name: stream, q: q}).page(ctx)
 			},
-			Messages: messagesOf(a), Transactor: a.able.Transactor, Notifier: a.able.Notifier, Logger: a.cfg.Logger, Drain: cmp.Or(a.cfg.Drain, engine.DefaultDrain), Poll: a.cfg.Poll,
+			Values: a.able.ApartKeeper, Messages: messagesOf(a), Transactor: a.able.Transactor, Notifier: a.able.Notifier, Logger: a.cfg.Logger, Drain: cmp.Or(a.cfg.Drain, engine.DefaultDrain), Poll: a.cfg.Poll,
 			Courier: courierOf(a), Timetable: timetableOf(a), Itself: a,
 		}
 	}

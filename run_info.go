@@ -87,7 +87,7 @@ func infoOf(row world.Run) RunInfo {
 	row = legible(row)
 	return RunInfo{
 		ID: row.ID, Workflow: row.Workflow, Version: row.Version, Status: row.Status, Key: row.Key, Priority: row.Priority + 1,
-		Input: row.Input, Output: row.Output, InputApart: row.InputApart, OutputApart: row.OutputApart, Error: row.Error, Parent: row.Parent, Origin: row.Origin, CreatedAt: row.CreatedAt, EndedAt: row.EndedAt,
+		Input: row.Input, Output: row.Output, InputApart: world.WholeApart(row.InputApart), OutputApart: world.WholeApart(row.OutputApart), Error: row.Error, Parent: row.Parent, Origin: row.Origin, CreatedAt: row.CreatedAt, EndedAt: row.EndedAt,
 		Retention: Kept(fromLog(row.Retention)), Timeout: Span(row.Timeout), Attributes: row.Attributes, Takes: row.Claims, Encryption: row.Encryption, Sealed: row.Encrypted,
 		Queue: row.Queue, Late: row.Late, Damage: row.Damage,
 	}

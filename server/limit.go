@@ -120,13 +120,17 @@ func (g *guard) mayKeep(r *request, run string) error {
 	return g.holdsTask(r, run, func(*world.Task) bool { return true }, err)
 }
 
-// mayReadValue refuses a value of a run that the key is not for, but to who holds the task whose input it is.
+// mayReadValue refuses a value of a run that the key is not for, but to who holds the task whose input it is, or names
+// it.
 func (g *guard) mayReadValue(r *request, run, value string) error {
 	err := g.mayRun(r, run)
 	if err == nil || errors.Is(err, world.ErrNotFound) {
 		return err
 	}
-	return g.holdsTask(r, run, func(t *world.Task) bool { return t.Apart == value }, err)
+	return g.holdsTask(r, run, func(t *world.Task) bool {
+		whole, names := world.SplitApart(t.Apart)
+		return value == whole || slices.Contains(names, value)
+	}, err)
 }
 
 // holdsTask is the refusal, unless a worker of the key holds a task of the run that is wanted.

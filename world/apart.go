@@ -38,9 +38,12 @@ type ApartKeeper interface {
 // a run that is not there, and never came to be, Sweep deletes after [ApartOrphan].
 //
 // That an event refers to a value its Apart says, and never the look of its payload. A world takes such an event for a
-// run that holds the value, and for the birth of one whose [Origin] holds it: that run holds it too from then on. All
-// else is refused with [ErrInvalid], and nothing is written. The result of a run that is over is told by the world
-// itself: who waits for it holds the value with that.
+// run that holds the value, and for the birth of one whose [Origin] holds it, or the run whose commit has the birth:
+// that run holds it too from then on. All else is refused with [ErrInvalid], and nothing is written. The result of a
+// run that is over is told by the world itself: who waits for it holds the value with that.
+//
+// The same holds of values that a payload names, see [SplitApart], but that nothing is refused: a run that does not
+// hold what it names, and does not come to it, goes on without it.
 type Values interface {
 	// KeepPiece keeps a piece of a value under a run; it is durable when it returns. Pieces are numbered from 0, which
 	// comes first. One that comes again is the same, and changes nothing, nor does one of a value that an event names.
@@ -73,7 +76,7 @@ type Piece struct {
 	Number     int
 	Data       []byte
 	Key        string // ID of the key that Data is encrypted with; "": it is plain
-	Birth      bool   // a birth is to name the value: whatever is known of a run with this ID is of another one
+	Birth      bool   // it is for a birth: whatever is known of a run with this ID is of another one
 }
 
 // Apart refers to a value that is kept apart. As JSON it stands in a log where the value would.
@@ -94,7 +97,7 @@ func (a *Apart) JSON() []byte {
 // ReadApart reads a payload that refers to a value which is kept apart, by what is said beside it: by [Event].Apart,
 // [State].InputApart and their like. With no ID it is a value of its own, whatever it looks like.
 func ReadApart(payload []byte, id string) (a Apart, ok bool) {
-	if id == "" || !bytes.HasPrefix(payload, []byte(apartMark)) || payload[len(payload)-1] != '}' {
+	if id = WholeApart(id); id == "" || !bytes.HasPrefix(payload, []byte(apartMark)) || payload[len(payload)-1] != '}' {
 		return Apart{}, false // and nothing was allocated
 	}
 	return readApart(payload, id)
@@ -120,11 +123,23 @@ func (e *Event) checkApart() error {
 	if !slices.Contains(ApartTypes(), e.Type) {
 		return fmt.Errorf("%w: %s with value %s: no payload of this type is kept apart", ErrInvalid, e.Type, show(e.Apart))
 	}
-	if err := CheckApart(e.Apart); err != nil {
+	whole, named := SplitApart(e.Apart)
+	for _, id := range named {
+		if err := CheckApart(id); err != nil {
+			return err
+		}
+	}
+	switch {
+	case len(named) > MaxNamed:
+		return fmt.Errorf("%w: %s names %d values, the limit is %d", ErrInvalid, e.Type, len(named), MaxNamed)
+	case whole == "":
+		return nil
+	}
+	if err := CheckApart(whole); err != nil {
 		return err
 	}
-	if _, ok := ReadApart(e.Payload, e.Apart); !ok && e.Encrypted == "" {
-		return fmt.Errorf("%w: %s with value %s: its payload does not refer to that", ErrInvalid, e.Type, e.Apart)
+	if _, ok := ReadApart(e.Payload, whole); !ok && e.Encrypted == "" {
+		return fmt.Errorf("%w: %s with value %s: its payload does not refer to that", ErrInvalid, e.Type, whole)
 	}
 	return nil
 }

@@ -280,7 +280,8 @@ type Mail struct {
 // Resumes reports whether the mail ends a pause. A run for which it waits is not claimed to be cancelled only.
 func (m Mail) Resumes() bool { return len(m.Events) == 1 && m.Events[0].Type == RunResumed }
 
-// OriginRun is the run that a birth has values of, which are kept apart; "": none, or no birth.
+// OriginRun is the run that a birth has values of, which are kept apart, beside the run whose commit has it; "":
+// none, or no birth.
 func (c *Commit) OriginRun() string {
 	if !c.Birth() || c.Events[0].Birth == nil || c.Events[0].Birth.Origin == nil {
 		return ""

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -214,29 +215,57 @@ func verify(ctx context.Context, w World, able *Abilities, r *Run, mend bool) (e
 	return events, asides, mended, nil
 }
 
-// verifyApart reads the pieces of the value that an event refers to. How many there are is in the reference; where that
-// is encrypted, those that are there are read.
+// verifyApart reads the pieces of the values that an event refers to, and of those that its payload names. How many
+// there are is in the reference; where that is encrypted, those that are there are read. What the run names and does not
+// hold is no value of it.
 func verifyApart(ctx context.Context, from ApartKeeper, run string, e *Event) error {
-	bad := func(what string) error {
-		return &CorruptError{Run: run, Seq: e.Seq, Err: fmt.Errorf("value %s, which is kept apart: %s", e.Apart, what)}
+	whole, names := SplitApart(e.Apart)
+	if from == nil {
+		return badValue(run, e.Seq, e.Apart, "this world keeps none")
 	}
-	of, ok := ReadApart(e.Payload, e.Apart)
-	switch {
-	case from == nil:
-		return bad("this world keeps none")
-	case !ok && e.Encrypted == "":
-		return bad("the event does not refer to it")
+	if whole != "" {
+		of, ok := ReadApart(e.Payload, e.Apart)
+		if !ok && e.Encrypted == "" {
+			return badValue(run, e.Seq, whole, "the event does not refer to it")
+		}
+		if err := verifyPieces(ctx, from, run, e.Seq, whole, of.Size, ok); err != nil {
+			return err
+		}
 	}
-	most := max(1, (of.Size+ApartPiece-1)/ApartPiece)
-	for n := 0; !ok || int64(n) < most; n++ {
-		_, err := from.Values().Piece(ctx, run, e.Apart, n)
+	refs := Named(e.Payload)
+	for _, id := range names {
+		_, err := from.Values().Piece(ctx, run, id, 0)
+		if errors.Is(err, ErrNotFound) {
+			continue
+		}
+		i := slices.IndexFunc(refs, func(a Apart) bool { return a.ID == id })
+		size := int64(0)
+		if i >= 0 {
+			size = refs[i].Size
+		}
+		if err := verifyPieces(ctx, from, run, e.Seq, id, size, i >= 0); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func badValue(run string, seq int64, value, what string) error {
+	return &CorruptError{Run: run, Seq: seq, Err: fmt.Errorf("value %s, which is kept apart: %s", value, what)}
+}
+
+// verifyPieces reads the pieces of a value; known: its size is.
+func verifyPieces(ctx context.Context, from ApartKeeper, run string, seq int64, value string, size int64, known bool) error {
+	most := max(1, (size+ApartPiece-1)/ApartPiece)
+	for n := 0; !known || int64(n) < most; n++ {
+		_, err := from.Values().Piece(ctx, run, value, n)
 		switch {
-		case errors.Is(err, ErrNotFound) && !ok && n > 0:
+		case errors.Is(err, ErrNotFound) && !known && n > 0:
 			return nil
 		case errors.Is(err, ErrNotFound):
-			return bad(fmt.Sprintf("piece %d is not there", n))
+			return badValue(run, seq, value, fmt.Sprintf("piece %d is not there", n))
 		case errors.Is(err, ErrCorrupt):
-			return bad(err.Error())
+			return badValue(run, seq, value, err.Error())
 		case err != nil:
 			return err
 		}

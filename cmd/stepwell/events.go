@@ -153,7 +153,7 @@ func eventNote(e *world.Event, zone *time.Location) string {
 	}
 	switch {
 	case e.Encrypted != "": // the details say so
-	case e.Apart != "":
+	case world.WholeApart(e.Apart) != "":
 		say(valueNote(e))
 	case len(e.Payload) > 0:
 		say(human.Fold(string(e.Payload), noteWidth))

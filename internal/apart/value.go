@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"hash"
 	"io"
+	"time"
 
 	"github.com/stepwell/stepwell/world"
 )
@@ -19,6 +20,9 @@ const (
 	formEncrypted = 2
 )
 
+// dropPatience is how long who gives up a value tries to delete it.
+const dropPatience = 5 * time.Second
+
 // Keep reads a value to its end, and keeps it apart under a run. One of more than most bytes is [world.ErrTooLarge].
 // All but a piece of it is never in memory.
 func Keep(ctx context.Context, to world.ApartKeeper, run string, from io.Reader, most int64) (world.Apart, error) {
@@ -27,30 +31,111 @@ func Keep(ctx context.Context, to world.ApartKeeper, run string, from io.Reader,
 
 // keepFor is Keep, for a birth or not.
 func keepFor(ctx context.Context, to world.ApartKeeper, run string, birth bool, from io.Reader, most int64) (a world.Apart, err error) {
-	a = world.Apart{ID: world.NewID(world.PrefixApart, world.Now())}
-	sum := sha256.New()
-	kept := make([]byte, 1+world.ApartPiece)
-	kept[0] = formPlain
-	piece := kept[1:]
-	for number := 0; ; number++ {
-		n, err := io.ReadFull(from, piece)
-		end := errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
-		if err != nil && !end {
-			return a, err
+	w := NewWriter(ctx, to, run, most)
+	w.ForBirth(birth)
+	if _, err := w.ReadFrom(from); err != nil {
+		return w.of, err
+	}
+	return w.Finish()
+}
+
+// Writer writes a value, piece by piece. It is not safe for concurrent use.
+type Writer struct {
+	ctx    context.Context //nolint:containedctx // of the one who writes
+	to     world.ApartKeeper
+	run    string
+	birth  bool
+	most   int64
+	of     world.Apart
+	sum    hash.Hash
+	kept   []byte // the piece that is being filled, with its form
+	number int
+	err    error // why nothing more can be written
+}
+
+// NewWriter begins a value of most bytes at most.
+func NewWriter(ctx context.Context, to world.ApartKeeper, run string, most int64) *Writer {
+	kept := append(make([]byte, 0, 1+world.ApartPiece), formPlain)
+	return &Writer{ctx: ctx, to: to, run: run, most: most, sum: sha256.New(), kept: kept, of: world.Apart{ID: world.NewID(world.PrefixApart, world.Now())}}
+}
+
+// ForBirth says that the value is for a run that is not there yet.
+func (w *Writer) ForBirth(is bool) { w.birth = is }
+
+// ID is the value's.
+func (w *Writer) ID() string { return w.of.ID }
+
+// Write adds to the value. An error is final.
+func (w *Writer) Write(p []byte) (n int, err error) {
+	for w.err == nil && n < len(p) {
+		m := min(len(p)-n, cap(w.kept)-len(w.kept))
+		w.kept = append(w.kept, p[n:n+m]...)
+		n += w.added(m)
+	}
+	return n, w.err
+}
+
+// ReadFrom adds what a reader gives, to its end.
+func (w *Writer) ReadFrom(from io.Reader) (n int64, err error) {
+	for w.err == nil {
+		m, err := io.ReadFull(from, w.kept[len(w.kept):cap(w.kept)])
+		w.kept = w.kept[:len(w.kept)+m]
+		n += int64(w.added(m))
+		switch {
+		case errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF):
+			return n, w.err
+		case err != nil && w.err == nil:
+			w.err = err
 		}
-		if a.Size += int64(n); a.Size > most {
-			return a, fmt.Errorf("%w: a value of more than %d bytes", world.ErrTooLarge, most)
-		}
-		if n > 0 || number == 0 {
-			_, _ = sum.Write(piece[:n]) // it never fails
-			if err := keep(ctx, to, &world.Piece{Run: run, Value: a.ID, Number: number, Data: kept[:1+n], Birth: birth}); err != nil {
-				return a, fmt.Errorf("run %s: value %s of %d bytes, which is kept apart: %w", run, a.ID, a.Size, err)
-			}
-		}
-		if end {
-			a.SHA256 = hex.EncodeToString(sum.Sum(nil))
-			return a, nil
-		}
+	}
+	return n, w.err
+}
+
+// added keeps the piece when it is full.
+func (w *Writer) added(n int) int {
+	if w.of.Size += int64(n); w.of.Size > w.most {
+		w.err = fmt.Errorf("%w: a value of more than %d bytes", world.ErrTooLarge, w.most)
+		return 0
+	}
+	if len(w.kept) == cap(w.kept) {
+		w.flush()
+	}
+	return n
+}
+
+func (w *Writer) flush() {
+	_, _ = w.sum.Write(w.kept[1:]) // it never fails
+	p := world.Piece{Run: w.run, Value: w.of.ID, Number: w.number, Data: w.kept, Birth: w.birth}
+	if err := keep(w.ctx, w.to, &p); err != nil {
+		w.err = fmt.Errorf("run %s: value %s of %d bytes, which is kept apart: %w", w.run, w.of.ID, w.of.Size, err)
+	}
+	w.number++
+	w.kept = w.kept[:1]
+}
+
+// Finish keeps the rest, and tells what refers to the value. All of it is durable then, and nothing more can be
+// written.
+func (w *Writer) Finish() (world.Apart, error) {
+	if w.err == nil && (len(w.kept) > 1 || w.number == 0) {
+		w.flush()
+	}
+	if w.err != nil {
+		return w.of, w.err
+	}
+	w.err, w.kept = errFinished, nil
+	w.of.SHA256 = hex.EncodeToString(w.sum.Sum(nil))
+	return w.of, nil
+}
+
+var errFinished = fmt.Errorf("%w: the value is written", world.ErrInvalid)
+
+// Drop gives up what was written.
+func (w *Writer) Drop() {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(w.ctx), dropPatience)
+	defer cancel()
+	w.err, w.kept = errFinished, nil
+	if w.number > 0 {
+		_ = w.to.Values().DropValue(ctx, w.run, w.of.ID) // what is left goes with the run, or a day later
 	}
 }
 
@@ -71,10 +156,21 @@ func Open(ctx context.Context, from world.ApartKeeper, run string, seq int64, a 
 	return &reader{ctx: ctx, from: from, run: run, seq: seq, of: a, sum: sha256.New()}
 }
 
+// OpenHeld is Open of a value that a run may not hold: that is [world.ErrNotFound]. What it begins with is read at
+// once.
+func OpenHeld(ctx context.Context, from world.ApartKeeper, run string, a world.Apart) (io.Reader, error) {
+	r := &reader{ctx: ctx, from: from, run: run, of: a, sum: sha256.New()}
+	r.missing = fmt.Errorf("run %s does not hold value %s: %w", run, a.ID, world.ErrNotFound)
+	if err := r.next(); err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
 // Read reads a payload: the value that it refers to, where an ID says so, or itself. One that is larger than most is
 // [world.ErrTooLarge].
 func Read(ctx context.Context, from world.ApartKeeper, run string, payload []byte, id string, most int64) ([]byte, error) {
-	if id == "" {
+	if id = world.WholeApart(id); id == "" {
 		return payload, nil
 	}
 	a, ok := world.ReadApart(payload, id)
@@ -118,6 +214,8 @@ type reader struct {
 	number int    // of the next
 	read   int64
 	err    error
+
+	missing error // where the first piece is not there; nil: that is damage
 }
 
 // Read reads on.
@@ -146,6 +244,8 @@ func (r *reader) next() (err error) {
 	switch {
 	case errors.As(err, &damaged):
 		return &world.CorruptError{Run: r.run, Seq: r.seq, Err: damaged.Err}
+	case errors.Is(err, world.ErrNotFound) && r.number == 0 && r.missing != nil:
+		return r.missing
 	case errors.Is(err, world.ErrNotFound):
 		return bad(r.run, r.seq, &r.of, fmt.Sprintf("piece %d is not there", r.number))
 	case err != nil:

@@ -15,7 +15,7 @@ import (
 const Most = 1 << 20
 
 // World keeps the large payloads of what goes into a world apart: inputs, outputs and results of steps. What comes out
-// has references; see [Read].
+// has references; see [Read]. Beside each payload it says which values that names: see [world.SplitApart].
 //
 // The value is durable before the commit that names it. So it may be kept without any: what is left by a crash goes
 // with the run. A commit has its references from then on: one that is tried again has no second copy.
@@ -83,7 +83,7 @@ func (w *World) before(ctx context.Context, c *world.Commit) (done world.Committ
 // with the run, or a day later.
 func (w *World) drop(ctx context.Context, c *world.Commit) {
 	for i := range c.Events {
-		if value := c.Events[i].Apart; value != "" {
+		if value := world.WholeApart(c.Events[i].Apart); value != "" {
 			_ = w.able.ApartKeeper.Values().DropValue(ctx, c.Run, value)
 		}
 	}
@@ -134,9 +134,12 @@ func (w *World) commit(ctx context.Context, c *world.Commit) (err error) {
 			return err
 		}
 	}
+	if !slices.ContainsFunc(c.Events, func(e world.Event) bool { return e.Apart != "" }) {
+		return nil
+	}
 	for i := range c.Tasks { // its step's event has the same input
 		t := &c.Tasks[i]
-		if len(t.Input) <= w.most || world.TaskApart(t.Options) != "" {
+		if world.TaskApart(t.Options) != "" {
 			continue
 		}
 		for j := range c.Events {
@@ -148,24 +151,38 @@ func (w *World) commit(ctx context.Context, c *world.Commit) (err error) {
 	return nil
 }
 
-// events are those of a run with what is too large kept apart. The list that is given stays as it is. With an error
-// come those with the references so far: who tries again has no second copy of a value.
+// events are those of a run with what is too large kept apart, and with what their payloads name said beside them. The
+// list that is given stays as it is. With an error come those with the references so far: who tries again has no second
+// copy of a value.
 func (w *World) events(ctx context.Context, run string, birth bool, events []world.Event) ([]world.Event, error) {
 	own := false
 	for i := range events {
-		if !w.large(events[i]) {
+		names, large := names(events[i].Payload), w.large(events[i])
+		if !large && len(names) == 0 || events[i].Apart != "" || !slices.Contains(world.ApartTypes(), events[i].Type) {
 			continue
 		}
-		a, err := keepFor(ctx, w.able.ApartKeeper, run, birth, bytes.NewReader(events[i].Payload), world.MaxApart)
-		if err != nil {
-			return events, err
+		whole, payload := "", events[i].Payload
+		if large {
+			a, err := keepFor(ctx, w.able.ApartKeeper, run, birth, bytes.NewReader(payload), world.MaxApart)
+			if err != nil {
+				return events, err
+			}
+			whole, payload = a.ID, a.JSON()
 		}
 		if !own {
 			events, own = slices.Clone(events), true
 		}
-		events[i].Payload, events[i].Apart = a.JSON(), a.ID
+		events[i].Payload, events[i].Apart = payload, world.JoinApart(whole, names)
 	}
 	return events, nil
+}
+
+// names are the values that a payload names.
+func names(payload []byte) (ids []string) {
+	for _, a := range world.Named(payload) {
+		ids = append(ids, a.ID)
+	}
+	return ids
 }
 
 // large reports whether the payload of an event is kept apart, and is not yet.

@@ -124,7 +124,7 @@ func (c *call) close(ctx context.Context) {
 	if r.err != nil {
 		r.where = c.seat.failedIn
 	}
-	c.finishStreams()
+	made := c.finish()
 	r.cause = cause(ctx)
 	switch {
 	case !c.done || r.err == nil:
@@ -142,14 +142,20 @@ func (c *call) close(ctx context.Context) {
 		c.watching.over(c.seat.e, r.err)
 	}
 	r.slot, r.alone = c.seat.leave()
+	made = unnamed(made, r)
 	c.ends.end(r)
+	if len(made) > 0 {
+		dropValues(c.seat.e, c.seat.info.Run, made)
+	}
 }
 
-// finishStreams ends the streams of a body that has returned. One that came to a value, though what it wrote could not be made durable, has failed.
-func (c *call) finishStreams() {
+// finish ends the streams of a body that has returned, and tells which values it has kept apart. One that came to a
+// value, though what it wrote could not be made durable, has failed.
+func (c *call) finish() (made []string) {
 	c.seat.mu.Lock()
 	c.seat.returned = true
 	all, pr := c.seat.streams, c.seat.progress
+	made = c.seat.made
 	c.seat.mu.Unlock()
 	r := &c.result
 	if all != nil {
@@ -161,6 +167,7 @@ func (c *call) finishStreams() {
 	if pr != nil {
 		r.streams = append(r.streams, pr.finish(r.err != nil)...)
 	}
+	return made
 }
 
 // timeoutError is the failure of an attempt whose time was up.

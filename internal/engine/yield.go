@@ -49,6 +49,7 @@ type seat struct {
 	streams  *streams            // nil: it has opened none; guarded by mu
 	progress *progress           // nil: it has said nothing, and need not; guarded by mu
 	returned bool                // and opens none any more; guarded by mu
+	made     []string            // values that it keeps apart; guarded by mu
 	started  map[string]struct{} // workflows of which it has started a run under its own key; guarded by mu
 
 	slot        bool          // it holds a step slot; guarded by mu

@@ -24,6 +24,7 @@ type App struct {
 	Deliver func(ctx context.Context, d *world.Delivery) error
 	Chunks  func(ctx context.Context, run, stream string, q world.ChunkQuery) (world.ChunkPage, error)
 
+	Values     world.ApartKeeper // nil: the world keeps none apart
 	Messages   world.Messenger   // nil: the world keeps no queues
 	Transactor world.Transactor  // nil: the world shares no transactions
 	Notifier   world.Notifier    // nil: the world tells of nothing

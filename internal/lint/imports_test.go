@@ -37,6 +37,7 @@ var layers = []layer{
 	{"topic", []string{"", "keyring", "queue", "world", "internal/codec", "internal/courier", "internal/engine", "internal/kit", "internal/spread"}},
 	{"schedule", []string{"", "world", "internal/codec", "internal/kit", "internal/replay", "internal/timetable"}},
 	{"limit", []string{"", "world", "internal/codec", "internal/kit"}},
+	{"blob", []string{"", "world", "internal/apart", "internal/engine", "internal/kit"}},
 	{"check", []string{"", "world", "internal/engine", "internal/replay", "internal/kit"}},
 	{"analysis/...", []string{"analysis"}},
 	{"world", nil},
@@ -90,7 +91,7 @@ var layers = []layer{
 
 // rooms are packages beside the root, with what not every author needs. Who may import the root may import them.
 var rooms = []string{"acting", "keyring", "observe", "push", "check", "webhook", "durable", "queue", "topic", "schedule",
-	"limit"}
+	"limit", "blob"}
 
 func outside(dir string) bool { return dir == "" || slices.Contains(rooms, dir) }
 

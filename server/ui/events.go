@@ -306,8 +306,8 @@ func (u *UI) eventPayload(v *visit) error {
 	}
 	var from io.Reader = bytes.NewReader(e.Payload)
 	size := int64(len(e.Payload))
-	if e.Apart != "" {
-		if from, size, err = stepwell.OpenValue(v.Context(), u.app, info.ID, e.Apart); err != nil {
+	if whole := world.WholeApart(e.Apart); whole != "" {
+		if from, size, err = stepwell.OpenValue(v.Context(), u.app, info.ID, whole); err != nil {
 			return err
 		}
 	}

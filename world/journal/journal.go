@@ -252,7 +252,7 @@ func (j *Journal) addRun(e *world.Event) {
 	switch e.Type {
 	case world.RunCreated:
 		j.Status, j.CreatedAt = world.Pending, e.Time
-		j.Input, j.InputApart = j.keep(e.Payload), e.Apart
+		j.Input, j.InputApart = j.keep(e.Payload), world.WholeApart(e.Apart)
 		if b := e.Birth; b != nil {
 			j.Workflow, j.Version, j.Parent, j.Origin = b.Workflow, b.Version, b.Parent, b.Origin
 		}
@@ -263,7 +263,7 @@ func (j *Journal) addRun(e *world.Event) {
 		j.continueRun(e)
 	case world.RunCompleted:
 		j.end(world.Completed, e)
-		j.Output, j.OutputApart = j.keep(e.Payload), e.Apart
+		j.Output, j.OutputApart = j.keep(e.Payload), world.WholeApart(e.Apart)
 	case world.RunFailed:
 		j.end(world.Failed, e)
 	case world.RunCancelled:
@@ -299,7 +299,7 @@ func (j *Journal) end(to world.Status, e *world.Event) {
 
 func (j *Journal) continueRun(e *world.Event) {
 	j.Segment++
-	j.Input, j.InputApart = j.keep(e.Payload), e.Apart
+	j.Input, j.InputApart = j.keep(e.Payload), world.WholeApart(e.Apart)
 	next := e.Next
 	if next == nil {
 		next = &world.Continuation{}
@@ -425,7 +425,7 @@ func (j *Journal) change(en *Entry, e *world.Event) {
 		if en.Error != nil {
 			en.earlier(en.Error, en.Attempt, en.failedAt)
 		}
-		en.Status, en.Output, en.OutputApart, en.Error = EntryCompleted, j.keep(e.Payload), e.Apart, nil
+		en.Status, en.Output, en.OutputApart, en.Error = EntryCompleted, j.keep(e.Payload), world.WholeApart(e.Apart), nil
 	case world.StepFailed:
 		if en.Error != nil {
 			en.earlier(en.Error, en.Attempt, en.failedAt)

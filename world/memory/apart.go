@@ -127,11 +127,21 @@ func (a *apart) hold(run, id string, at time.Time) {
 	a.runs[run][id] = at
 }
 
-// named makes a run hold what events of it name.
-func (a *apart) named(run string, events []world.Event) {
+// named makes a run hold what events of it refer to, which was checked, and what they name, where it holds that or
+// another run does; "": none.
+func (a *apart) named(run, of string, events []world.Event) {
 	for i := range events {
-		if id := events[i].Apart; id != "" {
-			a.hold(run, id, time.Time{})
+		if events[i].Apart == "" {
+			continue
+		}
+		whole, names := world.SplitApart(events[i].Apart)
+		if whole != "" {
+			a.hold(run, whole, time.Time{})
+		}
+		for _, id := range names {
+			if a.held(run, id) || a.held(of, id) {
+				a.hold(run, id, time.Time{})
+			}
 		}
 	}
 }
@@ -142,10 +152,11 @@ func (a *apart) held(run, id string) bool {
 	return ok
 }
 
-// check refuses events of a run that name what neither it holds nor another run of which that is enough; "": none is.
+// check refuses events of a run that refer to what neither it holds nor another run of which that is enough; "": none
+// is.
 func (a *apart) check(run, of string, events []world.Event) error {
 	for i := range events {
-		if id := events[i].Apart; id != "" && !a.held(run, id) && !a.held(of, id) {
+		if id := world.WholeApart(events[i].Apart); id != "" && !a.held(run, id) && !a.held(of, id) {
 			return world.NoValue(run, id)
 		}
 	}
@@ -154,12 +165,26 @@ func (a *apart) check(run, of string, events []world.Event) error {
 
 // lacks refuses a commit with events that name what their runs do not hold. What it is told of, it holds then.
 func (a *apart) lacks(c *world.Commit, p *plan) error {
-	for _, b := range append([]*world.Commit{c}, p.Births...) {
-		if err := a.check(b.Run, b.OriginRun(), b.Events); err != nil {
+	if err := a.check(c.Run, c.OriginRun(), c.Events); err != nil {
+		return err
+	}
+	for _, b := range p.Births {
+		if err := a.check(b.Run, c.Run, b.Events); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// come makes the runs of a commit hold what its events have of other runs.
+func (a *apart) come(c *world.Commit, p *plan) {
+	a.named(c.Run, c.OriginRun(), p.Events)
+	for _, t := range p.Told {
+		a.named(c.Run, t.Of, []world.Event{{Apart: t.Apart}})
+	}
+	for _, b := range p.Births {
+		a.named(b.Run, c.Run, b.Events)
+	}
 }
 
 // drop lets a run hold nothing any more.

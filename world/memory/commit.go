@@ -119,6 +119,7 @@ func (w *World) write(c *world.Commit, r *run, p plan, n *notices) world.Committ
 		w.schedules.put(c.Schedule)
 		r = w.create(c)
 	}
+	w.apart.come(c, &p)
 	for i, child := range p.Births {
 		created := w.create(child)
 		for _, enc := range p.rows[i] {

@@ -66,9 +66,7 @@ func (w *World) sendResult(from, to *run, step string, n *notices) {
 	}
 	w.counters.Deliveries++
 	result := world.ResultFor(from.end, step)
-	if result.Apart != "" {
-		w.apart.hold(to.id, result.Apart, time.Time{})
-	}
+	w.apart.named(to.id, from.id, []world.Event{result})
 	w.put(to, mail{id: "result/" + step, events: []world.Event{result}}, n)
 }
 

@@ -55,7 +55,7 @@ func (w *World) append(r *run, enc row) {
 	r.time = events[len(events)-1].Time
 	r.log = append(r.log, record{first: first, last: r.seq, row: r.store(enc.bytes), head: enc.head})
 	w.counters.RowsWritten++
-	w.apart.named(r.id, events)
+	w.apart.named(r.id, "", events)
 	for i := range events {
 		w.follow(r, &events[i], first+int64(i))
 	}

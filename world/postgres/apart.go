@@ -101,15 +101,30 @@ func (k apartKeeper) ValueKeys(ctx context.Context) (out []world.ValueKey, err e
 	return out, err
 }
 
-// apartRow is a value that events of a run name. The run holds it already, or gets it of another that does; "": none.
-type apartRow struct{ run, value, of string }
+// apartRow is a value that events of a run refer to, or name. The run holds it already, or gets it of another that
+// does; "": none.
+type apartRow struct {
+	run, value, of string
+	named          bool // only: it need not be held
+}
 
-// hold puts on the sheet that events of a run name values.
+// hold puts on the sheet that events of a run refer to values.
 func (d *draft) hold(run, of string, events []world.Event) {
 	for i := range events {
-		if value := events[i].Apart; value != "" {
-			d.sheet.apart = append(d.sheet.apart, apartRow{run, value, clean(of)})
+		if events[i].Apart != "" {
+			d.sheet.hold(run, of, events[i].Apart)
 		}
+	}
+}
+
+// hold is that of values of a run.
+func (s *sheet) hold(run, of, apart string) {
+	whole, names := world.SplitApart(apart)
+	if whole != "" {
+		s.apart = append(s.apart, apartRow{run: run, value: whole, of: clean(of)})
+	}
+	for _, value := range names {
+		s.apart = append(s.apart, apartRow{run: run, value: value, of: clean(of), named: true})
 	}
 }
 
@@ -138,17 +153,17 @@ func (b *script) writeApart(rows []apartRow) {
 // lacks refuses a commit where one of its runs does not hold what its events name. Such commits are made alone.
 func (d *draft) lacks(held map[apartRow]bool) error {
 	for _, r := range d.sheet.apart {
-		if r.of = ""; !held[r] {
+		if r.of = ""; !r.named && !held[r] {
 			return world.NoValue(r.run, r.value)
 		}
 	}
 	return nil
 }
 
-// holdsNamed refuses events of a run that is there which name what it does not hold.
-func holdsNamed(ctx context.Context, rd *reader, run string, events []world.Event) error {
+// holdsWhole refuses events of a run that is there which refer to what it does not hold.
+func holdsWhole(ctx context.Context, rd *reader, run string, events []world.Event) error {
 	for i := range events {
-		value := events[i].Apart
+		value := world.WholeApart(events[i].Apart)
 		if value == "" {
 			continue
 		}

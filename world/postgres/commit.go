@@ -293,7 +293,11 @@ func (d *draft) appendRow(r *run, c *world.Commit, first int64, events []world.E
 	sum := layout.RowSum(r.id, first, world.LogFormat, []byte(head), body)
 	d.sheet.log = append(d.sheet.log, logRow{run: r.key, seq: first, n: int32(len(events)), head: head, body: body, sum: sum.Value()})
 	d.bytes += len(head) + len(body)
-	d.hold(r.id, c.OriginRun(), events)
+	of := c.OriginRun()
+	if c != d.c { // the birth of a child has its parent's values
+		of = d.c.Run
+	}
+	d.hold(r.id, of, events)
 	r.last = first + int64(len(events)) - 1
 	return nil
 }

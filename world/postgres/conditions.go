@@ -118,7 +118,7 @@ func (d *draft) decide(ctx context.Context, tx txn, targets map[string]*run, bir
 		return p, err
 	}
 	for _, t := range p.Told {
-		d.sheet.apart = append(d.sheet.apart, apartRow{c.Run, t.Value, t.Of})
+		d.sheet.hold(c.Run, t.Of, t.Apart)
 	}
 	for _, a := range p.Awaits {
 		row := awaitRow{step: clean(a.Step)}

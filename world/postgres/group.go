@@ -521,8 +521,12 @@ func (b *script) writeEnds(s *sheet) {
 	var values []string
 	var of []int64
 	for i := range rows {
-		if rows[i].apart != nil {
-			of, values = append(of, rows[i].run), append(values, *rows[i].apart)
+		if rows[i].apart == nil {
+			continue
+		}
+		whole, names := world.SplitApart(*rows[i].apart)
+		for _, value := range append(names, whole) {
+			of, values = append(of, rows[i].run), append(values, value)
 		}
 	}
 	b.put(len(of), holdResults, func() []any { return []any{of, values} })

@@ -97,7 +97,7 @@ func (t *claiming) queueTasks(q *pgx.Batch, now time.Time, tasks []candidate, go
 
 // taskEnd ends an attempt of a task: its events go to the inbox, or it is tried again later.
 func (w *World) taskEnd(ctx context.Context, d *world.Delivery) (done world.Delivered, err error) {
-	none := holdsNamed(ctx, &w.reader, d.Task.Run, d.Events)
+	none := holdsWhole(ctx, &w.reader, d.Task.Run, d.Events)
 	if none != nil && !errors.Is(none, world.ErrInvalid) {
 		return done, none
 	}

@@ -105,8 +105,9 @@ type Plan struct {
 	Told    []Told        // values that its events have with the results of runs that are over
 }
 
-// Told is a value, kept apart, that a step is told of as the result of a run: its own run holds it too from then on.
-type Told struct{ Of, Value string }
+// Told are values, kept apart, that a step is told of with the result of a run: its own run holds them too from then
+// on.
+type Told struct{ Of, Apart string }
 
 // Unasked is what a commit writes that depends on nobody.
 func Unasked(c *world.Commit) Plan { return Plan{Events: c.Events, Births: c.Births} }
@@ -234,7 +235,7 @@ func (p *Plan) answer(c *world.Commit, left map[int]bool, targets map[string]Tar
 			} else {
 				result := target.Result(a)
 				if result.Apart != "" {
-					p.Told = append(p.Told, Told{Of: cmp.Or(a.Run, e.Peer), Value: result.Apart})
+					p.Told = append(p.Told, Told{Of: cmp.Or(a.Run, e.Peer), Apart: result.Apart})
 				}
 				p.after(result)
 			}

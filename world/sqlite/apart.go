@@ -96,29 +96,40 @@ func (k apartKeeper) ValueKeys(ctx context.Context) (out []world.ValueKey, err e
 	return out, err
 }
 
-// hold notes the values that events of a run name. The run holds each already, or it gets what another holds; "": none.
+// hold notes the values that events of a run refer to, and name. The run holds each already, or it gets what another
+// holds; "": none. What is named and held by neither is left out.
 func (tx *txn) hold(run, of string, events ...world.Event) error {
 	for i := range events {
-		value := events[i].Apart
-		if value == "" {
+		if events[i].Apart == "" {
 			continue
 		}
-		n, err := tx.changed(holdApart, run, value, of)
-		if err == nil && n == 0 {
-			err = world.NoValue(run, value)
+		whole, names := world.SplitApart(events[i].Apart)
+		if whole != "" {
+			n, err := tx.changed(holdApart, run, whole, of)
+			if err == nil && n == 0 {
+				err = world.NoValue(run, whole)
+			}
+			if err != nil {
+				return err
+			}
 		}
-		if err != nil {
-			return err
+		for _, value := range names {
+			if err := tx.exec(holdApart, run, value, of); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
 }
 
-// holdTold notes the values that a run is told of as results of others.
+// holdTold notes the values that a run is told of with results of others.
 func (tx *txn) holdTold(run string, told []rules.Told) error {
 	for _, t := range told {
-		if _, err := tx.changed(holdApart, run, t.Value, t.Of); err != nil {
-			return err
+		whole, names := world.SplitApart(t.Apart)
+		for _, value := range append(names, whole) {
+			if err := tx.exec(holdApart, run, value, t.Of); err != nil {
+				return err
+			}
 		}
 	}
 	return nil

@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 
@@ -40,7 +41,7 @@ func (g *group) birth(c *world.Commit) (done world.Committed, err error) {
 	if err := beside(&g.tx, c); err != nil {
 		return done, err
 	}
-	r, err := g.createWith(c, owner, &p)
+	r, err := g.createWith(c, owner, "", &p)
 	if err != nil {
 		return done, err
 	}
@@ -92,12 +93,13 @@ func (g *group) mayBeCreated(c *world.Commit) (owner int64, p rules.Plan, err er
 	return owner, p, err
 }
 
-// create writes a birth that was checked, with all that comes with it.
-func (g *group) create(c *world.Commit, owner int64) (*run, error) {
-	return g.createWith(c, owner, &rules.Plan{Events: c.Events})
+// createChild writes a birth that was checked, with all that comes with it, of a commit of another run.
+func (g *group) createChild(c *world.Commit, by string) (*run, error) {
+	return g.createWith(c, 0, by, &rules.Plan{Events: c.Events})
 }
 
-func (g *group) createWith(c *world.Commit, owner int64, p *rules.Plan) (*run, error) {
+// createWith writes a birth, which may name values of another run: by, or its origin.
+func (g *group) createWith(c *world.Commit, owner int64, by string, p *rules.Plan) (*run, error) {
 	e := &c.Events[0]
 	b := e.Birth
 	attrs, err := world.AttributeText(b.Attributes)
@@ -126,7 +128,7 @@ func (g *group) createWith(c *world.Commit, owner int64, p *rules.Plan) (*run, e
 	if err := g.tx.holdTold(r.id, p.Told); err != nil {
 		return nil, err
 	}
-	r.origin = c.OriginRun()
+	r.origin = cmp.Or(by, c.OriginRun())
 	err = g.appendBirth(r, c, p.Events)
 	if r.origin = ""; err != nil {
 		return nil, err

@@ -163,7 +163,7 @@ func (g *group) around(c *world.Commit, r *run, p *rules.Plan) error {
 		}
 	}
 	for _, child := range p.Births {
-		if _, err := g.create(child, 0); err != nil {
+		if _, err := g.createChild(child, c.Run); err != nil {
 			return err
 		}
 	}

@@ -87,7 +87,7 @@ var topics = []struct {
 	{"listening", listening},
 	{"topics", published},
 	{"topics of commits", publishedByCommits},
-	{"values apart", aparts},
+	{"values apart", slices.Concat(aparts, apartsNamed)},
 	{"schedules", schedules},
 	{"limits", limits},
 }

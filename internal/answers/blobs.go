@@ -1,0 +1,109 @@
+package answers
+
+// Values that are streams: they go where values go.
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/stepwell/stepwell"
+	"github.com/stepwell/stepwell/blob"
+)
+
+var sharedBlobs = map[string]func(*answers){
+	"a value that is a stream goes where values go": answerBlobs,
+}
+
+// letters are what a blob of one letter has.
+func letters(c string) io.Reader { return strings.NewReader(strings.Repeat(c, 1200<<10)) }
+
+// letterOf reads a blob of one letter.
+func letterOf(r io.ReadCloser, err error) (string, error) {
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = r.Close() }()
+	b, err := io.ReadAll(r)
+	if err == nil && (len(b) != 1200<<10 || bytes.Count(b, b[:1]) != len(b)) {
+		err = fmt.Errorf("%d bytes, not of one letter", len(b))
+	}
+	if err != nil {
+		return "", err
+	}
+	return string(b[:1]), nil
+}
+
+func answerBlobs(r *answers) {
+	type files struct{ All []blob.Ref }
+	add := func(ctx context.Context, f files, c string) (files, error) {
+		text := ""
+		for _, ref := range f.All {
+			got, err := letterOf(blob.Open(ctx, ref))
+			if err != nil {
+				return f, err
+			}
+			text += got
+		}
+		if want := "abcd"[:len(text)]; text != want {
+			return f, stepwell.Fatal(fmt.Errorf("read %s, want %s", text, want))
+		}
+		ref, err := blob.From(ctx, letters(c))
+		f.All = append(f.All, ref)
+		return f, err
+	}
+	queued := stepwell.DefineStep("blob-task", func(ctx context.Context, f files) (files, error) { return add(ctx, f, "c") })
+	child := stepwell.Define("blob-child", func(ctx stepwell.Context, f files) (files, error) {
+		return stepwell.Step(ctx, "add", func(ctx context.Context) (files, error) { return add(ctx, f, "d") })
+	})
+	wf := stepwell.Define("blob-run", func(ctx stepwell.Context, f files) (files, error) {
+		if len(f.All) == 4 {
+			return f, nil
+		}
+		f, err := stepwell.Step(ctx, "add", func(ctx context.Context) (files, error) { return add(ctx, f, "b") })
+		if err != nil {
+			return f, err
+		}
+		both, err := stepwell.All(ctx, queued.Start(ctx, f), queued.Start(ctx, f))
+		if err != nil {
+			return f, err
+		}
+		if f, err = child.Child().Run(ctx, both[1]); err != nil {
+			return f, err
+		}
+		return f, stepwell.ContinueAsNew(ctx, f)
+	})
+	wk := r.begin(queued, child, wf)
+	in, err := blob.Put(r.ctx, wk.App, "blob-1", letters("a"))
+	r.must(err)
+	run, err := wf.Start(r.ctx, wk.App, files{[]blob.Ref{in}}, stepwell.RunID("blob-1"))
+	r.must(err)
+	forked := func(id string) {
+		got, err := wf.Get(wk.App, id).Result(r.ctx)
+		r.must(err)
+		text := ""
+		for _, ref := range got.All {
+			c, err := letterOf(blob.Read(r.ctx, wk.App, id, ref))
+			r.must(err)
+			text += c
+		}
+		if text != "abcd" {
+			r.Errorf("run %s: %s", id, text)
+		}
+	}
+	forked(run.ID())
+	fork, err := wk.Fork(r.ctx, run.ID(), stepwell.ForkOptions{At: 1})
+	r.must(err)
+	forked(fork.ID())
+	_, err = wf.Start(r.ctx, wk.App, files{[]blob.Ref{in}}, stepwell.RunID("blob-2"))
+	r.must(err)
+	if _, err := wf.Get(wk.App, "blob-2").Result(r.ctx); err == nil || !strings.Contains(err.Error(), "does not hold") {
+		r.Errorf("a run that does not hold its input's blob: %v", err)
+	}
+	if _, err := blob.Read(r.ctx, wk.App, "blob-2", in); !errors.Is(err, stepwell.ErrNotFound) {
+		r.Errorf("read for it: %v", err)
+	}
+}
