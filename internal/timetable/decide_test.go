@@ -121,8 +121,8 @@ func TestLooksBeforeItIsDue(t *testing.T) {
 	}
 }
 
-// TestPausesWhenItIsDue: a schedule whose last run failed is paused when the next is due, and not before, as somebody may
-// mend it: but where that run may be deleted by then.
+// TestPausesWhenItIsDue: a schedule whose last run failed is paused when the next is due, and not before, as somebody
+// may mend it: but where that run may be deleted by then.
 func TestPausesWhenItIsDue(t *testing.T) {
 	t.Parallel()
 	for kept, early := range map[time.Duration]bool{-1: false, 48 * time.Hour: false, 20 * time.Hour: true} {
