@@ -60,7 +60,7 @@ func decide(s *world.Schedule, t *Times, now time.Time, last *LastRun) step {
 	if is.Last != nil && last.Completed && is.Last.At.After(is.Done) {
 		is.Done = is.Last.At
 	}
-	if is.Last != nil && last.Failed && s.Says.PauseOnFailure && is.Forgive != is.Last.Run {
+	if is.Last != nil && last.Failed && s.Says.PauseOnFailure && is.Forgive != is.Last.Run && (t.isDue(is.Next, now) || t.mayGo(is, last, now)) {
 		pause(&out.row, "stepwell", fmt.Sprintf("the run %s did not complete", is.Last.Run), now)
 		return out
 	}
@@ -149,6 +149,11 @@ func (t *Times) lookAt(is *world.ScheduleSoFar, last *LastRun, now time.Time) ti
 		return at
 	}
 	return next
+}
+
+// mayGo reports whether a last run that is over may be deleted before the next time is due.
+func (t *Times) mayGo(is *world.ScheduleSoFar, last *LastRun, now time.Time) bool {
+	return t.lookAt(is, &LastRun{Kept: last.Kept}, now).Before(t.due(is.Next))
 }
 
 // newest goes on to the last time that is due, and counts those before it.

@@ -121,6 +121,23 @@ func TestLooksBeforeItIsDue(t *testing.T) {
 	}
 }
 
+// TestPausesWhenItIsDue: a schedule whose last run failed is paused when the next is due, and not before, as somebody
+// may mend it: but where that run may be deleted by then.
+func TestPausesWhenItIsDue(t *testing.T) {
+	t.Parallel()
+	for kept, early := range map[time.Duration]bool{-1: false, 48 * time.Hour: false, 20 * time.Hour: true} {
+		s, times := begun(t, new2026, world.ScheduleSpec{Times: []string{"@daily"}, PauseOnFailure: true})
+		todo := decide(s, times, s.Is.Next, &LastRun{})
+		failed := &LastRun{Over: true, Failed: true, Kept: kept}
+		if todo = decide(&todo.row, times, todo.row.Is.Due, failed); (todo.row.Paused != nil) != early {
+			t.Errorf("kept for %s, after an hour: %+v", kept, todo.row)
+		}
+		if todo = decide(&todo.row, times, todo.row.Is.Next, failed); todo.row.Paused == nil || todo.fire {
+			t.Errorf("kept for %s, when it is due: %+v", kept, todo.row)
+		}
+	}
+}
+
 // TestFailingForLongIsNotMissed: a time that was seen and cannot be started has its run when it can, however late.
 func TestFailingForLongIsNotMissed(t *testing.T) {
 	t.Parallel()

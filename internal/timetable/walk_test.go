@@ -21,7 +21,9 @@ var walked = []struct {
 	{"*/7 1,2 * * SUN", false, func(r time.Time) bool {
 		return r.Weekday() == time.Sunday && (r.Hour() == 1 || r.Hour() == 2) && r.Minute()%7 == 0
 	}},
-	{"0 1-23/11 30 * *", false, func(r time.Time) bool { return r.Day() == 30 && (r.Hour() == 1 || r.Hour() == 12 || r.Hour() == 23) && r.Minute() == 0 }},
+	{"0 1-23/11 30 * *", false, func(r time.Time) bool {
+		return r.Day() == 30 && (r.Hour() == 1 || r.Hour() == 12 || r.Hour() == 23) && r.Minute() == 0
+	}},
 	{"10,50 * * * *", true, func(r time.Time) bool { return r.Minute() == 10 || r.Minute() == 50 }},
 }
 
