@@ -171,6 +171,23 @@ func (k topics) Shapes(ctx context.Context) ([]world.Shape, error) {
 	return all, err
 }
 
+// Listeners decrypts what waits that look back match; see [world.Publisher]. What is damaged is not known.
+func (k topics) Listeners(ctx context.Context, q world.ListenerQuery) ([]world.Listener, error) {
+	all, err := k.Publisher.Listeners(ctx, q)
+	for i := range all {
+		l := &all[i]
+		if !LooksEncrypted(l.Match) {
+			continue
+		}
+		if s, bad := world.ReadShape(l.Shape); bad == nil && s.Key != "" && k.w.ring.Has(s.Key) {
+			if l.Match, bad = k.w.ring.openPlain(l.Match, s.Key, l.Run, matchPlace(l.Wait)); bad != nil {
+				l.Match = nil
+			}
+		}
+	}
+	return all, err
+}
+
 // Publications decrypts what was published; see [world.Publisher].
 func (k topics) Publications(ctx context.Context, q world.PublicationQuery) (world.PublicationPage, error) {
 	page, err := k.Publisher.Publications(ctx, q)
