@@ -8,8 +8,8 @@ import (
 	"github.com/stepwell/stepwell/world"
 )
 
-// topics are the topics of the world below, whose payloads are encrypted, and the secrets of endpoints. Topics, headers,
-// filters and IDs are not.
+// topics are the topics of the world below, whose payloads are encrypted, and the secrets of endpoints. Topics,
+// headers, filters and IDs are not.
 //
 // A publication is encrypted for its topic. Who spreads it decrypts it, and encrypts it anew for each queue and run.
 type topics struct {
