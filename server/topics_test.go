@@ -362,7 +362,8 @@ func TestPostEnds(t *testing.T) {
 	}
 }
 
-// TestHiddenSecretSignsNothing: a server without the key of an endpoint's secret posts nothing to it: it would be unsigned.
+// TestHiddenSecretSignsNothing: a server without the key of an endpoint's secret posts nothing to it: it would be
+// unsigned.
 func TestHiddenSecretSignsNothing(t *testing.T) {
 	t.Parallel()
 	to := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("it was posted") }))

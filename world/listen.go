@@ -173,6 +173,10 @@ type Listener struct {
 	Shape string
 	Hash  int64
 	From  time.Time // of one that looks back: since when
+
+	// Match is what one that looks back matches, as its event has it; empty: everything, or it is not known, as of one
+	// that an older release wrote.
+	Match json.RawMessage
 }
 
 // ListenerQuery says which waits are to be listed: those with one of these hashes, or those that look back and have not yet.

@@ -15,7 +15,8 @@ import (
 	"github.com/stepwell/stepwell/world"
 )
 
-// postedKey is how much of what is in queues, dead letters too, of what was published, and of what signs that has a key.
+// postedKey is how much of what is in queues, dead letters too, of what was published, and of what signs that has a
+// key.
 type postedKey struct {
 	Messages     int `json:"messages"`
 	Publications int `json:"publications"` // that are kept: those that wait to be spread, and the others for a day

@@ -4,6 +4,7 @@ package courier
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -165,4 +166,13 @@ func TestCourierSaysWhatNobodySpreads(t *testing.T) {
 		stop()
 		<-ended
 	})
+}
+
+// TestSecretsAreGivenPlain: a secret as stores keep it is nobody's to give.
+func TestSecretsAreGivenPlain(t *testing.T) {
+	to := &world.PostTarget{URL: "https://example.com", Secrets: []world.Secret{world.EncryptedSecret("k1", "x")}}
+	_, err := Subscribe(t.Context(), spread.Of(world.AbilitiesOf(memory.New())), world.Subscription{Name: "s", Pattern: "#", Endpoint: to})
+	if !errors.Is(err, world.ErrInvalid) {
+		t.Errorf("got %v", err)
+	}
 }

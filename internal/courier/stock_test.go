@@ -19,7 +19,7 @@ import (
 // counting is a store that keeps what was asked of it.
 type counting struct {
 	world.Messenger
-	takes    time.Duration // a settlement
+	lasts    time.Duration // a settlement
 	refuseAt string        // a receipt that no call may have
 
 	mu      sync.Mutex
@@ -42,7 +42,7 @@ func (k *counting) SettleMessages(ctx context.Context, all []world.Settlement) (
 		k.settled = append(k.settled, len(all))
 		k.mu.Unlock()
 	}
-	time.Sleep(k.takes)
+	<-time.After(k.lasts)
 	if slices.ContainsFunc(all, func(s world.Settlement) bool { return s.Receipt == k.refuseAt }) {
 		return nil, world.ErrInvalid
 	}
@@ -52,39 +52,37 @@ func (k *counting) SettleMessages(ctx context.Context, all []world.Settlement) (
 // consumes runs a consumer with two handlers of a queue with n messages; it calls during, and stops it then.
 func consumes(t *testing.T, k *counting, n int, work func(ctx context.Context, nth int) error, during func()) {
 	t.Helper()
-	synctest.Test(t, func(t *testing.T) {
-		k.Messenger = memory.New().Messages()
-		if err := k.DeclareQueue(t.Context(), world.MessageQueue{Name: "q"}); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := k.SendMessages(t.Context(), slices.Repeat([]world.Message{{Queue: "q", Payload: []byte("1")}}, n)); err != nil {
-			t.Fatal(err)
-		}
-		var nth, beside atomic.Int32
-		c := &Consumer{
-			Queue: "q", Visibility: world.DefaultVisibility, Keep: k, Log: silent, Parallel: 2, Idle: time.Hour, Drain: time.Minute,
-			Declare: func(context.Context, bool) error { return nil },
-			Work: func(ctx context.Context, m *world.Message) world.Settlement {
-				if beside.Add(1) > 2 {
-					t.Error("more than two at once")
-				}
-				defer beside.Add(-1)
-				switch err := work(ctx, int(nth.Add(1))); {
-				case err == nil:
-					return world.Settlement{Receipt: m.Receipt, Kind: world.Ack}
-				case errors.Is(err, world.ErrReceipt):
-					return world.Settlement{}
-				}
-				return Unread(m, 0)
-			},
-		}
-		ctx, stop := context.WithCancel(t.Context())
-		ended := make(chan struct{})
-		go func() { defer close(ended); c.Run(ctx) }()
-		during()
-		stop()
-		<-ended
-	})
+	k.Messenger = memory.New().Messages()
+	if err := k.DeclareQueue(t.Context(), world.MessageQueue{Name: "q"}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := k.SendMessages(t.Context(), slices.Repeat([]world.Message{{Queue: "q", Payload: []byte("1")}}, n)); err != nil {
+		t.Fatal(err)
+	}
+	var nth, beside atomic.Int32
+	c := &Consumer{
+		Queue: "q", Visibility: world.DefaultVisibility, Keep: k, Log: silent, Parallel: 2, Idle: time.Hour, Drain: time.Minute,
+		Declare: func(context.Context, bool) error { return nil },
+		Work: func(ctx context.Context, m *world.Message) world.Settlement {
+			if beside.Add(1) > 2 {
+				t.Error("more than two at once")
+			}
+			defer beside.Add(-1)
+			switch err := work(ctx, int(nth.Add(1))); {
+			case err == nil:
+				return world.Settlement{Receipt: m.Receipt, Kind: world.Ack}
+			case errors.Is(err, world.ErrReceipt):
+				return world.Settlement{}
+			}
+			return Unread(m, 0)
+		},
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	go func() { defer close(ended); c.Run(ctx) }()
+	during()
+	stop()
+	<-ended
 }
 
 func (k *counting) left(t *testing.T) map[world.MessageState]int64 {
@@ -100,7 +98,7 @@ func (k *counting) left(t *testing.T) map[world.MessageState]int64 {
 func TestReceiveAhead(t *testing.T) {
 	const n = 400
 	for name, test := range map[string]struct {
-		takes    time.Duration
+		lasts    time.Duration
 		receives int // at most
 		ahead    int // the largest receive, at most
 	}{
@@ -109,16 +107,18 @@ func TestReceiveAhead(t *testing.T) {
 		"slow":  {time.Second, 402, 2},
 	} {
 		t.Run(name, func(t *testing.T) {
-			k := new(counting)
-			consumes(t, k, n, func(context.Context, int) error { time.Sleep(test.takes); return nil }, func() {
-				time.Sleep(time.Hour)
-				synctest.Wait()
-				if left := k.left(t); len(left) > 0 {
-					t.Errorf("left: %v", left)
-				}
-				if got := slices.Max(k.limits); len(k.limits) > test.receives || got > test.ahead {
-					t.Errorf("%d receives, of at most %d: want %d, of at most %d", len(k.limits), got, test.receives, test.ahead)
-				}
+			synctest.Test(t, func(t *testing.T) {
+				k := new(counting)
+				consumes(t, k, n, func(context.Context, int) error { time.Sleep(test.lasts); return nil }, func() {
+					time.Sleep(time.Hour)
+					synctest.Wait()
+					if left := k.left(t); len(left) > 0 {
+						t.Errorf("left: %v", left)
+					}
+					if got := slices.Max(k.limits); len(k.limits) > test.receives || got > test.ahead {
+						t.Errorf("%d receives, of at most %d: want %d, of at most %d", len(k.limits), got, test.receives, test.ahead)
+					}
+				})
 			})
 		})
 	}
@@ -126,82 +126,90 @@ func TestReceiveAhead(t *testing.T) {
 
 // TestAheadOfAStandstill: what waits for handlers that stand still is given back as it was, and no more is received.
 func TestAheadOfAStandstill(t *testing.T) {
-	k := new(counting)
-	consumes(t, k, 300, func(ctx context.Context, nth int) error {
-		if nth > 20 {
-			<-ctx.Done()
-			return context.Cause(ctx)
-		}
-		return nil
-	}, func() {
-		time.Sleep(10 * time.Second)
-		synctest.Wait()
-		if left := k.left(t); left[world.MessageOut] != 2 || left[world.MessageReady] != 278 {
-			t.Errorf("left: %v", left)
-		}
-		received := 0
-		for _, n := range k.got {
-			received += n
-		}
-		if received > 20+2+2*world.MaxReceive {
-			t.Errorf("%d were received, %v", received, k.got)
-		}
-		page, err := k.PeekMessages(t.Context(), world.PeekQuery{Queue: "q", State: world.MessageReady, Limit: 300})
-		if err != nil || slices.ContainsFunc(page.Messages, func(m world.Message) bool { return m.Receives != 0 }) {
-			t.Errorf("given back with receives that count: %v", err)
-		}
+	synctest.Test(t, func(t *testing.T) {
+		k := new(counting)
+		consumes(t, k, 300, func(ctx context.Context, nth int) error {
+			if nth > 20 {
+				<-ctx.Done()
+				return context.Cause(ctx)
+			}
+			return nil
+		}, func() {
+			time.Sleep(10 * time.Second)
+			synctest.Wait()
+			if left := k.left(t); left[world.MessageOut] != 2 || left[world.MessageReady] != 278 {
+				t.Errorf("left: %v", left)
+			}
+			received := 0
+			for _, n := range k.got {
+				received += n
+			}
+			if received > 20+2+2*world.MaxReceive {
+				t.Errorf("%d were received, %v", received, k.got)
+			}
+			page, err := k.PeekMessages(t.Context(), world.PeekQuery{Queue: "q", State: world.MessageReady, Limit: 300})
+			if err != nil || slices.ContainsFunc(page.Messages, func(m world.Message) bool { return m.Receives != 0 }) {
+				t.Errorf("given back with receives that count: %v", err)
+			}
+		})
 	})
 }
 
 // TestAheadOfTheEnd: who stops gives back at once what waits, and works on what it works on.
 func TestAheadOfTheEnd(t *testing.T) {
-	k := new(counting)
-	var stopped atomic.Bool
-	var worked atomic.Int32
-	consumes(t, k, 300, func(ctx context.Context, nth int) error {
-		if nth > 20 {
-			time.Sleep(2 * time.Second)
-			if stopped.Load() {
-				if left := k.left(t); left[world.MessageOut] == 0 || left[world.MessageOut] > 2 {
-					t.Errorf("left while it drains: %v", left)
+	synctest.Test(t, func(t *testing.T) {
+		k := new(counting)
+		var stopped atomic.Bool
+		var worked atomic.Int32
+		consumes(t, k, 300, func(ctx context.Context, nth int) error {
+			if nth > 20 {
+				time.Sleep(2 * time.Second)
+				if stopped.Load() {
+					if left := k.left(t); left[world.MessageOut] == 0 || left[world.MessageOut] > 2 {
+						t.Errorf("left while it drains: %v", left)
+					}
 				}
+				worked.Add(1)
 			}
-			worked.Add(1)
+			return ctx.Err()
+		}, func() {
+			time.Sleep(500 * time.Millisecond)
+			synctest.Wait()
+			stopped.Store(true)
+		})
+		if n := worked.Load(); n != 2 {
+			t.Errorf("%d were worked on at the end, want 2", n)
 		}
-		return ctx.Err()
-	}, func() {
-		time.Sleep(500 * time.Millisecond)
-		synctest.Wait()
-		stopped.Store(true)
 	})
-	if n := worked.Load(); n != 2 {
-		t.Errorf("%d were worked on at the end, want 2", n)
-	}
 }
 
 // TestEndsShare: no handler waits for an end to be written, and those that end meanwhile are written together.
 func TestEndsShare(t *testing.T) {
-	k := &counting{takes: time.Second}
-	consumes(t, k, 60, func(context.Context, int) error { return nil }, func() {
-		time.Sleep(time.Minute)
-		synctest.Wait()
-		if left := k.left(t); len(left) > 0 || len(k.settled) > 6 {
-			t.Errorf("left: %v after %v", left, k.settled)
-		}
+	synctest.Test(t, func(t *testing.T) {
+		k := &counting{lasts: time.Second}
+		consumes(t, k, 60, func(context.Context, int) error { return nil }, func() {
+			time.Sleep(time.Minute)
+			synctest.Wait()
+			if left := k.left(t); len(left) > 0 || len(k.settled) > 6 {
+				t.Errorf("left: %v after %v", left, k.settled)
+			}
+		})
 	})
 }
 
 // TestEndsAlone: an end that is refused holds up no other.
 func TestEndsAlone(t *testing.T) {
-	k := &counting{refuseAt: world.Receipt(1, 1)} // of the first message's first receive
-	consumes(t, k, 40, func(context.Context, int) error { return nil }, func() {
-		time.Sleep(time.Minute)
-		synctest.Wait()
-		if left := k.left(t); len(left) > 0 { // it was received again
-			t.Errorf("left: %v", left)
-		}
-		if n := slices.Max(k.settled); n < 2 {
-			t.Errorf("settled together: %v", k.settled)
-		}
+	synctest.Test(t, func(t *testing.T) {
+		k := &counting{refuseAt: world.Receipt(1, 1)} // of the first message's first receive
+		consumes(t, k, 40, func(context.Context, int) error { return nil }, func() {
+			time.Sleep(time.Minute)
+			synctest.Wait()
+			if left := k.left(t); len(left) > 0 { // it was received again
+				t.Errorf("left: %v", left)
+			}
+			if n := slices.Max(k.settled); n < 2 {
+				t.Errorf("settled together: %v", k.settled)
+			}
+		})
 	})
 }

@@ -24,6 +24,7 @@ const (
 func stepInput(step string) string     { return "step_created " + step }
 func chunkPlace(stream string) string  { return "chunk " + stream }
 func markPlace(stream string) string   { return "mark " + stream }
+func matchPlace(wait string) string    { return "match " + wait }
 func metadataPlace(hook string) string { return "hook_created " + hook }
 
 // payloadPlace is the place of an event's payload.
@@ -73,7 +74,7 @@ func (r *Keyring) encryptEvent(e *world.Event, run, key string) error {
 		e.Listen = world.NewListen(e.Listen.Pattern, e.Listen.Since, e.Match, key, r.sums(key))
 	}
 	if e.Match != nil {
-		if e.Match, err = r.encrypt(key, run, of, "match "+e.ID, e.Match); err != nil {
+		if e.Match, err = r.encrypt(key, run, of, matchPlace(e.ID), e.Match); err != nil {
 			return err
 		}
 	}
@@ -129,7 +130,7 @@ func (o *opening) openParts(e *world.Event) (err error) {
 		}
 	}
 	if e.Match != nil {
-		if e.Match, err = o.open(e.Match, "match "+e.ID, ""); err != nil {
+		if e.Match, err = o.open(e.Match, matchPlace(e.ID), ""); err != nil {
 			return err
 		}
 	}

@@ -8,8 +8,8 @@ import (
 	"github.com/stepwell/stepwell/world"
 )
 
-// topics are the topics of the world below, whose payloads are encrypted, and the secrets of endpoints. Topics, headers,
-// filters and IDs are not.
+// topics are the topics of the world below, whose payloads are encrypted, and the secrets of endpoints. Topics,
+// headers, filters and IDs are not.
 //
 // A publication is encrypted for its topic. Who spreads it decrypts it, and encrypts it anew for each queue and run.
 type topics struct {
@@ -166,6 +166,23 @@ func (k topics) Shapes(ctx context.Context) ([]world.Shape, error) {
 	for i := range all {
 		if s := &all[i]; s.Key != "" {
 			s.Sum = k.w.ring.sums(s.Key)
+		}
+	}
+	return all, err
+}
+
+// Listeners decrypts what waits that look back match; see [world.Publisher]. What is damaged is not known.
+func (k topics) Listeners(ctx context.Context, q world.ListenerQuery) ([]world.Listener, error) {
+	all, err := k.Publisher.Listeners(ctx, q)
+	for i := range all {
+		l := &all[i]
+		if !LooksEncrypted(l.Match) {
+			continue
+		}
+		if s, bad := world.ReadShape(l.Shape); bad == nil && s.Key != "" && k.w.ring.Has(s.Key) {
+			if l.Match, bad = k.w.ring.openPlain(l.Match, s.Key, l.Run, matchPlace(l.Wait)); bad != nil {
+				l.Match = nil
+			}
 		}
 	}
 	return all, err

@@ -48,8 +48,8 @@ func (l *listening) hashes(p *world.Publication) (all []world.Hashed) {
 	return all
 }
 
-// mostBack is how many publications a wait that looks back gets, the oldest: it takes the first that fits its match
-// altogether.
+// mostBack is how many publications a wait that looks back gets, the oldest: it takes the first. Others are for those
+// whose match is not known.
 const mostBack = 100
 
 // back is a wait that looks back.
@@ -201,7 +201,7 @@ func (w *backs) meet(p *world.Publication) {
 			continue
 		}
 		for _, b := range by[hash] {
-			if !b.later && !p.At.Before(b.From) {
+			if !b.later && !p.At.Before(b.From) && (len(b.Match) == 0 || world.Contains(p.Payload, b.Match)) {
 				w.add(b, p)
 			}
 		}

@@ -43,7 +43,7 @@ func (k *listens) follow(r *run, events []world.Event) {
 	for _, e := range l.Created {
 		x := &listen{Listener: world.Listener{Place: world.ListenerPlace(r.key, e.ID), Run: r.id, Wait: e.ID, Shape: e.Listen.Shape, Hash: e.Listen.Hash}, run: r.key}
 		if e.Listen.Since > 0 {
-			x.back, x.From, k.news = true, e.Time.Add(-e.Listen.Since), true
+			x.back, x.From, x.Match, k.news = true, e.Time.Add(-e.Listen.Since), e.Match, true
 		}
 		id := world.Hashed{Shape: x.Shape, Hash: x.Hash}
 		k.all[x.Place], k.by[id], k.runs[r.key] = x, append(k.by[id], x), append(k.runs[r.key], x)
@@ -125,7 +125,7 @@ func (k *topics) Listeners(ctx context.Context, q world.ListenerQuery) (all []wo
 	for _, x := range found[:min(q.Limit, len(found))] {
 		out := x.Listener
 		if !q.Back {
-			out.From = time.Time{}
+			out.From, out.Match = time.Time{}, nil
 		}
 		all = append(all, out)
 	}

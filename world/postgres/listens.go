@@ -4,6 +4,7 @@ package postgres
 
 import (
 	"context"
+	"encoding/json"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -36,6 +37,7 @@ type listenRow struct {
 	wait, shape string
 	hash        int64
 	back        *time.Time
+	match       *string // of one that looks back
 }
 
 func (t *toldRows) add(o *toldRows) {
@@ -60,7 +62,7 @@ func (b *script) writeTold(t *toldRows) {
 		return []any{
 			column(rows, func(r *listenRow) int64 { return r.run }), column(rows, func(r *listenRow) string { return r.wait }),
 			column(rows, func(r *listenRow) string { return r.shape }), column(rows, func(r *listenRow) int64 { return r.hash }),
-			column(rows, func(r *listenRow) *time.Time { return r.back }),
+			column(rows, func(r *listenRow) *time.Time { return r.back }), column(rows, func(r *listenRow) *string { return r.match }),
 		}
 	})
 	b.put(len(t.deaf), deleteListens, func() []any { return stepArgs(t.deaf) })
@@ -80,7 +82,7 @@ func (d *draft) listens(r *run, events []world.Event) {
 		row := listenRow{run: r.key, wait: clean(e.ID), shape: clean(e.Listen.Shape), hash: e.Listen.Hash}
 		if e.Listen.Since > 0 {
 			back := e.Time.Add(-e.Listen.Since)
-			row.back = &back
+			row.back, row.match = &back, orNull(string(e.Match))
 			d.notice(world.NoticeTopic, "")
 		}
 		t.listens = append(t.listens, row)
@@ -114,11 +116,15 @@ func (k *topics) Listeners(ctx context.Context, q world.ListenerQuery) (all []wo
 	scan := func(row pgx.Rows) error {
 		var l world.Listener
 		var key int64
+		var match *string
 		into := []any{&key, &l.Run, &l.Wait, &l.Shape, &l.Hash}
 		if q.Back {
-			into = append(into, &l.From)
+			into = append(into, &l.From, &match)
 		}
 		err := row.Scan(into...)
+		if match != nil {
+			l.Match = json.RawMessage(*match)
+		}
 		l.Place, l.From = world.ListenerPlace(key, l.Wait), l.From.UTC()
 		all = append(all, l)
 		return err

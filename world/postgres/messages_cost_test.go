@@ -9,8 +9,8 @@ import (
 	"github.com/stepwell/stepwell/world"
 )
 
-// TestQueueStatements: a receive from an idle queue tells in its one round trip what is to come too; where there is much, it
-// is one statement, and so is any number of acknowledgements.
+// TestQueueStatements: a receive from an idle queue tells in its one round trip what is to come too; where there is
+// much, it is one statement, and so is any number of acknowledgements.
 func TestQueueStatements(t *testing.T) {
 	t.Parallel()
 	w := open(t)

@@ -321,7 +321,7 @@ func (k *messaging) settleGroup(ctx context.Context, batch []*settling) {
 	for _, s := range batch {
 		all = append(all, s.all...)
 	}
-	settled, err := k.ackNow(ctx, all)
+	settled, err := ackNow(ctx, k.db, all)
 	var rest []world.Settlement
 	var places []int
 	for i, s := range all {
@@ -351,9 +351,9 @@ func (k *messaging) settleGroup(ctx context.Context, batch []*settling) {
 	}
 }
 
-// ackNow acknowledges, in one statement, what asks for no look at anything else: what has no group, and nobody has locked.
-// It tells what is settled so; the rest is yet to be.
-func (k *messaging) ackNow(ctx context.Context, all []world.Settlement) (settled []bool, err error) {
+// ackNow acknowledges, in one statement, what asks for no look at anything else: what has no group, and nobody has
+// locked. It tells what is settled so; the rest is yet to be.
+func ackNow(ctx context.Context, db *database, all []world.Settlement) (settled []bool, err error) {
 	settled = make([]bool, len(all))
 	var acked []int
 	keys := make([]int64, len(all))
@@ -370,9 +370,9 @@ func (k *messaging) ackNow(ctx context.Context, all []world.Settlement) (settled
 	}
 	ctx, cancel := context.WithTimeout(ctx, groupPatience)
 	defer cancel()
-	err = k.db.batch(ctx, func(q *pgx.Batch) {
+	err = db.batch(ctx, func(q *pgx.Batch) {
 		clear(settled)
-		q.Queue(k.db.sql(ackPlain), keysAt(acked, keys), fencesOf(acked, all)).Query(func(rows pgx.Rows) error {
+		q.Queue(db.sql(ackPlain), keysAt(acked, keys), fencesOf(acked, all)).Query(func(rows pgx.Rows) error {
 			var i int64
 			_, err := pgx.ForEachRow(rows, []any{&i}, func() error { settled[acked[i-1]] = true; return nil })
 			return err

@@ -5,6 +5,7 @@ package sqlite
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"slices"
 	"strings"
 
@@ -35,12 +36,12 @@ func followListens(tx *txn, r *run, events []world.Event) error {
 		}
 	}
 	for _, e := range l.Created {
-		var back any
+		var back, match any
 		if e.Listen.Since > 0 {
-			back = e.Time.Add(-e.Listen.Since).UnixMicro()
+			back, match = e.Time.Add(-e.Listen.Since).UnixMicro(), orNull(string(e.Match))
 			tx.notice(world.NoticeTopic, "")
 		}
-		if err := tx.exec(insertListen, r.key, e.ID, e.Listen.Shape, e.Listen.Hash, back); err != nil {
+		if err := tx.exec(insertListen, r.key, e.ID, e.Listen.Shape, e.Listen.Hash, back, match); err != nil {
 			return err
 		}
 	}
@@ -81,6 +82,9 @@ func (k topics) Listeners(ctx context.Context, q world.ListenerQuery) (all []wor
 		l := placed{world.Listener{Run: r.text(1), Wait: r.text(2), Shape: r.text(3), Hash: r.int(4)}, r.int(0)}
 		if l.Place = world.ListenerPlace(l.run, l.Wait); q.Back {
 			l.From = r.time(5)
+			if !r.null(6) {
+				l.Match = json.RawMessage(r.text(6))
+			}
 		}
 		found = append(found, l)
 		return true, nil

@@ -85,6 +85,21 @@ var listening = []check{
 		p.must(err, "shapes")
 		p.same(len(shapes), 1, "shapes")
 	})},
+	{"a wait looks back for what is in arrays", "however much was published that differs in arrays alone, it gets what it matches, and that alone", withTopics(func(p *publishing) {
+		all := make([]world.Publication, 130)
+		for i := range all {
+			all[i] = world.Publication{Topic: "order.paid", Payload: []byte(`{"order":1,"by":["ann"]}`)}
+		}
+		all[120].Payload = []byte(`{"order":1,"by":["bob","ann"]}`)
+		sent := p.put(all...)
+		p.spread()
+		s := p.worker("greet").create("greet")
+		s.append(listens("wait_a", "order.*", `{"order":1,"by":["bob"]}`, time.Hour), listens("wait_b", "order.*", `{"order":1,"by":["eve"]}`, time.Hour))
+		p.spread()
+		mail := s.mail()
+		p.same(len(mail), 1, "mail")
+		p.same(mail[0].ID, world.ListenDelivery(sent[120].ID, "wait_a"), "what came")
+	})},
 	{"a wait looks back at what has just gone out", "what was published, and spread to nobody, since it was looked what is due comes to a wait that began since", withTopics(func(p *publishing) {
 		s := p.worker("greet").create("greet")
 		slow := &slowLook{Publisher: p.t, meanwhile: func() {

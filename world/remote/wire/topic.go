@@ -3,6 +3,7 @@ package wire
 // This file has topics. Durations are in nanoseconds. Secrets of endpoints go to the server, and never come from it.
 
 import (
+	"encoding/json"
 	"time"
 
 	"github.com/stepwell/stepwell/world"
@@ -133,6 +134,8 @@ type Listener struct {
 	Shape string    `json:"shape"`
 	Hash  int64     `json:"hash"`
 	From  time.Time `json:"from,omitzero"`
+
+	Match json.RawMessage `json:"match,omitempty"`
 }
 
 // OfListeners are waits that listen.
