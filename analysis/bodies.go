@@ -49,7 +49,7 @@ func (c bodies) contexts(f *function, found func(*ast.Ident, *types.Func)) {
 	for cur := range f.cur.Preorder((*ast.Ident)(nil)) {
 		id := cur.Node().(*ast.Ident)
 		v, ok := c.info.Uses[id].(*types.Var)
-		if !ok || v.IsField() || !isContext(v.Type()) || f.within(v.Pos()) {
+		if !ok || v.IsField() || !isContext(v.Type()) || f.within(v.Pos()) || toldAnywhere(cur) {
 			continue
 		}
 		var op *types.Func
@@ -58,6 +58,12 @@ func (c bodies) contexts(f *function, found func(*ast.Ident, *types.Func)) {
 		}
 		found(id, op)
 	}
+}
+
+// toldAnywhere reports whether a Context is only asked what it tells on any goroutine: its run, and the logger.
+func toldAnywhere(cur inspector.Cursor) bool {
+	sel, ok := cur.Parent().Node().(*ast.SelectorExpr)
+	return ok && (sel.Sel.Name == "RunID" || sel.Sel.Name == "Logger")
 }
 
 // bodyWrites reports variables of the workflow that a body changes, and that are read where replay has not run the

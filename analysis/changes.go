@@ -124,6 +124,33 @@ func starts(f *function) bool {
 	return f.decl != nil && f.decl.Recv == nil && (f.decl.Name.Name == "init" || f.decl.Name.Name == "main" || f.decl.Name.Name == "TestMain")
 }
 
+// atStart reports whether a function is called by those in which a program starts, and by nothing else, or once.
+func (c variables) atStart(f *function, depth int) bool {
+	if f.lit != nil {
+		if f.cur.ParentEdgeKind() == edge.CallExpr_Args {
+			if g := c.callee(f.cur.Parent().Node().(*ast.CallExpr)); g != nil && called(g) == "Once.Do" {
+				return true
+			}
+		}
+		return f.runs && f.outer != nil && (starts(f.outer) || c.atStart(f.outer, depth))
+	}
+	if depth > 4 || f.decl.Recv != nil || f.decl.Name.IsExported() && c.pass.Pkg.Name() != "main" {
+		return false
+	}
+	calls := 0
+	for cur := range c.root.Preorder((*ast.Ident)(nil)) {
+		if o, ok := c.info.Uses[cur.Node().(*ast.Ident)].(*types.Func); !ok || c.declared[o.Origin()] != f {
+			continue
+		}
+		in := c.around(cur)
+		if cur.ParentEdgeKind() != edge.CallExpr_Fun || in == nil || !starts(in) && !c.atStart(in, depth+1) {
+			return false
+		}
+		calls++
+	}
+	return calls > 0
+}
+
 // changed says where a global is changed after the start, or a variable of the host once the function that reads it
 // is there. What is read is a field of it, or all.
 func (c variables) changed(v *types.Var, read string, reader *function) (where string, ok bool) {
@@ -137,7 +164,7 @@ func (c variables) changed(v *types.Var, read string, reader *function) (where s
 		in := c.around(w.cur)
 		switch {
 		case w.byAddr || !w.touches(v, read):
-		case global(v) && !starts(in):
+		case global(v) && !starts(in) && !c.atStart(in, 0):
 			return c.where(w.at.Pos()), true
 		case !global(v) && in != nil && (in.lit != nil && in.whole() != c.home(v) || reader != nil && w.at.Pos() > reader.cur.Node().End()):
 			return c.where(w.at.Pos()), true

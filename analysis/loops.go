@@ -8,6 +8,7 @@ import (
 	"go/token"
 	"go/types"
 
+	"golang.org/x/tools/go/ast/edge"
 	"golang.org/x/tools/go/ast/inspector"
 )
 
@@ -48,11 +49,10 @@ func (c rounds) spins(at ast.Node, rounds ast.Expr, block *ast.BlockStmt) {
 // unbounded reports a loop that asks for something in each round and that nothing but an error ends, in a function
 // that does not continue as new.
 func (c rounds) unbounded(cur inspector.Cursor, loop *ast.ForStmt) {
-	op := c.asks(loop.Body)
-	if op == "" || c.ends(loop) {
+	f := c.around(cur)
+	if c.asks(loop.Body) == "" || c.ends(loop) || c.coroutine(f) {
 		return
 	}
-	f := c.around(cur)
 	continues := false
 	ast.Inspect(f.whole().block(), func(n ast.Node) bool {
 		if call, ok := n.(*ast.CallExpr); ok {
@@ -65,6 +65,27 @@ func (c rounds) unbounded(cur inspector.Cursor, loop *ast.ForStmt) {
 	if !continues {
 		c.report(ruleUnbounded, span{loop.For, loop.For + 3}, "each round of this loop adds to the log, and nothing but an error ends it; continue as new after a number of rounds: stepwell.ContinueAsNew")
 	}
+}
+
+// coroutine reports whether a function is given to Go: it may listen for as long as the code beside it goes on.
+func (c rounds) coroutine(f *function) bool {
+	if f.lit != nil {
+		return !f.runs && f.outer != nil && f.outer.role == workflow
+	}
+	for cur := range c.root.Preorder((*ast.Ident)(nil)) {
+		if o, ok := c.info.Uses[cur.Node().(*ast.Ident)].(*types.Func); !ok || c.declared[o.Origin()] != f {
+			continue
+		}
+		if cur.ParentEdgeKind() == edge.SelectorExpr_Sel {
+			cur = cur.Parent()
+		}
+		if cur.ParentEdgeKind() == edge.CallExpr_Args {
+			if op := c.operation(cur.Parent().Node().(*ast.CallExpr)); op != nil && op.Name() == "Go" {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // ends reports whether a loop is left where no error is.

@@ -288,7 +288,8 @@ func TestBadUse(t *testing.T) {
 		return err
 	}
 	_, nobody := none.Send(ctx, app, 1)
-	_, funcs := queue.Define[func()]("f").Send(ctx, app, nil) //stepwell:allow roundtrip it is refused, which the test is of
+	//stepwell:allow roundtrip it is refused, which the test is of
+	_, funcs := queue.Define[func()]("f").Send(ctx, app, nil)
 	_, large := good.Receive(ctx, app, queue.Most(101))
 	for what, err := range map[string]error{
 		"a nil queue": nobody, "no App": send(good, nil, ""), "a bad name": send(queue.Define[string]("a b"), app, ""), "a nil option": send(good, app, "", nil),

@@ -26,7 +26,8 @@ const (
 // letter is a workflow as it was deployed once, "write,post", and as it was changed.
 func letter(version int, steps ...string) *stepwell.Workflow[string, string] {
 	return stepwell.Define("letter", func(ctx stepwell.Context, to string) (string, error) {
-		if os.Getenv(letterCode) != "" { //stepwell:allow environment what code prints while it is replayed is no part of the report
+		//stepwell:allow environment what code prints while it is replayed is no part of the report
+		if os.Getenv(letterCode) != "" {
 			fmt.Println("writing to", to) //stepwell:allow logging what the test is of
 		}
 		for i, step := range steps {

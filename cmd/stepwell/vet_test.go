@@ -44,7 +44,8 @@ func stamp() time.Duration { return time.Duration(time.Now().Unix()) }
 `,
 }
 
-// TestVet: the command finds, lists what is allowed, repairs what is plain, and knows what is pure; without anything to find it is silent.
+// TestVet: the command finds, lists what is allowed, repairs what is plain, and knows what is pure; without anything
+// to find it is silent.
 func TestVet(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range vetted {

@@ -54,7 +54,9 @@ var Charge = stepwell.DefineStep("charge", func(ctx context.Context, o Order) (i
 func right(ctx stepwell.Context, o Order) (int, error) {
 	now := ctx.Now()
 	tries := 0
-	total, err := stepwell.Step(ctx, "quote", func(ctx context.Context) (int, error) {
+	total, err := stepwell.Step(ctx, "quote", func(c context.Context) (int, error) {
+		ctx.Logger().Info("quoting", "run", ctx.RunID())
+		ctx := c
 		tries++ // of nobody but the body
 		n := 0
 		n += now.Hour()

@@ -3,6 +3,7 @@ package globals
 
 import (
 	"context"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -18,6 +19,24 @@ var (
 	charge   *stepwell.RegisteredStep[int, int]
 	count    atomic.Int64
 )
+
+// What is read as the program starts.
+var (
+	settings map[string]string
+	lazy     map[string]string
+	once     sync.Once
+)
+
+func main() { load() }
+
+func load() { parse() }
+
+func parse() { settings = map[string]string{"a": "b"} }
+
+func cached() map[string]string {
+	once.Do(func() { lazy = map[string]string{} })
+	return lazy
+}
 
 func init() { names = append(names, "c") }
 
@@ -44,7 +63,7 @@ func wrong(ctx stepwell.Context, id string) error {
 
 func right(ctx stepwell.Context, id string) (int, error) {
 	started++ // counted, and read by nobody here
-	if len(names) > limit {
+	if len(names) > limit || settings["a"] != lazy["a"] {
 		return 0, nil
 	}
 	free, err := stepwell.Step(ctx, "settings", func(ctx context.Context) (bool, error) { return config.Free || regulars[id], nil })

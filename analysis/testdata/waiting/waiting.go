@@ -46,6 +46,14 @@ func endless(ctx stepwell.Context, n int) error {
 	}
 }
 
+func listens(ctx stepwell.Context) (struct{}, error) {
+	for {
+		if _, _, err := approved.Wait(ctx); err != nil {
+			return struct{}{}, err
+		}
+	}
+}
+
 func right(ctx stepwell.Context, n int) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -59,6 +67,14 @@ func right(ctx stepwell.Context, n int) (err error) {
 		done = true
 		return struct{}{}, err
 	})
+	stepwell.Go(ctx, func(ctx stepwell.Context) (struct{}, error) { // and so does this
+		for {
+			if _, _, err := approved.Wait(ctx); err != nil {
+				return struct{}{}, err
+			}
+		}
+	})
+	stepwell.Go(ctx, listens)
 	Child.Child(stepwell.Detached()).Start(ctx, 3)
 	label := stepwell.Go(ctx, func(ctx stepwell.Context) (struct{}, error) {
 		return struct{}{}, stepwell.Do(ctx, "label", notify)
