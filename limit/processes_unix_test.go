@@ -91,8 +91,8 @@ func workFor(url, file string) error {
 	return app.Run(ctx)
 }
 
-// TestNeverTooManyOfProcesses: three processes, of which some are killed and stopped, and a database that crashes: at no
-// time more runs of a key are at work than it has places, and all of them end.
+// TestNeverTooManyOfProcesses: three processes, of which some are killed and stopped, and a database that crashes. At
+// no time more runs of a key are at work than it has places, and all of them end.
 func TestNeverTooManyOfProcesses(t *testing.T) {
 	t.Parallel()
 	server := pgtest.New(t, pgtest.Config{NoSync: true})
@@ -147,10 +147,9 @@ func TestNeverTooManyOfProcesses(t *testing.T) {
 	all := []*exec.Cmd{begin(), begin(), begin()}
 	until := func(what string, lines int) {
 		t.Helper()
-		for deadline := time.Now().Add(2 * time.Minute); ; time.Sleep(20 * time.Millisecond) {
-			if len(linesOf(t, file)) >= lines {
-				return
-			}
+		tick := time.NewTicker(20 * time.Millisecond)
+		defer tick.Stop()
+		for deadline := time.Now().Add(2 * time.Minute); len(linesOf(t, file)) < lines; <-tick.C {
 			if time.Now().After(deadline) {
 				t.Fatalf("%s: %d lines, want %d", what, len(linesOf(t, file)), lines)
 			}

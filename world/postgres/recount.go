@@ -48,13 +48,13 @@ func (k *keeper) Mend(ctx context.Context) ([]world.Finding, error) {
 			return nil, err
 		}
 	}
-	limits, err := k.recountLimits(ctx)
+	limits, err := recountLimits(ctx, k)
 	return world.Mended(owners, counts+limits), err
 }
 
 // recountLimits counts anew what keys of limits hold, and has runs that lost their place in line stand there again. It
 // tells how many were wrong.
-func (k *keeper) recountLimits(ctx context.Context) (wrong int, err error) {
+func recountLimits(ctx context.Context, k *keeper) (wrong int, err error) {
 	err = k.change(ctx, func(ctx context.Context, tx pgx.Tx) error {
 		in := k.in(tx)
 		if _, err := in.exec(ctx, holdLimiting); err != nil {
