@@ -14,7 +14,7 @@ import (
 // LimitKeeper is a [World] that keeps limits.
 type LimitKeeper interface{ Limits() Limiter }
 
-// Limiter tells of limits, and changes their numbers. A limit is there from the first birth that names it on.
+// Limiter tells of limits, and changes their numbers. A limit is there from the first definition or birth that names it on.
 //
 // A run with places is claimed when it holds all of them, and not before. It takes them in order as soon as it is
 // due, and stands in line where there is no room: by priority, then who was created first. A cancel for which no
@@ -131,7 +131,35 @@ func CheckPlaces(all []Place) error {
 
 // NoLimit is the error for a limit that is not there.
 func NoLimit(name string) error {
-	return fmt.Errorf("limit %.140q: %w: the first start of a run under it makes it", name, ErrNotFound)
+	return fmt.Errorf("limit %.140q: %w: the first definition that names it makes it, or the first start of a run under it", name, ErrNotFound)
+}
+
+// CheckScope refuses, with [ErrInvalid], that a limit be of another scope than what is kept of it: two kinds of runs
+// would take its places in different orders, and could wait for each other.
+func CheckScope(limit string, untilEnd, kept bool) error {
+	if untilEnd == kept {
+		return nil
+	}
+	scope := map[bool]string{false: "while its runs are at work", true: "until its runs end"}
+	return fmt.Errorf("%w: limit %s holds places %s, and is known as one that holds them %s: give it another name", ErrInvalid, limit, scope[untilEnd], scope[kept])
+}
+
+// SaidBy are the limits that places are of.
+func SaidBy(places []Place) []SaidLimit {
+	said := make([]SaidLimit, len(places))
+	for i := range places {
+		said[i] = SaidLimit{Name: places[i].Limit, Number: places[i].Number, UntilEnd: places[i].UntilEnd}
+	}
+	return said
+}
+
+// LimitsOf are the limits that definitions name, in order of their names; of two that say the same name the last.
+func LimitsOf(all []Definition) (said []SaidLimit) {
+	for i := range all {
+		said = append(said, all[i].Limits...)
+	}
+	slices.SortStableFunc(said, func(a, b SaidLimit) int { return cmp.Compare(a.Name, b.Name) })
+	return said
 }
 
 // CheckLimit refuses, with [ErrInvalid], what no limit is. A number of 0 holds all runs back.

@@ -94,6 +94,9 @@ func (w *World) mayBeCreated(c *world.Commit) (existing *run, err error) {
 	if c.Worker != "" && w.workers[c.Worker] == nil {
 		return nil, fmt.Errorf("run %s: worker %s: %w", c.Run, c.Worker, world.ErrLeaseLost)
 	}
+	if err := w.limits.mayNeed(b); err != nil {
+		return nil, fmt.Errorf("run %s: %w", c.Run, err)
+	}
 	return nil, nil
 }
 

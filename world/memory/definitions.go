@@ -31,6 +31,10 @@ func (w *World) Define(ctx context.Context, all []world.Definition) error {
 	if err := w.enter(ctx); err != nil {
 		return err
 	}
+	if err := w.limits.may(world.LimitsOf(all)); err != nil {
+		w.mu.Unlock()
+		return err
+	}
 	var n notices
 	w.said.define(all, "")
 	w.limits.say(all, &n)

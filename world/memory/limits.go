@@ -50,9 +50,7 @@ func (l *limits) needs(r *run) {
 	if len(r.birth.Places) == 0 {
 		return
 	}
-	if l.keys == nil {
-		l.named, l.keys = make(map[string]*world.Limit), make(map[int64]*limitKey)
-	}
+	l.make()
 	r.placed = &placed{places: r.birth.Places}
 	for _, p := range r.birth.Places {
 		limit := l.named[p.Limit]
@@ -72,6 +70,12 @@ func (l *limits) needs(r *run) {
 	}
 }
 
+func (l *limits) make() {
+	if l.keys == nil {
+		l.named, l.keys = make(map[string]*world.Limit), make(map[int64]*limitKey)
+	}
+}
+
 // settle has a run that nobody owns stand where it belongs: in line, if it is due and lacks a place; with no more
 // places than it keeps, if it is not due. False: it stands in line.
 func (l *limits) settle(r *run, n *notices) bool {
@@ -87,11 +91,43 @@ func (l *limits) settle(r *run, n *notices) bool {
 	return true
 }
 
+// may refuses what says another scope of a limit than what is known.
+func (l *limits) may(all []world.SaidLimit) error {
+	if len(all) == 0 {
+		return nil
+	}
+	scopes := make(map[string]bool)
+	for i := range all {
+		kept, seen := scopes[all[i].Name]
+		if limit := l.named[all[i].Name]; limit != nil {
+			kept, seen = limit.UntilEnd, true
+		}
+		if !seen {
+			kept = all[i].UntilEnd
+		}
+		scopes[all[i].Name] = kept
+		if err := world.CheckScope(all[i].Name, all[i].UntilEnd, kept); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// mayNeed is [limits.may] of the places of a birth.
+func (l *limits) mayNeed(b *world.Birth) error {
+	return l.may(world.SaidBy(b.Places))
+}
+
 // say notes what definitions say, and admits whom that lets in.
 func (l *limits) say(all []world.Definition, n *notices) {
 	for i := range all {
 		for _, said := range all[i].Limits {
-			if limit := l.named[said.Name]; limit != nil && limit.Said != said.Number {
+			limit := l.named[said.Name]
+			switch {
+			case limit == nil:
+				l.make()
+				l.named[said.Name] = &world.Limit{Name: said.Name, Said: said.Number, UntilEnd: said.UntilEnd}
+			case limit.Said != said.Number:
 				limit.Said = said.Number
 				l.admit(limit, n)
 			}

@@ -40,6 +40,9 @@ func (w *World) Join(ctx context.Context, wk world.Worker) (world.Heartbeat, err
 	if w.workers[wk.ID] != nil {
 		return world.Heartbeat{}, fmt.Errorf("worker %s has joined: %w", wk.ID, world.ErrConflict)
 	}
+	if err := w.limits.may(world.LimitsOf(wk.Definitions)); err != nil {
+		return world.Heartbeat{}, fmt.Errorf("worker %s: join: %w", wk.ID, err)
+	}
 	w.said.define(wk.Definitions, wk.ID)
 	w.limits.say(wk.Definitions, &notices{}) // who joins looks for work anyway
 	w.said.retention = world.LowerRetention(w.said.retention, wk.MaxRetention)

@@ -200,7 +200,7 @@ func (a *admission) scan(row pgx.Rows) error {
 	r := &lined{spot: at, begun: *running, came: what == 2}
 	r.Keeps, r.Has, r.Parked = int(*keeps), int(*has), true
 	r.Keys = make([]int64, *needs)               // rules compare no keys
-	if before := k.byRun[r.run]; before != nil { // it is in the line, and has come: there where it stands both say the same
+	if before := k.byRun[r.run]; before != nil { // it is in the line, and has come: both say the same
 		before.came = before.came && r.came
 		return nil
 	}

@@ -48,7 +48,7 @@ func (d *draft) enqueue(c *world.Commit, r *run) error {
 		return err
 	}
 	if r.limited {
-		d.sheet.placed = append(d.sheet.placed, placedRowOf(row, c.Events[0].Time, c.Events[0].Birth.Places))
+		d.sheet.limits.placed = append(d.sheet.limits.placed, placedRowOf(row, c.Events[0].Time, c.Events[0].Birth.Places))
 	} else {
 		d.sheet.queued = append(d.sheet.queued, row)
 	}

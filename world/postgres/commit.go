@@ -341,14 +341,14 @@ func (d *draft) release(c *world.Commit, r *run) error {
 	d.lock(r)
 	d.sheet.released = append(d.sheet.released, releaseRow{queueRow: row, id: id, resumed: r.paused && d.resumed, last: r.last})
 	d.freed = r.key
-	d.rest(r)
+	rest(d, r)
 	return nil
 }
 
 // rest has a run that is not to be claimed now give back the places that it does not keep.
-func (d *draft) rest(r *run) {
+func rest(d *draft, r *run) {
 	if r.limited {
-		d.sheet.rested = append(d.sheet.rested, r.key)
+		d.sheet.limits.rested = append(d.sheet.limits.rested, r.key)
 		d.notice(world.NoticeWork, r.id)
 	}
 }

@@ -22,7 +22,7 @@ func (d *draft) end(r *run, e *world.Event, birth bool) error {
 		d.lock(r)
 		s.left = append(s.left, r.key)
 		if r.limited {
-			s.gaveBack = append(s.gaveBack, r.key)
+			s.limits.over = append(s.limits.over, r.key)
 			d.notice(world.NoticeWork, r.id) // who waits for its places
 		}
 	}

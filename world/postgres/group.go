@@ -50,10 +50,8 @@ type sheet struct {
 	locked    []lockRow
 	updated   []queueRow
 	released  []releaseRow
-	placed    []placedRow // of births that need places
-	rested    []int64     // runs that give back the places that they do not keep
-	gaveBack  []int64     // and all of them
-	left      []int64     // runs that leave the queue
+	limits    limitRows
+	left      []int64 // runs that leave the queue
 	log       []logRow
 	mail      []mailRow
 	held      []taskEndRow
@@ -212,9 +210,7 @@ func (s *sheet) add(o *sheet) {
 	s.locked = append(s.locked, o.locked...)
 	s.updated = append(s.updated, o.updated...)
 	s.released = append(s.released, o.released...)
-	s.placed = append(s.placed, o.placed...)
-	s.rested = append(s.rested, o.rested...)
-	s.gaveBack = append(s.gaveBack, o.gaveBack...)
+	s.limits.add(&o.limits)
 	s.left = append(s.left, o.left...)
 	s.log = append(s.log, o.log...)
 	s.mail = append(s.mail, o.mail...)
@@ -248,12 +244,12 @@ func (s *sheet) add(o *sheet) {
 func (s *sheet) clear() {
 	*s = sheet{
 		births: s.births[:0], queued: s.queued[:0], locked: s.locked[:0], updated: s.updated[:0], released: s.released[:0], left: s.left[:0],
-		placed: s.placed[:0], rested: s.rested[:0], gaveBack: s.gaveBack[:0],
 		log: s.log[:0], mail: s.mail[:0], held: s.held[:0], noTasks: s.noTasks[:0], dropped: s.dropped[:0], tasks: s.tasks[:0],
 		disposed: s.disposed[:0], kept: s.kept[:0], noHooks: s.noHooks[:0], hooks: s.hooks[:0], overHooks: s.overHooks[:0], awaits: s.awaits[:0], parents: s.parents[:0], known: s.known[:0],
-		noAwaits: s.noAwaits[:0], ended: s.ended[:0], attrs: s.attrs[:0], foundBy: s.foundBy[:0], lostBy: s.lostBy[:0], segments: s.segments[:0], sent: s.sent[:0], chunks: s.chunks[:0], totals: s.totals[:0], apart: s.apart[:0], told: s.told, scheduled: s.scheduled[:0],
+		noAwaits: s.noAwaits[:0], ended: s.ended[:0], attrs: s.attrs[:0], foundBy: s.foundBy[:0], lostBy: s.lostBy[:0], segments: s.segments[:0], sent: s.sent[:0], chunks: s.chunks[:0], totals: s.totals[:0], apart: s.apart[:0], told: s.told, scheduled: s.scheduled[:0], limits: s.limits,
 	}
 	s.told.clear()
+	s.limits.clear()
 }
 
 // column is one column of rows, as a statement takes it.
@@ -392,7 +388,7 @@ func (b *script) begin(s *sheet) {
 			column(rows, func(r *queueRow) *string { return r.waiting }),
 		}
 	})
-	b.put(len(s.placed), insertPlaced, func() []any { return placedArgs(s.placed) })
+	b.put(len(s.limits.placed), insertPlaced, func() []any { return placedArgs(s.limits.placed) })
 	b.put(len(s.locked), lockQueue, func() []any {
 		return []any{
 			column(s.locked, func(r *lockRow) int64 { return r.run }), column(s.locked, func(r *lockRow) int64 { return r.owner }),
@@ -414,8 +410,8 @@ func (b *script) begin(s *sheet) {
 			column(rows, func(r *releaseRow) int64 { return r.last }),
 		}
 	})
-	b.put(len(s.rested), restPlaces, func() []any { return []any{s.rested} })
-	b.put(len(s.gaveBack), leavePlaces, func() []any { return []any{s.gaveBack} })
+	b.put(len(s.limits.rested), restPlaces, func() []any { return []any{s.limits.rested} })
+	b.put(len(s.limits.over), leavePlaces, func() []any { return []any{s.limits.over} })
 	b.put(len(s.left), deleteQueue, func() []any { return []any{s.left} })
 }
 

@@ -71,54 +71,75 @@ func (l *limits) learnAll(ctx context.Context, birth *world.Commit) error {
 	for _, p := range birth.Events[0].Birth.Places {
 		l.any.Store(true)
 		l.mu.Lock()
-		_, known := l.known[p.Limit]
+		untilEnd, known := l.known[p.Limit]
 		l.mu.Unlock()
-		if known {
-			continue
-		}
-		if err := knowLimits(ctx, l.database, []world.SaidLimit{{Name: p.Limit, Number: p.Number, UntilEnd: p.UntilEnd}}); err != nil {
-			return fmt.Errorf("run %s: %w", birth.Run, err)
-		}
-		l.mu.Lock()
-		if l.known == nil {
-			l.known = make(map[string]bool)
-		}
-		l.known[p.Limit] = p.UntilEnd
-		l.mu.Unlock()
-	}
-	return nil
-}
-
-// knowLimits makes limits be there, each in a transaction of its own: who makes the same waits no longer than that.
-func knowLimits(ctx context.Context, db *database, all []world.SaidLimit) error {
-	for i := range all {
-		said := &all[i]
-		if err := db.change(ctx, func(ctx context.Context, tx pgx.Tx) error {
-			_, err := db.in(tx).exec(ctx, knowLimit, said.Name, said.Number, said.UntilEnd)
-			return err
-		}); err != nil {
-			return fmt.Errorf("limit %s: %w", said.Name, err)
-		}
-	}
-	return nil
-}
-
-// sayLimits notes what definitions say of limits that are there.
-func sayLimits(ctx context.Context, db *database, all []world.Definition) error {
-	for i := range all {
-		for _, said := range all[i].Limits {
-			if err := db.change(ctx, func(ctx context.Context, tx pgx.Tx) error {
-				in := db.in(tx)
-				if n, err := in.exec(ctx, sayLimit, said.Name, said.Number); err != nil || n == 0 {
-					return err
-				}
-				return renew(ctx, in, said.Name)
-			}); err != nil {
-				return fmt.Errorf("limit %s: %w", said.Name, err)
+		if !known {
+			var err error
+			if untilEnd, err = l.know(ctx, &p); err != nil {
+				return fmt.Errorf("run %s: %w", birth.Run, err)
 			}
 		}
+		if err := world.CheckScope(p.Limit, p.UntilEnd, untilEnd); err != nil {
+			return fmt.Errorf("run %s: %w", birth.Run, err)
+		}
 	}
 	return nil
+}
+
+// know makes a limit be there, in a transaction of its own: who makes the same waits no longer than that. It tells what
+// is kept of its scope, which never changes.
+func (l *limits) know(ctx context.Context, p *world.Place) (untilEnd bool, err error) {
+	if err := l.change(ctx, func(ctx context.Context, tx pgx.Tx) error {
+		_, err := l.in(tx).exec(ctx, knowLimit, p.Limit, p.Number, p.UntilEnd)
+		return err
+	}); err != nil {
+		return false, fmt.Errorf("limit %s: %w", p.Limit, err)
+	}
+	kept, err := l.list(ctx, &p.Limit)
+	if err != nil || len(kept) == 0 {
+		return p.UntilEnd, err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.known == nil {
+		l.known = make(map[string]bool)
+	}
+	l.known[p.Limit] = kept[0].UntilEnd
+	return kept[0].UntilEnd, nil
+}
+
+// sayLimits notes what definitions say of limits. All are refused where one says another scope than what is kept.
+func sayLimits(ctx context.Context, db *database, all []world.Definition) error {
+	said := world.LimitsOf(all)
+	if len(said) == 0 {
+		return nil
+	}
+	return db.change(ctx, func(ctx context.Context, tx pgx.Tx) error {
+		in := db.in(tx)
+		for i := range said {
+			one := &said[i]
+			if _, err := in.exec(ctx, knowLimit, one.Name, one.Number, one.UntilEnd); err != nil {
+				return err
+			}
+			untilEnd := one.UntilEnd
+			if err := in.each(ctx, listLimits, func(row scanner) error { return row.Scan(nil, nil, nil, &untilEnd) }, one.Name); err != nil {
+				return err
+			}
+			if err := world.CheckScope(one.Name, one.UntilEnd, untilEnd); err != nil {
+				return err
+			}
+			if n, err := in.exec(ctx, sayLimit, one.Name, one.Number); err != nil || n == 0 {
+				if err != nil {
+					return err
+				}
+				continue
+			}
+			if err := renew(ctx, in, one.Name); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 }
 
 // renew has the keys of a limit looked at, whose number was changed. Who has decided by the old one decides again.
@@ -126,6 +147,18 @@ func renew(ctx context.Context, tx txn, limit string) error {
 	_, err := tx.exec(ctx, renewLimit, limit+"/", limit+"0") // 0 follows /
 	return err
 }
+
+// limitRows are those of a sheet: births that need places, runs that give back what they do not keep, and all.
+type limitRows struct {
+	placed       []placedRow
+	rested, over []int64
+}
+
+func (l *limitRows) add(o *limitRows) {
+	l.placed, l.rested, l.over = append(l.placed, o.placed...), append(l.rested, o.rested...), append(l.over, o.over...)
+}
+
+func (l *limitRows) clear() { l.placed, l.rested, l.over = l.placed[:0], l.rested[:0], l.over[:0] }
 
 // placedRow is the queue row of a run that is created and needs places.
 type placedRow struct {

@@ -19,6 +19,8 @@ var (
 	recountRuns  = load("recount")
 	putRunsAside = load("put_runs_aside")
 	giveAgain    = load("give_again")
+	holdLimiting = load("hold_limiting")
+	mendLimits   = load("mend_limits")
 )
 
 var _ world.Mender = (*World)(nil)
@@ -42,9 +44,28 @@ func (k *keeper) Mend(ctx context.Context) ([]world.Finding, error) {
 		return nil, err
 	}
 	if counts > 0 {
-		err = k.recount(ctx)
+		if err := k.recount(ctx); err != nil {
+			return nil, err
+		}
 	}
-	return world.Mended(owners, counts), err
+	limits, err := recountLimits(ctx, k)
+	return world.Mended(owners, counts+limits), err
+}
+
+// recountLimits counts anew what keys of limits hold, and has runs that lost their place in line stand there again. It
+// tells how many were wrong.
+func recountLimits(ctx context.Context, k *keeper) (wrong int, err error) {
+	err = k.change(ctx, func(ctx context.Context, tx pgx.Tx) error {
+		in := k.in(tx)
+		if _, err := in.exec(ctx, holdLimiting); err != nil {
+			return err
+		}
+		return in.each(ctx, mendLimits, func(row scanner) error { return row.Scan(&wrong) })
+	})
+	if wrong > 0 {
+		k.burials.givenBack()
+	}
+	return wrong, err
 }
 
 // buryLost hands back what owners have that are not among the workers, as if they had left, and puts rows of the queue aside that are of no run. It tells how

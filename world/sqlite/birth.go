@@ -89,6 +89,9 @@ func (g *group) mayBeCreated(c *world.Commit) (owner int64, p rules.Plan, err er
 	if len(c.Held) > 0 {
 		return 0, p, fmt.Errorf("run %s: task %s: %w", c.Run, c.Held[0].Step, world.ErrLeaseLost)
 	}
+	if err := g.queue.limits.mayNeed(c.Events[0].Birth); err != nil {
+		return 0, p, fmt.Errorf("run %s: %w", c.Run, err)
+	}
 	p, err = g.decide(c)
 	return owner, p, err
 }

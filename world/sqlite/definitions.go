@@ -60,6 +60,9 @@ func (w *World) Define(ctx context.Context, all []world.Definition) error {
 
 // define notes definitions, and what they say of limits.
 func (qu *queue) define(all []world.Definition, by string) error {
+	if err := qu.limits.may(world.LimitsOf(all)); err != nil {
+		return err
+	}
 	if err := qu.tx.define(all, by); err != nil {
 		return err
 	}

@@ -14,6 +14,7 @@ import (
 
 var (
 	knowLimit     = load("know_limit")
+	limitScope    = load("limit_scope")
 	needKey       = load("need_key")
 	leaveKey      = load("leave_key")
 	dropKey       = load("drop_key")
@@ -90,8 +91,37 @@ func (l *limits) needs(r *run, places []world.Place) error {
 	return nil
 }
 
+// may refuses what says another scope of a limit than what is kept, or than another of them.
+func (l *limits) may(all []world.SaidLimit) error {
+	if len(all) == 0 {
+		return nil
+	}
+	scopes := make(map[string]bool)
+	for i := range all {
+		one := &all[i]
+		kept, seen := scopes[one.Name]
+		if !seen {
+			kept = one.UntilEnd
+			if _, err := l.tx.one(limitScope, func(r row) error { kept = r.bool(0); return nil }, one.Name); err != nil {
+				return err
+			}
+			scopes[one.Name] = kept
+		}
+		if err := world.CheckScope(one.Name, one.UntilEnd, kept); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// mayNeed is [limits.may] of the places of a birth.
+func (l *limits) mayNeed(b *world.Birth) error { return l.may(world.SaidBy(b.Places)) }
+
 // say notes what a definition says of a limit, and admits whom that lets in.
 func (l *limits) say(said world.SaidLimit) error {
+	if err := l.tx.exec(knowLimit, said.Name, int64(said.Number), bit(said.UntilEnd)); err != nil {
+		return err
+	}
 	n, err := l.tx.changed(sayLimit, said.Name, int64(said.Number))
 	if err != nil || n == 0 {
 		return err

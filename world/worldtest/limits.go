@@ -333,6 +333,27 @@ var limits = []check{
 		l.must(err, "limits")
 		l.same(len(all), 0, "limits that were made")
 	})},
+	{"one scope of a name", "a limit holds places until the end, or not: who says otherwise is refused, and nothing is written", withLimits(func(l *limiting) {
+		l.createRun("greet", under("bank:2!"))
+		c := birth("greet", under("bank:2"))
+		_, err := l.w.Commit(l.ctx, c)
+		l.refused(err, world.ErrInvalid, "a birth of another scope")
+		l.absent(c.Run)
+		says := func(limits ...world.SaidLimit) []world.Definition {
+			return []world.Definition{{Class: world.Class{Workflow: "hello", Version: 1}, Said: world.Said{Limits: limits}}}
+		}
+		other := says(world.SaidLimit{Name: "fresh", Number: 1}, world.SaidLimit{Name: "bank", Number: 3})
+		if d := l.able.Definer; d != nil {
+			l.refused(d.Define(l.ctx, other), world.ErrInvalid, "a definition of another scope")
+			two := says(world.SaidLimit{Name: "two", Number: 1}, world.SaidLimit{Name: "two", Number: 1, UntilEnd: true})
+			l.refused(d.Define(l.ctx, two), world.ErrInvalid, "two scopes at once")
+		}
+		_, err = l.w.Join(l.ctx, world.Worker{ID: world.NewID(world.PrefixWorker, world.Now()), Classes: []world.Class{{Workflow: "hello", Version: 1}}, Definitions: other})
+		l.refused(err, world.ErrInvalid, "a worker that defines it so")
+		all, err := l.l.ListLimits(l.ctx)
+		l.must(err, "limits")
+		l.same(all, []world.Limit{{Name: "bank", Said: 2, UntilEnd: true}}, "limits")
+	})},
 	{"many workers at once", "workers that claim, release and end concurrently are never given too many of a key, and all runs end", withLimits(func(l *limiting) {
 		const runs, number = 60, 3
 		for i := range runs {

@@ -43,3 +43,17 @@ CREATE TABLE {schema}.limiting (
   behind   text   COLLATE "C" NOT NULL
 );
 INSERT INTO {schema}.limiting VALUES (1, '');
+
+-- A start in SQL cannot tell what a run needs: it is refused where the definition says that it needs something.
+DO $limits$
+DECLARE
+  place text := '  kept := coalesce(nullif((said ->> ';
+  made  text := pg_get_functiondef((SELECT p.oid FROM pg_proc p WHERE p.pronamespace = $n${schema}$n$::regnamespace AND p.proname = 'start'));
+BEGIN
+  IF position(place IN made) = 0 THEN RAISE EXCEPTION 'the function start is not as it was made: make it again, by the file 0020_functions.sql'; END IF;
+  EXECUTE replace(made, place, $new$  IF said -> 'limits' IS NOT NULL THEN
+    RAISE EXCEPTION 'workflow %: its runs are under limits, and SQL cannot tell their keys', flow
+      USING ERRCODE = '0A000', HINT = 'Start it from a program, or over REST.';
+  END IF;
+$new$ || place);
+END $limits$;

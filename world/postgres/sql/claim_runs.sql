@@ -1,5 +1,7 @@
--- A worker claims runs of its classes ($4), those that are ready ($1) and those that mail makes runnable ($2), unless that has changed or somebody holds the row. taken is
--- negative until claimed_runs, which sees what was committed before these locks. One that lacks places is given where its code is not to run. By key; indexes inbox_run, inbox_acts.
+-- A worker claims runs of its classes ($4), those that are ready ($1) and those that mail makes runnable ($2), unless
+-- that has changed or somebody holds the row. taken is negative until claimed_runs, which sees what was committed
+-- before these locks. One that lacks places is given where its code is not to run. By key; indexes inbox_run,
+-- inbox_acts.
 WITH mine AS (
   SELECT q.run FROM {schema}.queue q CROSS JOIN LATERAL (SELECT coalesce(q.has >= cardinality(q.places), true) AS yes) whole
   WHERE q.run = ANY($1::bigint[] || $2::bigint[]) AND q.owner IS NULL AND (q.class = ANY($4::integer[]) AND q.run = ANY($1::bigint[]) AND q.ready_at <= clock_timestamp() AND whole.yes

@@ -1,5 +1,5 @@
--- Where a run stands in line: of what, behind how many ($2 are counted), and what the limit says. No row: there is no such run; no key: it stands in none. Indexes
--- runs_id, queue_pkey, limit_line_pkey, limit_news_pkey, limits_pkey.
+-- Where a run stands in line: of what, behind how many ($2 are counted), and what the limit says. No row: there is no
+-- such run; no key: it stands in none. Indexes runs_id, queue_pkey, limit_line_pkey, limit_news_pkey, limits_pkey.
 SELECT q.key, l.until_end, coalesce(l.number, l.said, 1), (SELECT count(*) FROM (
     SELECT a.place, a.run FROM (SELECT a.place, a.run FROM {schema}.limit_line a WHERE a.key = q.key AND (a.urgency, a.place, a.run) < (3 - q.priority, q.place, q.run) LIMIT $2::integer) a
     UNION SELECT n.place, n.run FROM (SELECT n.place, n.run FROM {schema}.limit_news n

@@ -1,5 +1,6 @@
--- Keys of a limit ($1: behind which, $2: before which), at most $3; how many places are held, and how many runs stand in line: $4
--- of its line are counted. What is news is counted as if it had been looked at. Indexes limit_keys_pkey, limit_news_pkey, limit_line_pkey, queue_pkey.
+-- Keys of a limit ($1: behind which, $2: before which), at most $3; how many places are held, and how many runs stand
+-- in line: $4 of its line are counted. What is news is counted as if it had been looked at. Indexes limit_keys_pkey,
+-- limit_news_pkey, limit_line_pkey, queue_pkey.
 WITH RECURSIVE news (key, n) AS (
   SELECT (SELECT n.key FROM {schema}.limit_news n WHERE n.key > $1 AND n.key < $2 ORDER BY n.key LIMIT 1), 1
   UNION ALL

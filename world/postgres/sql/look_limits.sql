@@ -1,7 +1,7 @@
--- What who admits decides by: the state (kind 0); the next keys that have news, at most $1, with how many places they have
--- and how many are held (1); their news, at most $2 for each if there are as many keys, else more (2); and who is first
--- in their lines, as many as there are places free, at most $3 (3). Of runs: what they need and have, and whether they
--- stand there still. Keys limit_news_pkey, limits_pkey, limit_keys_pkey, limit_line_pkey, queue_pkey.
+-- What who admits decides by: the state (kind 0); the next keys that have news, at most $1, with how many places they
+-- have and how many are held (1); their news, at most $2 for each if there are as many keys, else more (2); and who is
+-- first in their lines, as many as there are places free, at most $3 (3). Of runs: what they need and have, and whether
+-- they stand there still. Keys limit_news_pkey, limits_pkey, limit_keys_pkey, limit_line_pkey, queue_pkey.
 WITH RECURSIVE state AS MATERIALIZED (SELECT revision, behind FROM {schema}.limiting LIMIT 1),
 page (key, n) AS (
   SELECT (SELECT n.key FROM {schema}.limit_news n WHERE n.key > s.behind ORDER BY n.key LIMIT 1), 1 FROM state s

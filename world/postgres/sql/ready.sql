@@ -1,8 +1,11 @@
--- What a worker could claim, or when. kind 0: the first runs of each class and priority ($1, $2) from a time on ($3); 1: the first tasks of each step, priority
--- and workflow, those known ($5 to $8) from a time on and, where $10, all of the steps in $11; 2: runs that mail makes runnable (a cancel for all who ask,
--- unless the run's code is needed and a worker has it), since the first that made them so, among those in $12 and, where $10, all; 3: where $14, the workers. Runs in $12 ($13: of these classes) are among 0 and 1 whatever their times. 5: where $15, that there is
--- news of limits. The last row, kind 4, is the clock. holds: of a run, whether it has all the places that it needs; null: it needs none, or its code is not to run.
--- Indexes queue_ready, tasks_ready, tasks_run, inbox_run, inbox_acts, runs_id, queue_owner, tasks_held.
+-- What a worker could claim, or when. kind 0: the first runs of each class and priority ($1, $2) from a time on ($3);
+-- 1: the first tasks of each step, priority and workflow, those known ($5 to $8) from a time on and, where $10, all of
+-- the steps in $11; 2: runs that mail makes runnable (a cancel for all who ask, unless the run's code is needed and a
+-- worker has it), since the first that made them so, among those in $12 and, where $10, all; 3: where $14, the workers.
+-- Runs in $12 ($13: of these classes) are among 0 and 1 whatever their times. 5: where $15, that there is news of
+-- limits. The last row, kind 4, is the clock. holds: of a run, whether it has all the places that it needs; null: it
+-- needs none, or its code is not to run. Indexes queue_ready, tasks_ready, tasks_run, inbox_run, inbox_acts, runs_id,
+-- queue_owner, tasks_held.
 WITH RECURSIVE clock AS MATERIALIZED (SELECT clock_timestamp() AS now),
 found (step, priority, workflow) AS (
   SELECT s.step, p.priority, (SELECT t.workflow FROM {schema}.tasks t WHERE t.name = s.step AND t.priority = p.priority AND t.worker IS NULL ORDER BY t.workflow LIMIT 1)

@@ -1,5 +1,5 @@
--- Runs that are not to be claimed now leave their line, and give back what they do not keep until their end. By key; the
--- rows are locked.
+-- Runs that are not to be claimed now leave their line, and give back what they do not keep until their end. By key;
+-- the rows are locked.
 WITH mine AS (
   SELECT q.run, q.places, q.has, least(q.has, CASE WHEN q.running THEN q.keeps ELSE 0 END) AS keep
   FROM {schema}.queue q WHERE q.run = ANY($1::bigint[]) AND q.places IS NOT NULL),

@@ -1,0 +1,159 @@
+package postgres
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stepwell/stepwell/internal/pgtest"
+	"github.com/stepwell/stepwell/world"
+)
+
+// TestLinesCostNothing: with 100,000 runs in line for one key, and 10,000 keys for each of which ten stand in line, a
+// look for work reads as many pages as with a few, and so does an admission; and neither plan changes.
+func TestLinesCostNothing(t *testing.T) {
+	t.Parallel()
+	u := pgtest.URL(t)
+	w, err := Open(t.Context(), u)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = w.Close() })
+	for _, table := range []string{"queue", "runs", "limit_line", "limit_keys", "limit_news"} {
+		execute(t, u, "ALTER TABLE stepwell."+table+" SET (autovacuum_enabled = off)")
+	}
+	execute(t, u, `INSERT INTO stepwell.classes (key, workflow, version) VALUES (1, 'w', 1); INSERT INTO stepwell.limits VALUES ('l', 2, NULL, false)`)
+	line := func(from, keys, each int) {
+		t.Helper()
+		execute(t, u, fmt.Sprintf(`
+CREATE TEMPORARY TABLE fresh AS SELECT %[1]d + k * %[3]d + i AS run, 'l/' || %[1]d + k AS key FROM generate_series(0, %[2]d - 1) k, generate_series(1, %[3]d) i;
+INSERT INTO stepwell.queue (run, class, running, priority, wake_at, places, keeps, has, parked_at)
+  SELECT run, 1, false, 1, now(), ARRAY[key], 0, 0, now() - interval '1 day' FROM fresh;
+INSERT INTO stepwell.limit_line SELECT key, 2, now() - interval '1 day', run FROM fresh;
+INSERT INTO stepwell.limit_keys SELECT DISTINCT key, 2 FROM fresh;
+DROP TABLE fresh`, from, keys, each))
+		execute(t, u, "VACUUM ANALYZE stepwell.queue, stepwell.limit_line, stepwell.limit_keys, stepwell.limit_news")
+	}
+	none := []string{}
+	look := literals([]any{[]int{1, 1, 1, 1}, []int{0, 1, 2, 3}, same("-infinity", 4), 50, none, []int{}, none, none, 50, true, none, none, []int{1}, true, true})
+	admit := literals([]any{mostLimitKeys, mostLimitNews, mostAdmitted})
+	pages := func() (looking, admitting int64) {
+		t.Helper()
+		p := newPlanner(t, w, "force_generic_plan")
+		const how = "ANALYZE, BUFFERS, TIMING off, COSTS off, SUMMARY off"
+		for of, into := range map[*statement]*int64{ready: &looking, lookLimits: &admitting} {
+			name, _ := p.prepare(of)
+			args := look
+			if of == lookLimits {
+				args = admit
+			}
+			plan := p.explain(of, how, name, args)
+			plan = p.explain(of, how, name, args) // the second time all is in memory
+			if bad := faults(plan); len(bad) > 0 {
+				t.Errorf("%s: %v", of.name, bad)
+			}
+			*into = plan.pages()
+		}
+		return looking, admitting
+	}
+	line(1_000, 20, 20)
+	news := func(key int) {
+		execute(t, u, fmt.Sprintf("INSERT INTO stepwell.limit_news (key, kind) VALUES ('l/%d', 0)", key))
+	}
+	for k := range 10 {
+		news(1_000 + k)
+	}
+	looking, admitting := pages()
+	line(1_000_000, 1, 100_000)
+	line(2_000_000, 10_000, 10)
+	execute(t, u, "DELETE FROM stepwell.limit_news")
+	execute(t, u, "VACUUM ANALYZE stepwell.limit_news")
+	for k := range 9 {
+		news(2_000_000 + 1_000*k)
+	}
+	news(1_000_000)
+	later, crowded := pages()
+	t.Logf("a look: %d pages, then %d; an admission by ten keys: %d, then %d", looking, later, admitting, crowded)
+	if later > looking+2 {
+		t.Errorf("a look reads %d pages, and %d without those in line", later, looking)
+	}
+	if crowded > admitting+60 { // indexes are a level or two deeper, for ten keys and the first of their lines
+		t.Errorf("an admission reads %d pages, and %d with short lines", crowded, admitting)
+	}
+}
+
+// TestStartInSQLUnderALimit: SQL has no code that tells keys, so it starts no run past a limit.
+func TestStartInSQLUnderALimit(t *testing.T) {
+	t.Parallel()
+	w := open(t)
+	says := func(limits ...world.SaidLimit) {
+		t.Helper()
+		if err := w.Define(t.Context(), []world.Definition{{Class: world.Class{Workflow: "pay", Version: 1}, Said: world.Said{Limits: limits}}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	start := func() error {
+		_, err := w.pool.Exec(t.Context(), inSchema("SELECT {schema}.start('pay', '1')", w.opt.Schema))
+		return err
+	}
+	says(world.SaidLimit{Name: "bank", Number: 1})
+	if err := start(); sqlState(err) != "0A000" {
+		t.Errorf("under a limit: got %v, want that it is refused", err)
+	}
+	says()
+	if err := start(); err != nil {
+		t.Errorf("without one: %v", err)
+	}
+}
+
+// TestMendLimits: what keys hold is counted anew, and who has lost his place in line stands there again.
+func TestMendLimits(t *testing.T) {
+	t.Parallel()
+	w := open(t)
+	wk := join(t, w, time.Minute, world.Class{Workflow: "w", Version: 1})
+	var all []string
+	for i := range 3 {
+		c := &world.Commit{ID: [16]byte{byte(i + 1)}, Run: fmt.Sprint("run-", i), First: 1, Events: []world.Event{{
+			Type: world.RunCreated, Time: world.Now(), Payload: []byte("1"),
+			Birth: &world.Birth{Workflow: "w", Version: 1, Priority: 1, Places: []world.Place{{Limit: "bank", Number: 1}}},
+		}}}
+		if _, err := w.Commit(t.Context(), c); err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, c.Run)
+	}
+	claim := func() []world.ClaimedRun {
+		t.Helper()
+		got, err := w.Claim(t.Context(), world.ClaimQuery{Worker: wk.ID, Classes: wk.Classes, Runs: 10})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return got.Runs
+	}
+	held := claim()
+	if len(held) != 1 || held[0].Run != all[0] {
+		t.Fatalf("got %+v, want the first alone", held)
+	}
+	for _, text := range []string{"UPDATE {schema}.limit_keys SET used = 5", "DELETE FROM {schema}.limit_line", "DELETE FROM {schema}.limit_news"} {
+		if _, err := w.pool.Exec(t.Context(), inSchema(text, w.opt.Schema)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, want := range []string{"3 of the counts were wrong", "0 of the counts were wrong"} {
+		found, err := w.Mend(t.Context())
+		if err != nil || !slices.ContainsFunc(found, func(f world.Finding) bool { return f.Found == want }) {
+			t.Fatalf("mended: %+v, %v; want %q", found, err, want)
+		}
+	}
+	if more := claim(); len(more) != 0 {
+		t.Errorf("got %+v beside who holds the only place", more)
+	}
+	end := &world.Commit{ID: [16]byte{9}, Run: all[0], Worker: wk.ID, Claim: held[0].Claim, First: 2, Events: []world.Event{{Type: world.RunFailed, Time: world.Now(), Error: &world.Error{Message: "no"}}}}
+	if _, err := w.Commit(t.Context(), end); err != nil {
+		t.Fatal(err)
+	}
+	if next := claim(); len(next) != 1 || next[0].Run != all[1] {
+		t.Errorf("got %+v, want the second", next)
+	}
+}

@@ -1,0 +1,2 @@
+-- Whether a limit holds places until the end. By key.
+SELECT until_end FROM limits WHERE name = ?1
