@@ -89,9 +89,10 @@ growth: ## bin/growth.test, which .ci/run has beside the rest for ten minutes: p
 	@internal/pgtest/install.sh
 	@mkdir -p bin && go test -c -vet=off -o bin/growth.test ./internal/soak
 
-audit: ## what gosec finds, and known vulnerabilities of what is linked: of those the database is fetched, and where that is not to be had this says so
+audit: ## what gosec finds, the plugin of golangci-lint, and known vulnerabilities of what is linked: of those the database is fetched, and where that is not to be had this says so
 	@mkdir -p bin && cd internal/tools/gosec && go build -o ../../../bin/gosec .
 	@$(WATCHED) bin/gosec -without $(GOSEC_WITHOUT) $$(go list -f '{{.Dir}}' ./... | grep -v -e /internal/tools/ -e /internal/pgtest -e /examples/)
+	go -C analysis/golangci test ./...
 	@if getent hosts vuln.go.dev >/dev/null; then go run golang.org/x/vuln/cmd/govulncheck@v1.9.0 ./...; else echo "NOT LOOKED FOR: known vulnerabilities, as vuln.go.dev is not to be reached"; fi
 
 fuzz: ## each fuzz target in turn, for FUZZTIME each (default 20s)

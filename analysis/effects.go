@@ -80,7 +80,7 @@ func (c effects) look(f *function) {
 	for cur := range c.inside(f) {
 		switch n := cur.Node().(type) {
 		case *ast.GoStmt:
-			c.touched(f, touch{rule: ruleGoroutines, at: n, what: "a go statement", use: "use stepwell.Go, All, Race or Map", fix: func() []analysis.SuggestedFix { return repairs{c.code}.fixGo(f, n) }})
+			c.touched(f, touch{rule: ruleGoroutines, at: n, what: "a go statement", use: "use stepwell.Go, All, Race or Map", fix: func() []analysis.SuggestedFix { return repairs(c).fixGo(f, n) }})
 		case *ast.SelectStmt:
 			c.touched(f, touch{rule: ruleChannels, at: n, what: "select", use: "use stepwell.Select, Race or Await"})
 		case *ast.SendStmt:
@@ -148,7 +148,7 @@ func (c effects) named(f *function, cur inspector.Cursor, id *ast.Ident) {
 	switch o := c.info.Uses[id].(type) {
 	case *types.Func:
 		o = o.Origin()
-		if o.Pkg() == nil || ofLibrary(o.Pkg().Path()) || (finder{c.code}).goesTo(cur, o.Signature(), 0) != host && !c.runsHere(cur, o) {
+		if o.Pkg() == nil || ofLibrary(o.Pkg().Path()) || finder(c).goesTo(cur, o.Signature(), 0) != host && !c.runsHere(cur, o) {
 			return
 		}
 		c.comes(f, cur, whole, o)
@@ -165,7 +165,7 @@ func (c effects) named(f *function, cur inspector.Cursor, id *ast.Ident) {
 
 // runsHere reports whether a function that is given to another function of Stepwell is called in workflow code.
 func (c effects) runsHere(cur inspector.Cursor, o *types.Func) bool {
-	return finder{c.code}.goesTo(cur, o.Signature(), 0) == workflow
+	return finder(c).goesTo(cur, o.Signature(), 0) == workflow
 }
 
 // comes notes that code comes to a function.
@@ -178,7 +178,7 @@ func (c effects) comes(f *function, cur inspector.Cursor, at ast.Expr, o *types.
 	}
 	if e := known(o); e != nil {
 		if !c.harmless(o, cur) {
-			c.touched(f, touch{rule: e.rule, at: at, what: called(o), use: e.use, fix: func() []analysis.SuggestedFix { return repairs{c.code}.fixCall(f, at, o) }})
+			c.touched(f, touch{rule: e.rule, at: at, what: called(o), use: e.use, fix: func() []analysis.SuggestedFix { return repairs(c).fixCall(f, at, o) }})
 		}
 		return
 	}

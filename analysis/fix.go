@@ -83,11 +83,7 @@ func (c repairs) importing(f *ast.File, path string) (name string, edits []analy
 		}
 	}
 	line := strconv.Quote(path) + "\n"
-	for _, d := range f.Decls {
-		g, ok := d.(*ast.GenDecl)
-		if !ok || g.Tok != token.IMPORT {
-			break
-		}
+	if g, ok := f.Decls[0].(*ast.GenDecl); ok && g.Tok == token.IMPORT { // imports come first
 		if g.Lparen.IsValid() {
 			at := g.Lparen + 1
 			return base, []analysis.TextEdit{{Pos: at, End: at, NewText: []byte("\n\t" + strings.TrimSuffix(line, "\n"))}}

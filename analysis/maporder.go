@@ -104,7 +104,7 @@ func (c orders) unordered(e ast.Expr) string {
 			return name + " of " + of
 		}
 	}
-	if from, ok := (effects{c.code}).comesOf(f)[ruleMapOrder]; ok {
+	if from, ok := effects(c).comesOf(f)[ruleMapOrder]; ok {
 		return fmt.Sprintf("%s (%s)", called(f), from.where)
 	}
 	return ""
@@ -122,7 +122,7 @@ func (c orders) mapOrders(f *function) {
 		}
 		for v := range c.built(loop) {
 			if _, returned := c.ordered(f, v, loop.End()); returned {
-				effects{c.code}.touched(f, touch{rule: ruleMapOrder, at: loop, what: "a range over a map"})
+				effects(c).touched(f, touch{rule: ruleMapOrder, at: loop, what: "a range over a map"})
 			}
 		}
 	}
@@ -245,12 +245,12 @@ func (c orders) mapRange(f *function, loop *ast.RangeStmt) {
 		return
 	}
 	if op := c.asks(loop.Body); op != "" {
-		c.report(ruleMapOrder, span{loop.For, loop.X.End()}, fmt.Sprintf("%s in a range over %s, whose order is another each time: results of one name are mixed up, and nobody sees it; range over sorted keys", op, of), repairs{c.code}.fixRange(loop)...)
+		c.report(ruleMapOrder, span{loop.For, loop.X.End()}, fmt.Sprintf("%s in a range over %s, whose order is another each time: results of one name are mixed up, and nobody sees it; range over sorted keys", op, of), repairs(c).fixRange(loop)...)
 		return
 	}
 	for v := range c.built(loop) {
 		if op, _ := c.ordered(f, v, loop.End()); op != "" {
-			c.report(ruleMapOrder, span{loop.For, loop.X.End()}, fmt.Sprintf("%s gets %s, which is built in the order of %s, another each time: range over sorted keys, or sort it before", op, v.Name(), of), repairs{c.code}.fixRange(loop)...)
+			c.report(ruleMapOrder, span{loop.For, loop.X.End()}, fmt.Sprintf("%s gets %s, which is built in the order of %s, another each time: range over sorted keys, or sort it before", op, v.Name(), of), repairs(c).fixRange(loop)...)
 		}
 	}
 }
