@@ -150,6 +150,7 @@ func TestCourierSaysWhatNobodySpreads(t *testing.T) {
 		dark, err := s.Topics.Publish(t.Context(), []world.Publication{{Topic: "a", Payload: []byte("1"), Encrypted: "k1"}})
 		must(err)
 		time.Sleep(30 * time.Second)
+		synctest.Wait()
 		if said.Len() > 0 {
 			t.Errorf("said at once: %s", said.String())
 		}
