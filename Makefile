@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help cc check test test-versions soak audit fuzz bench bench-quick bench-micro bench-check growth golden
+.PHONY: help cc check test test-versions soak audit fuzz bench bench-quick bench-queues bench-micro bench-check growth golden
 
 PKG ?= ./...
 VERSIONS ?= 14 18
@@ -111,6 +111,10 @@ bench: ## Stepwell beside its peers, on a quiet machine: hours; the table goes t
 bench-quick: ## the same with Stepwell, DBOS and the floors alone, in two minutes: orders of magnitude
 	@internal/pgtest/install.sh
 	go -C bench run . -quick $(BENCHFLAGS)
+
+bench-queues: ## queues beside River, pgmq's SQL and goqite, in turns: a few minutes (BENCHFLAGS="-rounds 3 -jobs 20000")
+	@internal/pgtest/install.sh
+	go -C bench run ./queues $(BENCHFLAGS)
 
 bench-micro: ## all benchmarks beside the code, BENCHTIME each (default 1s)
 	go test -run '^$$' -bench . -benchmem -benchtime $(BENCHTIME) $(PKG)

@@ -129,6 +129,24 @@ func TestCourierStaff(t *testing.T) {
 	})
 }
 
+// book is a log that is read while it is written.
+type book struct {
+	mu   sync.Mutex
+	text strings.Builder // guarded by mu
+}
+
+func (b *book) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.Write(p)
+}
+
+func (b *book) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.String()
+}
+
 // TestCourierSaysWhatNobodySpreads: once in a while, of what has been due for long; others go out.
 func TestCourierSaysWhatNobodySpreads(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -142,7 +160,7 @@ func TestCourierSaysWhatNobodySpreads(t *testing.T) {
 		}
 		must(w.Messages().DeclareQueue(t.Context(), world.MessageQueue{Name: "q"}))
 		must(s.Subscribe(t.Context(), world.Subscription{Name: "s", Pattern: "#", Queue: "q"}))
-		var said strings.Builder
+		var said book
 		ctx, stop := context.WithCancel(t.Context())
 		ended := make(chan struct{})
 		c := &Courier{Spread: s, Notifier: world.AbilitiesOf(w).Notifier, Log: slog.New(slog.NewTextHandler(&said, nil)), Work: func(*world.Subscription) *Work { return nil }}
@@ -150,7 +168,8 @@ func TestCourierSaysWhatNobodySpreads(t *testing.T) {
 		dark, err := s.Topics.Publish(t.Context(), []world.Publication{{Topic: "a", Payload: []byte("1"), Encrypted: "k1"}})
 		must(err)
 		time.Sleep(30 * time.Second)
-		if said.Len() > 0 {
+		synctest.Wait()
+		if said.String() != "" {
 			t.Errorf("said at once: %s", said.String())
 		}
 		time.Sleep(15 * time.Minute)
