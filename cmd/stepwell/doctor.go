@@ -104,8 +104,8 @@ func examine(ctx context.Context, c *cli, db *database, q reading) error {
 	return nil
 }
 
-// valuesKeys holds the keys of values that are kept apart against those of this environment. ok is false where nothing can
-// be said. Where there are no keys here, that is a warning: workers may have them.
+// valuesKeys holds the keys of values that are kept apart against those of this environment. ok is false where nothing
+// can be said. Where there are no keys here, that is a warning: workers may have them.
 func valuesKeys(ctx context.Context, k world.ApartKeeper, db *database) (f world.Finding, ok bool, err error) {
 	if k == nil {
 		return f, false, nil

@@ -11,8 +11,8 @@ import (
 	"github.com/stepwell/stepwell/world/memory"
 )
 
-// TestPiecesAreCompressed: a value that compresses takes a fraction of its size, one that does not is kept as it is, and
-// both come back, whatever their size; so do pieces of before there was this.
+// TestPiecesAreCompressed: a value that compresses takes a fraction of its size, one that does not is kept as it is,
+// and both come back, whatever their size; so do pieces of before there was this.
 func TestPiecesAreCompressed(t *testing.T) {
 	t.Parallel()
 	w := memory.New()
