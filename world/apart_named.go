@@ -15,30 +15,30 @@ import (
 // MaxNamed is how many values a payload may name.
 const MaxNamed = 1000
 
-// named begins, in an [Event].Apart, the ID of a value that the payload names.
-const named = "+"
+// beside begins, in an [Event].Apart, the ID of a value that the payload names.
+const beside = "+"
 
 // SplitApart splits an [Event].Apart: the value that the payload refers to, which stands in its place, and those that
 // the payload names. It is "valu_A" for the first, "+valu_B+valu_C" for the others, and "valu_A+valu_B" where the value
 // that names others is itself kept apart.
 func SplitApart(apart string) (whole string, names []string) {
-	whole, rest, ok := strings.Cut(apart, named)
+	whole, rest, ok := strings.Cut(apart, beside)
 	if ok {
-		names = strings.Split(rest, named)
+		names = strings.Split(rest, beside)
 	}
 	return whole, names
 }
 
 // WholeApart is the value that a payload refers to, by its [Event].Apart; "": the payload is the value.
 func WholeApart(apart string) string {
-	whole, _, _ := strings.Cut(apart, named)
+	whole, _, _ := strings.Cut(apart, beside)
 	return whole
 }
 
 // JoinApart is what [SplitApart] splits.
 func JoinApart(whole string, names []string) string {
 	for _, id := range names {
-		whole += named + id
+		whole += beside + id
 	}
 	return whole
 }
@@ -49,8 +49,18 @@ const blobMark = `{"stepwell:blob":`
 
 // Named are the references of a payload to values that it names, each value once, and at most [MaxNamed]. What only
 // looks like one is left out.
-func Named(payload []byte) (refs []Apart) {
-	for len(refs) < MaxNamed {
+func Named(payload []byte) (refs []Apart) { return named(payload, MaxNamed) }
+
+// CheckNamed refuses, with [ErrTooLarge], a payload that names too many values.
+func CheckNamed(payload []byte) error {
+	if len(payload) > MaxNamed*len(blobMark) && len(named(payload, MaxNamed+1)) > MaxNamed {
+		return fmt.Errorf("%w: value refers to more than %d blobs", ErrTooLarge, MaxNamed)
+	}
+	return nil
+}
+
+func named(payload []byte, most int) (refs []Apart) {
+	for len(refs) < most {
 		at := bytes.Index(payload, []byte(blobMark))
 		if at < 0 {
 			break

@@ -104,10 +104,10 @@ func examine(ctx context.Context, c *cli, db *database, q reading) error {
 	return nil
 }
 
-// valuesKeys holds the keys of values that are kept apart against those of this environment. ok is false where it has
-// none.
+// valuesKeys holds the keys of values that are kept apart against those of this environment. ok is false where nothing
+// can be said. Where there are no keys here, that is a warning: workers may have them.
 func valuesKeys(ctx context.Context, k world.ApartKeeper, db *database) (f world.Finding, ok bool, err error) {
-	if k == nil || db.ring == nil {
+	if k == nil {
 		return f, false, nil
 	}
 	keys, err := k.Values().ValueKeys(ctx)
@@ -117,15 +117,18 @@ func valuesKeys(ctx context.Context, k world.ApartKeeper, db *database) (f world
 	f = world.Finding{Check: "keys of large values", Health: world.HealthGood, Found: "all are here"}
 	var missing []string
 	for _, of := range keys {
-		if of.Key != "" && !slices.Contains(db.ring.IDs(), of.Key) {
+		if of.Key != "" && (db.ring == nil || !slices.Contains(db.ring.IDs(), of.Key)) {
 			missing = append(missing, fmt.Sprintf("%s of %s", strconv.Quote(of.Key), human.Count(int(of.Runs), "run")))
 		}
 	}
 	if len(missing) > 0 {
 		f.Health, f.Found = world.HealthBad, "large values need keys that are not here: "+strings.Join(missing, ", ")
+		if db.ring == nil {
+			f.Health = world.HealthWarning
+		}
 		f.Advice = "give them with STEPWELL_ENCRYPTION_KEYS or STEPWELL_ENCRYPTION_KEY_FILE, here and to all workers"
 	}
-	return f, true, err
+	return f, db.ring != nil || len(missing) > 0, err
 }
 
 // findingWidths are the widths of columns that are known before there is anything in them: each finding is shown as it comes.

@@ -16,8 +16,9 @@ import (
 // A piece begins with a byte that says how the rest has to be read. 2 is of what is encrypted, which is seen where
 // nobody decrypts it.
 const (
-	formPlain     = 0
-	formEncrypted = 2
+	formPlain      = 0
+	formCompressed = 1 // by zstd
+	formEncrypted  = 2
 )
 
 // dropPatience is how long who gives up a value tries to delete it.
@@ -49,6 +50,7 @@ type Writer struct {
 	of     world.Apart
 	sum    hash.Hash
 	kept   []byte // the piece that is being filled, with its form
+	room   []byte // for the same compressed
 	number int
 	err    error // why nothing more can be written
 }
@@ -105,7 +107,11 @@ func (w *Writer) added(n int) int {
 
 func (w *Writer) flush() {
 	_, _ = w.sum.Write(w.kept[1:]) // it never fails
-	p := world.Piece{Run: w.run, Value: w.of.ID, Number: w.number, Data: w.kept, Birth: w.birth}
+	data := compressed(w.kept, w.room)
+	if data[0] == formCompressed {
+		w.room = data
+	}
+	p := world.Piece{Run: w.run, Value: w.of.ID, Number: w.number, Data: data, Birth: w.birth}
 	if err := keep(w.ctx, w.to, &p); err != nil {
 		w.err = fmt.Errorf("run %s: value %s of %d bytes, which is kept apart: %w", w.run, w.of.ID, w.of.Size, err)
 	}
@@ -273,8 +279,14 @@ func (r *reader) plain(piece []byte) ([]byte, error) {
 		return nil, bad(r.run, r.seq, &r.of, fmt.Sprintf("piece %d is empty", r.number))
 	case piece[0] == formPlain:
 		return piece[1:], nil
+	case piece[0] == formCompressed:
+		plain, err := expanded(piece[1:])
+		if err != nil {
+			return nil, bad(r.run, r.seq, &r.of, fmt.Sprintf("piece %d cannot be expanded: %v", r.number, err))
+		}
+		return plain, nil
 	case piece[0] == formEncrypted:
 		return nil, fmt.Errorf("run %s: value %s is encrypted: %w", r.run, r.of.ID, world.ErrNoKey)
 	}
-	return nil, fmt.Errorf("%w: run %s: value %s: a piece of form %d; this release knows %d", world.ErrFormat, r.run, r.of.ID, piece[0], formPlain)
+	return nil, fmt.Errorf("%w: run %s: value %s: a piece of form %d; this release knows %d and %d", world.ErrFormat, r.run, r.of.ID, piece[0], formPlain, formCompressed)
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -17,7 +18,8 @@ import (
 // sink forgets pieces, and makes them up where they are read.
 type sink struct {
 	rest
-	pieces, last int
+	pieces      int
+	first, last []byte // all but the last are as the first
 }
 
 // rest is what a test leaves as it is.
@@ -26,7 +28,9 @@ type rest = world.Values
 func (s *sink) Values() world.Values { return s }
 
 func (s *sink) KeepPiece(_ context.Context, p *world.Piece) error {
-	s.pieces, s.last = p.Number+1, len(p.Data)
+	if s.pieces, s.last = p.Number+1, append(s.last[:0], p.Data...); p.Number == 0 {
+		s.first = slices.Clone(p.Data)
+	}
 	return nil
 }
 
@@ -35,9 +39,9 @@ func (s *sink) Piece(_ context.Context, _, _ string, number int) ([]byte, error)
 	case number >= s.pieces:
 		return nil, world.ErrNotFound
 	case number == s.pieces-1:
-		return make([]byte, s.last), nil
+		return slices.Clone(s.last), nil
 	}
-	return make([]byte, 1+world.ApartPiece), nil
+	return slices.Clone(s.first), nil
 }
 
 // zeros reads as so many zeros.

@@ -185,8 +185,12 @@ func TestBlobsGoWithTheirRuns(t *testing.T) {
 		runs := []string{"first"}
 		for _, again := range []func() (*stepwell.Run[json.RawMessage], error){
 			func() (*stepwell.Run[json.RawMessage], error) { return wk.Retry(r.ctx, "first") },
-			func() (*stepwell.Run[json.RawMessage], error) { return wk.Restart(r.ctx, "first", stepwell.RestartOptions{}) },
-			func() (*stepwell.Run[json.RawMessage], error) { return wk.Fork(r.ctx, "first", stepwell.ForkOptions{At: 1}) },
+			func() (*stepwell.Run[json.RawMessage], error) {
+				return wk.Restart(r.ctx, "first", stepwell.RestartOptions{})
+			},
+			func() (*stepwell.Run[json.RawMessage], error) {
+				return wk.Fork(r.ctx, "first", stepwell.ForkOptions{At: 1})
+			},
 		} {
 			run, err := again()
 			if err != nil {

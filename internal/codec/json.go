@@ -66,13 +66,16 @@ func encode(v any, limit int) ([]byte, error) {
 	return b, nil
 }
 
-// CheckSize refuses encoded bytes over the limit, as [Encode] does.
+// CheckSize refuses encoded bytes over the limit, or with too many blobs, as [Encode] does.
 func CheckSize(b []byte, limit int) error {
 	if limit == 0 {
 		limit = DefaultLimit
 	}
 	if limit > 0 && len(b) > limit {
 		return &Error{Code: world.CodeTooLarge, Err: fmt.Errorf("value has %d bytes as JSON, the limit is %d bytes", len(b), limit)}
+	}
+	if err := world.CheckNamed(b); err != nil {
+		return &Error{Code: world.CodeTooLarge, Err: err}
 	}
 	return nil
 }
