@@ -157,3 +157,51 @@ func TestMendLimits(t *testing.T) {
 		t.Errorf("got %+v, want the second", next)
 	}
 }
+
+// TestLimitsOfOthersCostNothing: the commits of a run without limits make as many statements, whether others
+// have limits or not.
+func TestLimitsOfOthersCostNothing(t *testing.T) {
+	t.Parallel()
+	w := open(t)
+	wk := join(t, w, time.Minute, world.Class{Workflow: "w", Version: 1}, world.Class{Workflow: "other", Version: 1})
+	commit := func(c *world.Commit) {
+		t.Helper()
+		if _, err := w.Commit(t.Context(), c); err != nil {
+			t.Fatal(err)
+		}
+	}
+	next := byte(0)
+	birth := func(workflow string, places ...world.Place) *world.Commit {
+		next++
+		return &world.Commit{ID: [16]byte{next}, Run: world.NewID(world.PrefixRun, world.Now()), First: 1, Events: []world.Event{{
+			Type: world.RunCreated, Time: world.Now(), Payload: []byte("1"), Birth: &world.Birth{Workflow: workflow, Version: 1, Priority: 1, Places: places},
+		}}}
+	}
+	// The commits of a run of ten steps: how many statements they make.
+	serial := func() (statements int64) {
+		t.Helper()
+		b := birth("w")
+		commit(b)
+		got, err := w.Claim(t.Context(), world.ClaimQuery{Worker: wk.ID, Classes: wk.Classes[:1], Runs: 1})
+		if err != nil || len(got.Runs) != 1 {
+			t.Fatalf("claim: %+v, %v", got.Runs, err)
+		}
+		before := w.counters.statements.Load()
+		for step := range int64(10) {
+			next++
+			commit(&world.Commit{ID: [16]byte{next}, Run: b.Run, Worker: wk.ID, Claim: got.Runs[0].Claim, First: 2 + step, Events: []world.Event{{Type: world.SignalReceived, Name: "n", Time: world.Now()}}})
+		}
+		next++
+		commit(&world.Commit{ID: [16]byte{next}, Run: b.Run, Worker: wk.ID, Claim: got.Runs[0].Claim, First: 12, Events: []world.Event{{Type: world.RunFailed, Time: world.Now(), Error: &world.Error{Message: "no"}}}})
+		return w.counters.statements.Load() - before
+	}
+	serial() // the class is known then
+	alone := serial()
+	for range 5 {
+		commit(birth("other", world.Place{Limit: "bank", Number: 1}))
+	}
+	if beside := serial(); beside != alone {
+		t.Errorf("a run without limits: %d statements beside those with some, and %d alone", beside, alone)
+	}
+	t.Logf("%d statements of ten steps and an end", alone)
+}

@@ -135,7 +135,7 @@ func TestLowWaterMark(t *testing.T) {
 		t.Helper()
 		q := w.queue.looks.next(w.now())
 		classes, priorities, from := partitionArgs([]int32{class}, q.low)
-		args := []any{classes, priorities, from, 10, []string{}, []int16{}, []string{}, []time.Time{}, 10, q.full, []string{}, []string{}, []int32{class}, true}
+		args := []any{classes, priorities, from, 10, []string{}, []int16{}, []string{}, []time.Time{}, 10, q.full, []string{}, []string{}, []int32{class}, true, false}
 		return blocksOf(t, w, w.sql(ready), args...), q.full
 	}
 	cold, full := look()
