@@ -192,6 +192,11 @@ func (g *guard) mayWrite(r *request, c, within *wire.Commit) error {
 			}
 		}
 	}
+	for _, a := range c.Anew {
+		if err := g.mayRun(r, a.Run); err != nil {
+			return err
+		}
+	}
 	if c.Worker == "" && (len(c.Events) == 0 || c.Events[0].Birth == nil) {
 		if err := g.mayRun(r, c.Run); err != nil {
 			return err

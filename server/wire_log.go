@@ -35,7 +35,7 @@ func needs(r *request, scope Scope, what string) error {
 
 // plainStart reports whether a commit is the start of a run and nothing else.
 func plainStart(c *wire.Commit) bool {
-	if c.Worker != "" || c.Ack != "" || c.Schedule != nil || len(c.Events) != 1 || len(c.Births)+len(c.Send)+len(c.Tasks)+len(c.Streams)+len(c.Messages)+len(c.Published)+len(c.Mail)+len(c.Held)+len(c.Dropped)+len(c.Conditions) > 0 {
+	if c.Worker != "" || c.Ack != "" || c.Schedule != nil || len(c.Events) != 1 || len(c.Births)+len(c.Send)+len(c.Tasks)+len(c.Streams)+len(c.Messages)+len(c.Published)+len(c.Mail)+len(c.Held)+len(c.Dropped)+len(c.Conditions)+len(c.Anew) > 0 {
 		return false
 	}
 	b := c.Events[0].Birth

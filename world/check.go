@@ -252,13 +252,18 @@ func checkPrints(c *Commit) error {
 }
 
 func checkChild(c *Commit) error {
-	if c == nil || !c.Birth() || c.Worker != "" || len(c.Births)+len(c.Send)+len(c.Conditions)+len(c.Held)+len(c.Streams)+len(c.Messages)+len(c.Published)+len(c.Ack) > 0 || c.Schedule != nil {
+	if c == nil || !c.Birth() || c.Worker != "" || len(c.Births)+len(c.Send)+len(c.Conditions)+len(c.Anew)+len(c.Held)+len(c.Streams)+len(c.Messages)+len(c.Published)+len(c.Ack) > 0 || c.Schedule != nil {
 		return fmt.Errorf("%w: not a plain birth", ErrInvalid)
 	}
 	return nil
 }
 
 func checkConditions(c *Commit) error {
+	for _, a := range c.Anew {
+		if a.Step == "" || a.Run == "" || a.Run == c.Run || a.At.IsZero() || c.Birth() || c.End() != nil {
+			return fmt.Errorf("%w: run %s: step %q cannot wait for what took the place of run %q", ErrInvalid, c.Run, a.Step, a.Run)
+		}
+	}
 	for i, cond := range c.Conditions {
 		ok := cond.Event >= 0 && cond.Event < len(c.Events)
 		if ok {

@@ -54,6 +54,7 @@ type Commit struct {
 	Births     []*Commit     // children: births without a worker
 	Send       []Delivery    // mail to other runs; one to a run or token that is unknown or over is dropped, no inbox is full for it
 	Conditions []Condition   // what only the world can decide
+	Anew       []Anew        // steps that wait on, for what took the place of a run that is over
 	Streams    []StreamWrite // what it adds to the run's streams; what comes behind a mark that closed one is dropped
 	Messages   []Message     // put into queues with it, in order; without dedupe IDs
 	Published  []Publication // published with it, in order; without delivery IDs
@@ -165,6 +166,16 @@ type Condition struct {
 	Event int
 	Birth int // index in Commit.Births, for a child
 	Send  int // index in Commit.Send, for what is sent
+}
+
+// Anew is a step, a child run or an await, whose run is over and did not complete, while another has taken its place,
+// see [RetryKey]: its owner has been told of the end, by mail that goes with the commit, and does not put it into the
+// log. The step waits for the newest run in the place, or, where that is over, its [ResultFor] is appended after all
+// events. A commit with such steps goes alone.
+type Anew struct {
+	Step string
+	Run  string    // that is over
+	At   time.Time // the time of what is appended, where the commit has no events
 }
 
 // Committed is what became of a commit.

@@ -131,6 +131,9 @@ func (b *derivedCheck) awaits(ctx context.Context) error {
 			return err
 		}
 		lost := err != nil
+		if !lost && peer.Status.Terminal() && slices.ContainsFunc(have, func(h Await) bool { return h.Step == a.Step }) {
+			continue // it waits for what took the place of that run
+		}
 		if lost || peer.Status.Terminal() {
 			row, err := b.w.Run(ctx, b.s.ID)
 			if err != nil {

@@ -24,21 +24,23 @@ type abroad struct {
 	// losers are cancels of children that the code waits for no longer, by step: each goes with the end of that.
 	losers  map[string]world.Delivery
 	goodbye []world.Delivery // cancels of children that a continuation leaves behind
+	anew    []world.Anew     // steps that wait for what took the place of their runs
 }
 
 // undecided reports whether only the world knows what becomes of something that the turn creates.
 func (a *abroad) undecided() bool {
-	if len(a.hooks) > 0 || a.awaits {
+	if len(a.hooks) > 0 || a.awaits || len(a.anew) > 0 {
 		return true
 	}
 	return slices.ContainsFunc(a.births, mayBeClaimed)
 }
 
 // addBirth adds a child that is to be created, await says that an event waits for another run or sends to it, and ask
-// asks for a chosen token.
+// asks for a chosen token. again says that a step waits for what took the place of its run.
 func (a *abroad) addBirth(op *replay.Op)     { a.births = append(a.births, op) }
 func (a *abroad) creates(op *replay.Op) bool { return slices.Contains(a.births, op) }
 func (a *abroad) await()                     { a.awaits = true }
+func (a *abroad) again(step world.Anew)      { a.anew = append(a.anew, step) }
 func (a *abroad) ask(hook world.Event)       { a.hooks = append(a.hooks, hook) }
 func (a *abroad) asksAny() bool              { return len(a.hooks) > 0 }
 func (a *abroad) asks(hook string) bool {
@@ -112,4 +114,5 @@ func (a *abroad) stage(c *world.Commit) {
 		c.Events = append(c.Events, e)
 	}
 	c.Send = append(c.Send, a.send...)
+	c.Anew = a.anew
 }

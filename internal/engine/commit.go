@@ -59,7 +59,7 @@ func (s *session) commit(ctx context.Context) bool {
 			s.restart(ctx)
 			return false
 		}
-		if len(c.Conditions) > 0 {
+		if len(c.Conditions)+len(c.Anew) > 0 {
 			outcome = func() { s.course.settled(c, known, done, s.pen.durable()) }
 		}
 		if last && (s.turn.released() != nil || s.course.state().Status.Terminal()) {

@@ -91,6 +91,40 @@ func cancelOf(run, step, child, why string) world.Delivery {
 	}
 }
 
+// endsOf is the step that mail tells of the end of its run, a child or one that it awaits, which did not complete;
+// nil: none. An encrypted end has a Peer: it counts for the very run that the step asked for, as whoever has the
+// database could else give it another's.
+func endsOf(s *world.State, mail *world.Mail) *world.Step {
+	if len(mail.Events) != 1 || mail.Events[0].Type != world.StepFailed || mail.Events[0].Peer != "" {
+		return nil
+	}
+	st := s.Step(mail.Events[0].ID)
+	if st == nil || st.Kind != world.KindChild && st.Kind != world.KindAwait {
+		return nil
+	}
+	return st
+}
+
+// replaced reports whether another run has taken the place of one that is over. Mail may have waited for long, as its
+// run was paused, or no worker was there. Where nobody can tell, or may, nothing has.
+func replaced(e *Engine, run string) bool {
+	for try := 0; ; try++ {
+		next, err := e.cfg.World.Run(e.workCtx, run)
+		found := world.RunPage{}
+		if err == nil {
+			found, err = e.cfg.World.Runs(e.workCtx, world.RunQuery{Workflow: next.Workflow, Key: world.RetryKey(run), Limit: 1})
+		}
+		switch {
+		case err == nil:
+			return len(found.Runs) > 0
+		case final(err) || errors.Is(err, world.ErrFormat) || errors.Is(err, world.ErrForbidden):
+			return false
+		case !pause(e.workCtx, retryPause(try)):
+			return false // nor will anything be written
+		}
+	}
+}
+
 // settled folds what only the world could decide, and lets the machine go on with it, all at once: what is in the log already is not to be new to code
 // that asks whether it is (see Patched). What the code asks for then is recorded behind all of that.
 func (c *course) settled(written *world.Commit, known int, done world.Committed, durable int64) {

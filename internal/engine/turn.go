@@ -166,6 +166,10 @@ func (s *session) handleMail(mail *world.Mail) {
 	}
 	s.box.appends(s.course.now())
 	s.turn.append(mail.Row)
+	if st := endsOf(s.course.state(), mail); st != nil && replaced(s.e, st.Peer) {
+		s.turn.abroad().again(world.Anew{Step: st.ID, Run: st.Peer, At: s.course.at()})
+		return
+	}
 	for i := range mail.Events {
 		e := mail.Events[i]
 		e.Delivery = mail.ID

@@ -5,6 +5,7 @@ package memory
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/stepwell/stepwell/world"
 )
@@ -140,8 +141,10 @@ func (w *World) write(c *world.Commit, r *run, p plan, n *notices) world.Committ
 		n.add(world.NoticeLog, r.id)
 	}
 	for _, a := range p.Awaits {
-		target := w.runs[a.Run]
-		target.awaiters = append(target.awaiters, awaiter{run: r, step: a.Step, segment: r.segment})
+		target, waits := w.runs[a.Run], awaiter{run: r, step: a.Step, segment: r.segment}
+		if !slices.Contains(target.awaiters, waits) { // a commit with no events may come twice
+			target.awaiters = append(target.awaiters, waits)
+		}
 	}
 	w.commitChunks(c, r, n)
 	r.remove(c.Mail)

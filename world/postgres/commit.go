@@ -76,7 +76,7 @@ func pausedAfter(paused bool, events []world.Event) bool {
 // goesAlone reports whether a commit may have to wait for a stranger's transaction, or whether what it writes depends on others: it has a condition, an ID
 // or a token that somebody chose, or an idempotency key. So does what is long.
 func goesAlone(c *world.Commit) bool {
-	if len(c.Conditions) > 0 || c.Ack != "" || chosenBirth(c) && !scheduled(c) || longBirth(c) || slices.ContainsFunc(c.Births, chosenBirth) || namesApart(c) || slices.ContainsFunc(c.Births, namesApart) {
+	if len(c.Conditions)+len(c.Anew) > 0 || c.Ack != "" || chosenBirth(c) && !scheduled(c) || longBirth(c) || slices.ContainsFunc(c.Births, chosenBirth) || namesApart(c) || slices.ContainsFunc(c.Births, namesApart) {
 		return true
 	}
 	return slices.ContainsFunc(c.Events, func(e world.Event) bool { return e.Type == world.HookCreated && e.Chosen })

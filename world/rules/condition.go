@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/stepwell/stepwell/world"
 )
@@ -29,7 +30,12 @@ func Ask(c *world.Commit) (q Questions, asks bool) {
 			q.Runs = append(q.Runs, e.Peer)
 		}
 	}
-	return q, len(q.Tokens) > 0 || len(c.Births) > 0 || len(c.Conditions) > 0
+	for _, a := range c.Anew {
+		if !slices.Contains(q.Runs, a.Run) {
+			q.Runs = append(q.Runs, a.Run)
+		}
+	}
+	return q, len(q.Tokens)+len(c.Births)+len(c.Conditions)+len(c.Anew) > 0
 }
 
 func of(e *world.Event, kind world.Kind) bool { return e.Type == world.StepCreated && e.Kind == kind }
@@ -230,23 +236,35 @@ func (p *Plan) answer(c *world.Commit, left map[int]bool, targets map[string]Tar
 				a.Run = target.Run
 				p.change()[cond.Event].Peer = a.Run
 			}
-			if target.Live {
-				p.Awaits = append(p.Awaits, a)
-			} else {
-				result := target.Result(a)
-				if result.Apart != "" {
-					p.Told = append(p.Told, Told{Of: cmp.Or(a.Run, e.Peer), Apart: result.Apart})
-				}
-				p.after(result)
-			}
+			p.await(a, &target, time.Time{})
 		case of(e, world.KindSend):
 			p.after(target.sent(e))
 		}
 	}
+	for _, anew := range c.Anew {
+		target := targets[anew.Run]
+		p.await(world.Await{Step: anew.Step, Run: cmp.Or(target.Run, anew.Run)}, &target, anew.At)
+	}
 }
 
-// after appends an answer behind the events of the commit, at the time of the last one.
+// await has a step be told of the end of a run, or tells it: at a time, where the commit has no events.
+func (p *Plan) await(a world.Await, target *Target, at time.Time) {
+	if target.Live {
+		p.Awaits = append(p.Awaits, a)
+		return
+	}
+	result := target.Result(a)
+	if result.Apart != "" {
+		p.Told = append(p.Told, Told{Of: a.Run, Apart: result.Apart})
+	}
+	result.Time = at
+	p.after(result)
+}
+
+// after appends an answer behind the events of the commit, at the time of the last one if there is one.
 func (p *Plan) after(e world.Event) {
-	e.Time = p.Events[len(p.Events)-1].Time
+	if len(p.Events) > 0 {
+		e.Time = p.Events[len(p.Events)-1].Time
+	}
 	p.Events, p.Changed = append(slices.Clip(p.Events), e), true
 }

@@ -306,6 +306,38 @@ var relatives = []check{
 			r.Fatalf("got %+v, want the end of the first: none waits for itself", got)
 		}
 	}},
+	{"a step waits on for what took the place of its run", "the end that came goes unsaid; the step is told of the newest run's, with the commit where that is over", func(r *rig) {
+		k := r.worker("greet")
+		first, one, two := k.create("greet"), k.create("greet"), k.create("greet")
+		one.await("step_1", first.run)
+		two.await("step_1", first.run)
+		first.append(world.Event{Type: world.RunFailed, Error: &world.Error{Message: "broken", Code: "MINE"}})
+		second := k.create("greet", inPlaceOf(first.run))
+		anew := func(s *session) *world.Commit {
+			c := s.next()
+			c.Mail, c.Anew = rows(s.mail()), []world.Anew{{Step: "step_1", Run: first.run, At: world.Now()}}
+			return c
+		}
+		if done := one.write(anew(one)); len(done.Events) != 0 || len(one.mail()) != 0 {
+			r.Fatalf("got %+v, want nothing said while the second run goes on", done)
+		}
+		second.append(world.Event{Type: world.RunFailed, Error: &world.Error{Message: "broken", Code: "AGAIN"}})
+		r.same(one.result("step_1").Error.Code, "AGAIN", "what the second came to")
+		third := k.create("greet", inPlaceOf(second.run))
+		third.append(world.Event{Type: world.RunCompleted, Payload: jsonText(`7`)})
+		for _, s := range []*session{one, two} {
+			before := s.seq
+			done := s.write(anew(s))
+			got := s.events(s.run)[before:]
+			if len(done.Events) != 1 || len(got) != 1 || got[0].Type != world.StepCompleted || string(got[0].Payload) != "7" || len(s.mail()) != 0 {
+				r.Fatalf("told %+v, written %+v; want the result of the third run", done.Events, got)
+			}
+			bad := s.next(signalEvent("on"))
+			bad.Anew = []world.Anew{{Step: "step_1", Run: s.run, At: world.Now()}}
+			_, err := r.w.Commit(r.ctx, bad)
+			r.refused(err, world.ErrInvalid, "a step that waits for its own run")
+		}
+	}},
 	{"an await of an unknown run fails at once", "step_failed with NOT_FOUND", func(r *rig) {
 		s := r.worker("greet").create("greet")
 		got := s.await("step_1", "wrun_nobody")

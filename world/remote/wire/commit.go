@@ -24,6 +24,7 @@ type Commit struct {
 	Births     []*Commit     `json:"births,omitempty"`
 	Send       []Delivery    `json:"send,omitempty"`
 	Conditions []Condition   `json:"conditions,omitempty"`
+	Anew       []Anew        `json:"anew,omitempty"`
 	Streams    []StreamWrite `json:"streams,omitempty"`
 	Messages   []Message     `json:"messages,omitempty"`
 	Published  []Publication `json:"published,omitempty"`
@@ -49,6 +50,7 @@ func OfCommit(in *world.Commit) *Commit {
 		Published:  OfPublications(in.Published),
 		Births:     list(in.Births, func(b **world.Commit) *Commit { return OfCommit(*b) }),
 		Conditions: list(in.Conditions, func(c *world.Condition) Condition { return Condition(*c) }),
+		Anew:       list(in.Anew, func(a *world.Anew) Anew { return Anew(*a) }),
 		Prints:     in.Prints,
 	}
 	if in.Release != nil {
@@ -71,6 +73,7 @@ func (c *Commit) World() *world.Commit {
 		Published:  WorldPublications(c.Published),
 		Births:     list(c.Births, func(b **Commit) *world.Commit { return (*b).World() }),
 		Conditions: list(c.Conditions, func(c *Condition) world.Condition { return world.Condition(*c) }),
+		Anew:       list(c.Anew, func(a *Anew) world.Anew { return world.Anew(*a) }),
 		Prints:     c.Prints,
 	}
 	if c.Release != nil {
@@ -93,6 +96,13 @@ type Condition struct {
 	Event int `json:"event"`
 	Birth int `json:"birth,omitempty"`
 	Send  int `json:"send,omitempty"`
+}
+
+// Anew is a [world.Anew].
+type Anew struct {
+	Step string    `json:"step"`
+	Run  string    `json:"run"`
+	At   time.Time `json:"at"`
 }
 
 // Committed is a [world.Committed].
