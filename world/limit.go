@@ -14,7 +14,8 @@ import (
 // LimitKeeper is a [World] that keeps limits.
 type LimitKeeper interface{ Limits() Limiter }
 
-// Limiter tells of limits, and changes their numbers. A limit is there from the first definition or birth that names it on.
+// Limiter tells of limits, and changes their numbers. A limit is there from the first definition or birth on that
+// names it.
 //
 // A run with places is claimed when it holds all of them, and not before. It takes them in order as soon as it is
 // due, and stands in line where there is no room: by priority, then who was created first. A cancel for which no

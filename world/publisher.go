@@ -94,7 +94,7 @@ type Cut struct {
 	Subscription string `json:"subscription,omitempty"`
 	Waits        bool   `json:"waits,omitempty"` // the subscriptions are done
 	Wait         string `json:"wait,omitempty"`  // the last one that has it
-	Left         []Cut  `json:"left,omitempty"`  // others that go on when somebody has their keys; without an ID: these alone
+	Left         []Cut  `json:"left,omitempty"`  // they go on when somebody has their keys; no ID: these alone
 }
 
 // Open reports whether a publication is cut that goes on before all others.

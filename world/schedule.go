@@ -102,7 +102,7 @@ type ScheduleSoFar struct {
 	Last    *ScheduledRun `json:"last,omitempty"`
 	Done    time.Time     `json:"done,omitzero"`     // the last time whose run is known to have completed
 	Count   int           `json:"count,omitempty"`   // runs that it started
-	Skipped int           `json:"skipped,omitempty"` // times that had no run: the last was not over, or their wait was ended
+	Skipped int           `json:"skipped,omitempty"` // had no run: the last was not over, or their wait was ended
 	Missed  int           `json:"missed,omitempty"`  // times that had no run, as they were too old when somebody looked
 	Passed  time.Time     `json:"passed,omitzero"`   // the last that was skipped or missed
 	Error   string        `json:"error,omitempty"`   // why the run of Next could not be started

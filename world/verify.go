@@ -216,8 +216,8 @@ func verify(ctx context.Context, w World, able *Abilities, r *Run, mend bool) (e
 }
 
 // verifyApart reads the pieces of the values that an event refers to, and of those that its payload names. How many
-// there are is in the reference; where that is encrypted, those that are there are read. What the run names and does not
-// hold is no value of it.
+// there are is in the reference; where that is encrypted, those that are there are read. What the run names and does
+// not hold is no value of it.
 func verifyApart(ctx context.Context, from ApartKeeper, run string, e *Event) error {
 	whole, names := SplitApart(e.Apart)
 	if from == nil {
