@@ -6,8 +6,10 @@ import (
 	"time"
 
 	"github.com/stepwell/stepwell"
+	"github.com/stepwell/stepwell/internal/pgtest"
 	"github.com/stepwell/stepwell/limit"
 	"github.com/stepwell/stepwell/stepwelltest"
+	"github.com/stepwell/stepwell/stepwelltest/postgrestest"
 	"github.com/stepwell/stepwell/stepwelltest/sqlitetest"
 )
 
@@ -27,6 +29,9 @@ func TestCrashes(t *testing.T) {
 	config := stepwell.Config{Definitions: []stepwell.Definition{nap, both}}
 	for name, env := range map[string]func(t *testing.T) *stepwelltest.Env{
 		"memory": func(t *testing.T) *stepwelltest.Env { return stepwelltest.NewWith(t, config) },
+		"postgres": func(t *testing.T) *stepwelltest.Env {
+			return stepwelltest.NewOn(t, postgrestest.Store(pgtest.URL(t)), config)
+		},
 		"sqlite": func(t *testing.T) *stepwelltest.Env { return stepwelltest.NewOn(t, sqlitetest.Store(), config) },
 	} {
 		t.Run(name, func(t *testing.T) {
