@@ -67,13 +67,13 @@ func BenchmarkCompress(b *testing.B) {
 	for _, kind := range benchKinds {
 		for _, size := range []int{4 << 10, 64 << 10, world.ApartPiece} {
 			piece := append([]byte{formPlain}, kind.of(size)...)
-			var out, room []byte
+			var out []byte
+			var zip squeezer
+			var unzip expander
 			b.Run(fmt.Sprintf("%s/%dKiB", kind.name, size>>10), func(b *testing.B) {
 				b.SetBytes(int64(size))
 				for b.Loop() {
-					if out = compressed(piece, room); out[0] == formCompressed {
-						room = out
-					}
+					out = zip.compressed(piece)
 				}
 				b.ReportMetric(float64(len(out))/float64(len(piece)), "ratio")
 			})
@@ -81,7 +81,7 @@ func BenchmarkCompress(b *testing.B) {
 				b.Run(fmt.Sprintf("%s/%dKiB/expand", kind.name, size>>10), func(b *testing.B) {
 					b.SetBytes(int64(size))
 					for b.Loop() {
-						if _, err := expanded(out[1:]); err != nil {
+						if _, err := unzip.expanded(out[1:]); err != nil {
 							b.Fatal(err)
 						}
 					}

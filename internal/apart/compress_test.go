@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"slices"
 	"strings"
 	"testing"
 
@@ -55,9 +56,11 @@ func TestPiecesAreCompressed(t *testing.T) {
 func TestACompressedPieceThatIsDamaged(t *testing.T) {
 	t.Parallel()
 	w := memory.New()
-	bomb := zip().enc.EncodeAll(make([]byte, 64<<20), []byte{formCompressed})
-	good := compressed(append([]byte{formPlain}, orders(6)...), nil)
-	for what, piece := range map[string][]byte{"text": []byte("\x01no frame"), "nothing": {formCompressed}, "a bomb": bomb, "a good one, cut": zip().enc.EncodeAll(orders(5000), []byte{formCompressed})[:100], "too short": good} {
+	var zip squeezer
+	cut := zip.compressed(append([]byte{formPlain}, orders(5000)...))[:100]
+	bomb := zip.enc.EncodeAll(make([]byte, 64<<20), []byte{formCompressed})
+	good := zip.compressed(append([]byte{formPlain}, orders(6)...))
+	for what, piece := range map[string][]byte{"text": []byte("\x01no frame"), "nothing": {formCompressed}, "a bomb": bomb, "a good one, cut": slices.Clone(cut), "too short": good} {
 		a := world.Apart{ID: world.NewID(world.PrefixApart, world.Now()), Size: 5000, SHA256: strings.Repeat("0", 64)}
 		if err := w.Values().KeepPiece(t.Context(), &world.Piece{Run: "run", Value: a.ID, Data: piece}); err != nil {
 			t.Fatal(err)

@@ -50,7 +50,7 @@ type Writer struct {
 	of     world.Apart
 	sum    hash.Hash
 	kept   []byte // the piece that is being filled, with its form
-	room   []byte // for the same compressed
+	zip    squeezer
 	number int
 	err    error // why nothing more can be written
 }
@@ -107,11 +107,7 @@ func (w *Writer) added(n int) int {
 
 func (w *Writer) flush() {
 	_, _ = w.sum.Write(w.kept[1:]) // it never fails
-	data := compressed(w.kept, w.room)
-	if data[0] == formCompressed {
-		w.room = data
-	}
-	p := world.Piece{Run: w.run, Value: w.of.ID, Number: w.number, Data: data, Birth: w.birth}
+	p := world.Piece{Run: w.run, Value: w.of.ID, Number: w.number, Data: w.zip.compressed(w.kept), Birth: w.birth}
 	if err := keep(w.ctx, w.to, &p); err != nil {
 		w.err = fmt.Errorf("run %s: value %s of %d bytes, which is kept apart: %w", w.run, w.of.ID, w.of.Size, err)
 	}
@@ -221,6 +217,7 @@ type reader struct {
 	read   int64
 	err    error
 
+	zip     expander
 	missing error // where the first piece is not there; nil: that is damage
 }
 
@@ -280,7 +277,7 @@ func (r *reader) plain(piece []byte) ([]byte, error) {
 	case piece[0] == formPlain:
 		return piece[1:], nil
 	case piece[0] == formCompressed:
-		plain, err := expanded(piece[1:])
+		plain, err := r.zip.expanded(piece[1:])
 		if err != nil {
 			return nil, bad(r.run, r.seq, &r.of, fmt.Sprintf("piece %d cannot be expanded: %v", r.number, err))
 		}
