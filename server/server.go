@@ -361,17 +361,21 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, rt *route) error 
 	return err
 }
 
+// name is of who asks, for the audit log.
+func (r *request) name() string {
+	if r.key == nil {
+		return "anonymous"
+	}
+	return r.key.Name
+}
+
 // act notes what an operator did, or was refused.
 func (a *auditor) act(r *request, err error) {
-	who := "anonymous"
-	if r.key != nil {
-		who = r.key.Name
-	}
 	act := r.PathValue("act")
 	if act == "" {
 		act = r.PathValue("event")
 	}
-	a.note(r.Request, who, r.route.op.id, cmp.Or(r.PathValue("run"), r.created), act, err)
+	a.note(r.Request, r.name(), r.route.op.id, cmp.Or(r.PathValue("run"), r.created), act, err)
 }
 
 // note writes a line of the audit log; what is "" is left out.

@@ -112,8 +112,8 @@ func (d *doors) commit(r *request, in *wire.Commit) (wire.Committed, error) {
 		}
 		return done, err
 	})
-	if !r.sees(Worker) {
-		d.audit.note(r.Request, r.key.Name, r.route.op.id, c.Run, "start", err)
+	if c.Birth() && c.Worker == "" {
+		d.audit.note(r.Request, r.name(), r.route.op.id, c.Run, "start", err)
 	}
 	return wire.OfCommitted(done), err
 }
@@ -213,12 +213,15 @@ func (d *doors) deliver(r *request, in *wire.Delivery) (wire.Delivered, error) {
 		return wire.Delivered{}, err
 	}
 	done, err := lasting(r.Context(), func(ctx context.Context) (world.Delivered, error) { return d.below.Deliver(ctx, sent) })
-	if !r.sees(Worker) && len(sent.Events) > 0 {
+	if sent.Worker == "" && len(sent.Events) > 0 {
 		run := sent.Run
 		if sent.Task != nil {
 			run = sent.Task.Run
 		}
-		d.audit.note(r.Request, r.key.Name, r.route.op.id, run, string(sent.Events[0].Type), err)
+		if run == "" { // it went by token
+			run = done.Run
+		}
+		d.audit.note(r.Request, r.name(), r.route.op.id, run, string(sent.Events[0].Type), err)
 	}
 	return wire.OfDelivered(done), err
 }

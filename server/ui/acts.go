@@ -279,7 +279,7 @@ func (u *UI) restartForm(v *visit, info *stepwell.RunInfo) (*form, error) {
 	if why.Restart != "" {
 		about += " Mind that " + why.Restart + "."
 	}
-	return &form{
+	f := &form{
 		Title: "Restart this run", About: about,
 		Fields: []field{
 			inputField(info),
@@ -287,7 +287,13 @@ func (u *UI) restartForm(v *visit, info *stepwell.RunInfo) (*form, error) {
 			newRun(),
 		},
 		Submit: "Restart",
-	}, nil
+	}
+	if info.Status.Terminal() && info.Status != world.Completed {
+		f.Fields = append(f.Fields, field{
+			Name: "inPlace", Kind: "check", Label: "In its place: who starts with its key, or waits for its result, gets the new run",
+		})
+	}
+	return f, nil
 }
 
 func (u *UI) forkForm(v *visit, info *stepwell.RunInfo) (*form, error) {
@@ -438,7 +444,8 @@ var actsOnRuns = map[string]func(u *UI, v *visit, info *stepwell.RunInfo) (run, 
 		if err = errors.Join(err, more); err != nil {
 			return "", "", err
 		}
-		created, err := u.app.Restart(v.Context(), info.ID, stepwell.RestartOptions{ID: v.Form.Get("id"), Version: int(version), Input: input})
+		o := stepwell.RestartOptions{ID: v.Form.Get("id"), Version: int(version), Input: input, InPlace: v.Form.Get("inPlace") != ""}
+		created, err := u.app.Restart(v.Context(), info.ID, o)
 		return v.createdOnce(newborn(created, "restart", err))
 	},
 	"fork": func(u *UI, v *visit, info *stepwell.RunInfo) (string, string, error) {

@@ -315,6 +315,10 @@ func TestActs(t *testing.T) {
 	led(s.post("/ui/runs/wrun_again/act/cancel", "reason", "a test"), "/ui/runs/wrun_again", "cancel")
 	s.until("wrun_again", stepwell.WhyOver)
 	s.want("/ui/runs/wrun_again", "cancelled", "a test", "undo", "refund")
+	s.want("/ui/runs/o-2", "retried as")
+	s.want("/ui/runs/wrun_again/act/restart", `name="inPlace"`)
+	led(s.post("/ui/runs/wrun_again/act/restart", "input", `{"customer": "dan", "cents": 5}`, "id", "wrun_instead", "inPlace", "yes"), "/ui/runs/wrun_instead", "restart")
+	s.want("/ui/runs/wrun_again", "retried as", `href="/ui/runs/wrun_instead"`)
 	led(s.post("/ui/runs/imp-1/act/cancel", "force", "yes"), "/ui/runs/imp-1", "forced")
 	if p := s.post("/ui/runs/imp-1/act/pause"); p.status != 409 || !strings.Contains(p.body, "RUN_OVER") {
 		t.Errorf("pause of what is over: got %d: %.300s", p.status, p.body)

@@ -36,7 +36,7 @@ func routes() []route {
 		get("runs/{run}/streams/{stream}", (*UI).stream),
 		get("runs/{run}/streams/{stream}/live", (*UI).streamLive),
 		form("runs/{run}/act/{act}", (*UI).actForm),
-		post("runs/{run}/act/{act}", Operator, (*UI).act, "reason", "force", "event", "payload", "delivery", "hook", "input", "version", "id", "at", "results"),
+		post("runs/{run}/act/{act}", Operator, (*UI).act, "reason", "force", "event", "payload", "delivery", "hook", "input", "version", "id", "inPlace", "at", "results"),
 		get("workflows", (*UI).workflows),
 		get("workflows/{workflow}", versions),
 		form("workflows/{workflow}/start", (*UI).startForm),

@@ -3,6 +3,7 @@ package ui
 // This file shows one run: how it stands and why, its facts, its timeline, and what one could do.
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"net/http"
@@ -255,6 +256,17 @@ func (u *UI) facts(v *visit, s *stepwell.Story) (list []fact) {
 	}
 	if j.Origin != nil {
 		add(fact{Name: "from", Text: fmt.Sprintf("event %d of run %s", j.Origin.Seq, j.Origin.Run), Path: eventPath(j.Origin.Run, j.Origin.Seq)})
+	}
+	switch retry := s.Retry; {
+	case retry == nil:
+	case retry.Newest != "" && retry.Newest != r.ID:
+		add(fact{Name: "retried as", Text: retry.Newest, Path: runPath(retry.Newest), Mono: true})
+	case retry.Refused != "" && r.Status == world.Failed:
+		f := fact{Name: "no retry", Text: cut(visible(strings.Join([]string{retry.Refused, retry.Instead()}, "; instead: ")), mostMessage)}
+		if run := cmp.Or(retry.Peer, retry.Child, retry.Awaited); run != "" {
+			f.Path = runPath(run)
+		}
+		add(f)
 	}
 	if len(s.Made) > 0 {
 		text := human.Count(len(s.Made), "run") + " forked, restarted or retried from it"
