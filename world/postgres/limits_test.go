@@ -48,8 +48,8 @@ DROP TABLE fresh`, from, keys, each))
 			if of == lookLimits {
 				args = admit
 			}
-			plan := p.explain(of, how, name, args)
-			plan = p.explain(of, how, name, args) // the second time all is in memory
+			p.explain(of, how, name, args)
+			plan := p.explain(of, how, name, args) // the second time all is in memory
 			if bad := faults(plan); len(bad) > 0 {
 				t.Errorf("%s: %v", of.name, bad)
 			}
