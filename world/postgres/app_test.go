@@ -181,7 +181,7 @@ func TestTransactionalStepWithTheWorkflowsContext(t *testing.T) {
 		return stepwell.Step(wctx, "debit", func(ctx context.Context) (int, error) {
 			n := int(attempts.Add(1))
 			if n == 1 {
-				wctx.NewID()
+				wctx.NewID() //stepwell:allow context what the test is of
 			}
 			_, err := postgres.TxFrom(ctx).Exec(ctx, move, "ada", -1)
 			return n, err

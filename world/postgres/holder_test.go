@@ -36,6 +36,7 @@ func TestAStartSaysWhoHoldsItsKey(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			//stepwell:allow unregistered nothing runs it
 			flow := stepwell.Define("held", func(stepwell.Context, int) (int, error) { return 0, nil })
 			conn, err := pgx.Connect(t.Context(), url+"&application_name=forgotten-shell")
 			if err != nil {
