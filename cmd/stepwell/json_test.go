@@ -101,6 +101,10 @@ var jsonCalls = []struct {
 	{args: "schedules trigger nightly --input 1", want: `{"action":"trigger","result":"triggered"}`},
 	{args: "schedules backfill nightly --from 2020-01-01 --until 2020-01-01", want: `{"action":"backfill","result":"backfilled"}`},
 	{args: "schedules delete nightly", want: `{"action":"delete","result":"deleted"}`},
+	{args: "limits list", want: ""},
+	{args: "limits show import", code: exitNotFound, want: `{"code":"NOT_FOUND","exit":3}`},
+	{args: "limits set import 3", code: exitNotFound, want: `{"code":"NOT_FOUND","exit":3}`},
+	{args: "vet --only none", code: exitUsage, want: `{"code":"USAGE","exit":2}`}, // TestVet has the rest
 	{args: "topics list", want: `{"name":"bill","pattern":"#"}`},
 	{args: "topics show bill", want: `{"name":"bill","messages":"subscription.bill"}`},
 	{args: "topics pause bill", want: `{"action":"pause","result":"paused","subscription":"bill"}`},

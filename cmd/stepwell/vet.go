@@ -54,6 +54,7 @@ example.com/money.Round or example.com/money.Amount.Round.
   stepwell vet --fix ./orders
   stepwell vet --only time,maporder --json ./... | jq -r .rule
   stepwell vet --allowed ./...`,
+		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error { return v.run(cmd.Context(), c, args) },
 	}
 	f := cmd.Flags()
