@@ -35,8 +35,12 @@ func (c *Consumer) settlement() {
 		if c.settle(batch) {
 			continue
 		}
+		c.stock.unended(len(batch))
 		for _, e := range batch { // each for itself: one may be what is refused
-			tried.Go(func() { c.settleAlone(e) })
+			tried.Go(func() {
+				c.settleAlone(e)
+				c.stock.unended(-1)
+			})
 		}
 	}
 }

@@ -26,6 +26,7 @@ type stock struct {
 	out     map[string]*working // all, by receipt
 	waiting []*working          // those that wait for a handler, in order
 	busy    int                 // handlers
+	late    int                 // ends that could not be written yet: nothing is received in their place
 	pace    time.Duration       // that a handler takes for a message, about; 0: it is not known
 }
 
@@ -114,7 +115,15 @@ func (s *stock) free(parallel int) (n, ahead int) {
 	if s.pace > 0 {
 		ahead = int(min(time.Duration(parallel)*aheadTime/s.pace, world.MaxReceive))
 	}
-	return parallel - s.busy - len(s.waiting), ahead
+	return parallel - s.busy - len(s.waiting) - s.late, ahead
+}
+
+// unended notes ends that could not be written; n is less than 0 where they are, or are given up.
+func (s *stock) unended(n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.late += n
+	tell(s.changed)
 }
 
 func (s *stock) working() bool {

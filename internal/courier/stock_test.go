@@ -21,6 +21,7 @@ type counting struct {
 	world.Messenger
 	lasts    time.Duration // a settlement
 	refuseAt string        // a receipt that no call may have
+	noAcks   bool          // none is taken
 
 	mu      sync.Mutex
 	limits  []int // of receives
@@ -43,7 +44,7 @@ func (k *counting) SettleMessages(ctx context.Context, all []world.Settlement) (
 		k.mu.Unlock()
 	}
 	<-time.After(k.lasts)
-	if slices.ContainsFunc(all, func(s world.Settlement) bool { return s.Receipt == k.refuseAt }) {
+	if slices.ContainsFunc(all, func(s world.Settlement) bool { return s.Receipt == k.refuseAt || k.noAcks && s.Kind == world.Ack }) {
 		return nil, world.ErrInvalid
 	}
 	return k.Messenger.SettleMessages(ctx, all)
@@ -209,6 +210,25 @@ func TestEndsAlone(t *testing.T) {
 			}
 			if n := slices.Max(k.settled); n < 2 {
 				t.Errorf("settled together: %v", k.settled)
+			}
+		})
+	})
+}
+
+// TestEndsHoldUp: where no end can be written, no more is received than handlers, and what is ahead of them, come to.
+func TestEndsHoldUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		k := &counting{noAcks: true}
+		var worked atomic.Int32
+		consumes(t, k, 900, func(context.Context, int) error {
+			worked.Add(1)
+			time.Sleep(100 * time.Microsecond)
+			return nil
+		}, func() {
+			time.Sleep(20 * time.Second)
+			synctest.Wait()
+			if n := worked.Load(); n < 2 || n > 2+2*world.MaxReceive {
+				t.Errorf("%d were worked on, and none has ended", n)
 			}
 		})
 	})
