@@ -65,6 +65,11 @@ func (c *Consumer) Run(ctx context.Context) {
 	defer news.Stop()
 	handlers, stop := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer stop(nil)
+	defer context.AfterFunc(ctx, func() { // also while a message is worked on alone
+		if rest(handlers, c.Drain) {
+			stop(engine.ErrDraining)
+		}
+	})()
 	keeping, done := context.WithCancel(handlers)
 	var keeper, settler sync.WaitGroup
 	keeper.Go(func() { c.keep(keeping) })
@@ -72,9 +77,7 @@ func (c *Consumer) Run(ctx context.Context) {
 	for c.next(ctx, handlers, news) {
 	}
 	c.giveBack(c.stock.drop(0))
-	drained := time.AfterFunc(c.Drain, func() { stop(engine.ErrDraining) })
 	c.all.Wait()
-	drained.Stop()
 	done()
 	keeper.Wait()
 	close(c.ends) // nobody puts anything in
@@ -205,7 +208,7 @@ func (c *Consumer) work(w *working) {
 	case errors.Is(context.Cause(w.ctx), world.ErrReceipt): // while it waited
 		c.stock.disown(w)
 		return
-	case !c.stock.ours(w): // it could not be renewed meanwhile
+	case w.ctx.Err() != nil, !c.stock.ours(w): // there is no more time, or it could not be renewed meanwhile
 		c.giveBack([]*working{w})
 		return
 	}
