@@ -38,7 +38,7 @@ type working struct {
 	visibility time.Duration // as it was received
 	received   time.Time
 	renewed    time.Time // when that was asked for last
-	since      time.Time // from then on it is ours for its visibility: a call began then that is known to have come to that
+	since      time.Time // a call that is known to have come to it began then: ours for its visibility
 }
 
 func (s *stock) init() {
