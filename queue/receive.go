@@ -129,7 +129,7 @@ func read[T any](room kit.App, m *world.Message) (*Message[T], error) {
 	case m.Encrypted != "":
 		return nil, fmt.Errorf("message %s: %w: it is encrypted with the key %q", m.ID, world.ErrNoKey, m.Encrypted)
 	}
-	if err := codec.Decode(m.Payload, &out.Payload); err != nil {
+	if err := codec.Fits(m.Payload, &out.Payload); err != nil {
 		return nil, fmt.Errorf("message %s: %w", m.ID, err)
 	}
 	return out, nil

@@ -65,6 +65,11 @@ func (c *Consumer) Run(ctx context.Context) {
 	defer news.Stop()
 	handlers, stop := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer stop(nil)
+	defer context.AfterFunc(ctx, func() { // also while a message is worked on alone
+		if rest(handlers, c.Drain) {
+			stop(engine.ErrDraining)
+		}
+	})()
 	keeping, done := context.WithCancel(handlers)
 	var keeper, settler sync.WaitGroup
 	keeper.Go(func() { c.keep(keeping) })
@@ -72,9 +77,7 @@ func (c *Consumer) Run(ctx context.Context) {
 	for c.next(ctx, handlers, news) {
 	}
 	c.giveBack(c.stock.drop(0))
-	drained := time.AfterFunc(c.Drain, func() { stop(engine.ErrDraining) })
 	c.all.Wait()
-	drained.Stop()
 	done()
 	keeper.Wait()
 	close(c.ends) // nobody puts anything in
@@ -93,6 +96,7 @@ func (c *Consumer) next(ctx, handlers context.Context, news *News) bool {
 			return rest(ctx, wait)
 		}
 	}
+	asked := time.Now()
 	got, err := c.Keep.ReceiveMessages(ctx, world.ReceiveQuery{Queue: c.Queue, Limit: may})
 	c.backlog = len(got.Messages) == may
 	if got.Dead > 0 {
@@ -102,13 +106,13 @@ func (c *Consumer) next(ctx, handlers context.Context, news *News) bool {
 	for i := range got.Messages {
 		switch m := &got.Messages[i]; {
 		case alone < 0:
-			c.start(c.stock.own(handlers, m, got.Now))
+			c.start(c.stock.own(handlers, m, got.Now, asked))
 		case i != alone: // it is not to pay for what that one does
 			c.ends <- end{m, Unread(m, 0)}
 		}
 	}
 	if alone >= 0 {
-		c.workAlone(ctx, c.stock.own(handlers, &got.Messages[alone], got.Now))
+		c.workAlone(ctx, c.stock.own(handlers, &got.Messages[alone], got.Now, asked))
 		return ctx.Err() == nil
 	}
 	switch {
@@ -200,8 +204,12 @@ func (c *Consumer) start(w *working) {
 
 // work works on a message, and says how its receive ends.
 func (c *Consumer) work(w *working) {
-	if errors.Is(context.Cause(w.ctx), world.ErrReceipt) { // while it waited
+	switch {
+	case errors.Is(context.Cause(w.ctx), world.ErrReceipt): // while it waited
 		c.stock.disown(w)
+		return
+	case w.ctx.Err() != nil, !c.stock.ours(w): // there is no more time, or it could not be renewed meanwhile
+		c.giveBack([]*working{w})
 		return
 	}
 	began := time.Now()

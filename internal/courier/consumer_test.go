@@ -4,6 +4,7 @@ package courier
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -11,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stepwell/stepwell/internal/engine"
 	"github.com/stepwell/stepwell/world"
 	"github.com/stepwell/stepwell/world/memory"
 )
@@ -142,5 +144,48 @@ func TestConsumerGivesUpTheEnd(t *testing.T) {
 	again := slices.Contains(calls, "receive 3 10s") || slices.Contains(calls, "receive 4 10s")
 	if worked != 2 || !slices.Contains(calls, "ack 9s") || !again {
 		t.Errorf("worked %d times: %q", worked, calls)
+	}
+}
+
+// TestDrainOfOneAlone: who works on a message alone is told when the drain is over, as all others are.
+func TestDrainOfOneAlone(t *testing.T) {
+	for crashes := range suspicious {
+		synctest.Test(t, func(t *testing.T) {
+			keep := memory.New().Messages()
+			visibility := 10 * time.Second
+			if err := keep.DeclareQueue(t.Context(), world.MessageQueue{Name: "q", Visibility: visibility}); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := keep.SendMessages(t.Context(), []world.Message{{Queue: "q", Payload: []byte("1")}}); err != nil {
+				t.Fatal(err)
+			}
+			for range crashes { // of who received it
+				if _, err := keep.ReceiveMessages(t.Context(), world.ReceiveQuery{Queue: "q", Limit: 1}); err != nil {
+					t.Fatal(err)
+				}
+				time.Sleep(visibility)
+			}
+			c := &Consumer{
+				Queue: "q", Visibility: visibility, Keep: keep, Log: silent, Parallel: 4, Drain: 2 * time.Second,
+				Declare: func(context.Context, bool) error { return nil },
+				Work: func(ctx context.Context, m *world.Message) world.Settlement {
+					select {
+					case <-ctx.Done():
+					case <-time.After(time.Minute):
+					}
+					if cause := context.Cause(ctx); m.Receives != crashes+1 || !errors.Is(cause, engine.ErrDraining) {
+						t.Errorf("receive %d ended with %v, want receive %d to be drained", m.Receives, cause, crashes+1)
+					}
+					return Unread(m, 0)
+				},
+			}
+			began := time.Now()
+			ctx, stop := context.WithTimeout(t.Context(), time.Second)
+			defer stop()
+			c.Run(ctx)
+			if took := time.Since(began); took < 3*time.Second || took > 4*time.Second {
+				t.Errorf("after %d crashes: it returned %s after its start, want 3s", crashes, took)
+			}
+		})
 	}
 }

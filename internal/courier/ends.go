@@ -35,8 +35,12 @@ func (c *Consumer) settlement() {
 		if c.settle(batch) {
 			continue
 		}
+		c.stock.unended(len(batch))
 		for _, e := range batch { // each for itself: one may be what is refused
-			tried.Go(func() { c.settleAlone(e) })
+			tried.Go(func() {
+				c.settleAlone(e)
+				c.stock.unended(-1)
+			})
 		}
 	}
 }
@@ -63,7 +67,7 @@ func (c *Consumer) settle(batch []end) bool {
 }
 
 func (c *Consumer) tellLate(e end, settled bool) {
-	if !settled {
+	if !settled && e.s.Kind != world.Unread { // nobody has looked at that
 		c.Log.Warn("a message was worked on for longer than it was this program's: it is worked on again", "message", e.m.ID)
 	}
 }

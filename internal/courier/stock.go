@@ -26,6 +26,7 @@ type stock struct {
 	out     map[string]*working // all, by receipt
 	waiting []*working          // those that wait for a handler, in order
 	busy    int                 // handlers
+	late    int                 // ends that could not be written yet: nothing is received in their place
 	pace    time.Duration       // that a handler takes for a message, about; 0: it is not known
 }
 
@@ -36,7 +37,8 @@ type working struct {
 	cancel     context.CancelCauseFunc
 	visibility time.Duration // as it was received
 	received   time.Time
-	renewed    time.Time
+	renewed    time.Time // when that was asked for last
+	since      time.Time // a call that is known to have come to it began then: ours for its visibility
 }
 
 func (s *stock) init() {
@@ -50,11 +52,11 @@ func tell(c chan struct{}) {
 	}
 }
 
-// own has a message renewed until it is disowned. Its visibility is known from how it was received, at a time of the
-// store.
-func (s *stock) own(handlers context.Context, m *world.Message, at time.Time) *working {
+// own has a message renewed until it is disowned, which was asked for at a time of this program. Its visibility is
+// known from how it was received, at a time of the store.
+func (s *stock) own(handlers context.Context, m *world.Message, at, asked time.Time) *working {
 	now := time.Now()
-	w := &working{m: m, visibility: m.Until.Sub(at), received: now, renewed: now}
+	w := &working{m: m, visibility: m.Until.Sub(at), received: now, renewed: now, since: asked}
 	w.ctx, w.cancel = context.WithCancelCause(handlers)
 	s.mu.Lock()
 	s.out[m.Receipt] = w
@@ -68,6 +70,13 @@ func (s *stock) disown(w *working) {
 	delete(s.out, w.m.Receipt)
 	s.mu.Unlock()
 	w.cancel(nil)
+}
+
+// ours reports whether nobody else can have a message: a part of its time is left out, for clocks that differ.
+func (s *stock) ours(w *working) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return time.Since(w.since) < w.visibility-w.visibility/10
 }
 
 // begin reports whether a handler is to be started for a message; else it waits for one.
@@ -114,7 +123,15 @@ func (s *stock) free(parallel int) (n, ahead int) {
 	if s.pace > 0 {
 		ahead = int(min(time.Duration(parallel)*aheadTime/s.pace, world.MaxReceive))
 	}
-	return parallel - s.busy - len(s.waiting), ahead
+	return parallel - s.busy - len(s.waiting) - s.late, ahead
+}
+
+// unended notes ends that could not be written; n is less than 0 where they are, or are given up.
+func (s *stock) unended(n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.late += n
+	tell(s.changed)
 }
 
 func (s *stock) working() bool {
@@ -153,8 +170,8 @@ func (s *stock) due() (all []world.Settlement, empty bool) {
 	return all, len(s.out) == 0
 }
 
-// renewed notes what came of a renewal. What is somebody else's by now is told so.
-func (s *stock) renewed(some []world.Settlement, done []bool, err error) {
+// renewed notes what came of a renewal that was asked for then. What is somebody else's by now is told so.
+func (s *stock) renewed(some []world.Settlement, asked time.Time, done []bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for i, x := range some {
@@ -164,14 +181,20 @@ func (s *stock) renewed(some []world.Settlement, done []bool, err error) {
 			w.renewed = time.Time{} // again at once
 		case !done[i]:
 			w.cancel(world.ErrReceipt)
+		default:
+			w.since = asked
 		}
 	}
 }
 
-// keep renews what was received, and gives back what no handler comes to.
+// keep renews what was received, and gives back what no handler comes to. It waits for neither.
 func (c *Consumer) keep(ctx context.Context) {
+	var calls sync.WaitGroup
+	defer calls.Wait()
 	for rest(ctx, world.MinVisibility/4) {
-		c.giveBack(c.stock.drop(staleTime))
+		if dropped := c.stock.drop(staleTime); len(dropped) > 0 {
+			calls.Go(func() { c.giveBack(dropped) })
+		}
 		all, empty := c.stock.due()
 		if empty { // nothing wakes it before there is something
 			select {
@@ -180,9 +203,19 @@ func (c *Consumer) keep(ctx context.Context) {
 			}
 			continue
 		}
-		for some := range slices.Chunk(all, world.MaxBatch) {
-			done, err := c.Keep.SettleMessages(ctx, some)
-			c.stock.renewed(some, done, err)
+		if len(all) > 0 {
+			calls.Go(func() { c.renew(ctx, all) })
 		}
+	}
+}
+
+// renew says that these are still worked on. A call that hangs is given up when the next would be due.
+func (c *Consumer) renew(ctx context.Context, all []world.Settlement) {
+	ctx, cancel := context.WithTimeout(ctx, c.Visibility/3)
+	defer cancel()
+	for some := range slices.Chunk(all, world.MaxBatch) {
+		asked := time.Now()
+		done, err := c.Keep.SettleMessages(ctx, some)
+		c.stock.renewed(some, asked, done, err)
 	}
 }

@@ -21,6 +21,7 @@ type counting struct {
 	world.Messenger
 	lasts    time.Duration // a settlement
 	refuseAt string        // a receipt that no call may have
+	noAcks   bool          // none is taken
 
 	mu      sync.Mutex
 	limits  []int // of receives
@@ -43,7 +44,7 @@ func (k *counting) SettleMessages(ctx context.Context, all []world.Settlement) (
 		k.mu.Unlock()
 	}
 	<-time.After(k.lasts)
-	if slices.ContainsFunc(all, func(s world.Settlement) bool { return s.Receipt == k.refuseAt }) {
+	if slices.ContainsFunc(all, func(s world.Settlement) bool { return s.Receipt == k.refuseAt || k.noAcks && s.Kind == world.Ack }) {
 		return nil, world.ErrInvalid
 	}
 	return k.Messenger.SettleMessages(ctx, all)
@@ -211,5 +212,115 @@ func TestEndsAlone(t *testing.T) {
 				t.Errorf("settled together: %v", k.settled)
 			}
 		})
+	})
+}
+
+// TestEndsHoldUp: where no end can be written, no more is received than handlers, and what is ahead of them, come to.
+func TestEndsHoldUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		k := &counting{noAcks: true}
+		var worked atomic.Int32
+		consumes(t, k, 900, func(context.Context, int) error {
+			worked.Add(1)
+			time.Sleep(100 * time.Microsecond)
+			return nil
+		}, func() {
+			time.Sleep(20 * time.Second)
+			synctest.Wait()
+			if n := worked.Load(); n < 2 || n > 2+2*world.MaxReceive {
+				t.Errorf("%d were worked on, and none has ended", n)
+			}
+		})
+	})
+}
+
+// hanging is a store whose renewals have no answer.
+type hanging struct{ world.Messenger }
+
+func (k hanging) SettleMessages(ctx context.Context, all []world.Settlement) ([]bool, error) {
+	if all[0].Kind == world.Extend {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
+	return k.Messenger.SettleMessages(ctx, all)
+}
+
+// TestRenewalsHang: what waits for handlers that stand still is given back while a renewal has no answer.
+func TestRenewalsHang(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const visibility = 9 * time.Second
+		keep := memory.New().Messages()
+		if err := keep.DeclareQueue(t.Context(), world.MessageQueue{Name: "q", Visibility: visibility}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := keep.SendMessages(t.Context(), slices.Repeat([]world.Message{{Queue: "q", Payload: []byte("1")}}, 900)); err != nil {
+			t.Fatal(err)
+		}
+		var nth, slow atomic.Int32
+		began := time.Now()
+		c := &Consumer{
+			Queue: "q", Visibility: visibility, Keep: hanging{keep}, Log: silent, Parallel: 2, Idle: time.Hour,
+			Declare: func(context.Context, bool) error { return nil },
+			Work: func(_ context.Context, m *world.Message) world.Settlement {
+				if waited := visibility - time.Until(m.Until); waited > 1500*time.Millisecond {
+					t.Errorf("begun when it had waited for %s", waited)
+				}
+				switch {
+				case nth.Add(1) == 1:
+					time.Sleep(visibility - time.Second) // its renewal hangs from 3 s to 6 s
+				case time.Since(began) > 3500*time.Millisecond:
+					slow.Add(1)
+					time.Sleep(2 * time.Second)
+				default:
+					time.Sleep(10 * time.Millisecond)
+				}
+				return world.Settlement{Receipt: m.Receipt, Kind: world.Ack}
+			},
+		}
+		ctx, stop := context.WithTimeout(t.Context(), visibility)
+		defer stop()
+		c.Run(ctx)
+		if slow.Load() == 0 {
+			t.Error("no handler stood still")
+		}
+	})
+}
+
+// TestRenewed: what is known to be ours is worked on, and what is not is given back; a renewal that hangs is given up.
+func TestRenewed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		worked := 0
+		c := &Consumer{Visibility: 9 * time.Second, Keep: hanging{}, Log: silent, ends: make(chan end, 1), Work: func(context.Context, *world.Message) world.Settlement {
+			worked++
+			return world.Settlement{}
+		}}
+		c.stock.init()
+		own := func() *working {
+			now := time.Now()
+			return c.stock.own(t.Context(), &world.Message{Receipt: "r", Until: now.Add(c.Visibility)}, now, now)
+		}
+		w := own()
+		time.Sleep(5 * time.Second)
+		all, _ := c.stock.due()
+		c.stock.renewed(all, time.Now(), []bool{true}, nil)
+		time.Sleep(8 * time.Second)
+		if c.work(w); worked != 1 {
+			t.Error("one that was renewed 8 s ago is not worked on")
+		}
+		w, began := own(), time.Now()
+		time.Sleep(4 * time.Second)
+		all, _ = c.stock.due()
+		c.renew(t.Context(), all)
+		again, _ := c.stock.due()
+		if took := time.Since(began); took > 7*time.Second || len(again) != 1 {
+			t.Errorf("a renewal hung for %s, and then %d are due", took-4*time.Second, len(again))
+		}
+		time.Sleep(8500*time.Millisecond - time.Since(began))
+		if c.work(w); worked != 1 {
+			t.Error("one is worked on that was received 8.5 s ago")
+		}
+		if e := <-c.ends; e.s.Kind != world.Unread {
+			t.Errorf("it ends with %+v", e.s)
+		}
 	})
 }

@@ -322,6 +322,9 @@ func (k *messaging) settleGroup(ctx context.Context, batch []*settling) {
 		all = append(all, s.all...)
 	}
 	settled, err := ackNow(ctx, k.db, all)
+	if err != nil {
+		settled = make([]bool, len(all)) // nothing is known
+	}
 	var rest []world.Settlement
 	var places []int
 	for i, s := range all {
@@ -336,19 +339,29 @@ func (k *messaging) settleGroup(ctx context.Context, batch []*settling) {
 			done, queues, err = k.settleIn(ctx, k.db.in(tx), rest)
 			return err
 		})
-		for i, yes := range done {
-			settled[places[i]] = yes
-		}
 		if err == nil {
+			for i, yes := range done {
+				settled[places[i]] = yes
+			}
 			k.tell(queues...)
 		}
 	}
 	for _, s := range batch {
-		if s.err = err; err == nil {
-			s.settled, settled = settled[:len(s.all)], settled[len(s.all):]
-		}
+		s.settled, settled = settled[:len(s.all)], settled[len(s.all):]
+		s.err = errorOfRest(s.settled, err)
 		s.done <- struct{}{}
 	}
+}
+
+// errorOfRest is what an error means to who asked for several ends, where these were written before it.
+func errorOfRest(written []bool, err error) error {
+	switch {
+	case err == nil || !slices.Contains(written, false):
+		return nil
+	case slices.Contains(written, true) && !errors.Is(err, world.ErrUnknownOutcome):
+		return fmt.Errorf("%w: some receives have ended, others have not: %w", world.ErrUnknownOutcome, err)
+	}
+	return err
 }
 
 // ackNow acknowledges, in one statement, what asks for no look at anything else: what has no group, and nobody has

@@ -1,0 +1,49 @@
+package queue_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stepwell/stepwell/queue"
+	"github.com/stepwell/stepwell/world"
+	"github.com/stepwell/stepwell/world/memory"
+)
+
+// thin panics over what it is read from.
+type thin struct{ parts []int }
+
+func (p *thin) UnmarshalJSON([]byte) error { _ = p.parts[3]; return nil }
+
+// TestPayloadThatPanics: a message whose payload's own code panics over it is a dead letter, and nothing worse.
+func TestPayloadThatPanics(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := memory.New()
+		q := queue.Define[thin]("thin")
+		pulled := queue.Define[thin]("pulled")
+		app := run(t, w, q.Handle(func(context.Context, *queue.Message[thin]) error {
+			t.Error("it was worked on")
+			return nil
+		}))
+		for _, name := range []string{"thin", "pulled"} {
+			if err := w.Messages().DeclareQueue(t.Context(), world.MessageQueue{Name: name}); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := w.Messages().SendMessages(t.Context(), []world.Message{{Queue: name, Payload: []byte("{}")}}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		time.Sleep(time.Minute)
+		if got, err := pulled.Receive(t.Context(), app.App); err != nil || len(got) != 0 {
+			t.Errorf("received %v, %v", got, err)
+		}
+		for _, name := range []string{"thin", "pulled"} {
+			page, err := w.Messages().PeekMessages(t.Context(), world.PeekQuery{Queue: name, State: world.MessageDead, Limit: 10})
+			if err != nil || len(page.Messages) != 1 || !strings.Contains(page.Messages[0].Error, "panicked: runtime error: index out of range") {
+				t.Errorf("queue %s: %+v, %v", name, page.Messages, err)
+			}
+		}
+	})
+}
