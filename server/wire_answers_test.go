@@ -69,6 +69,11 @@ func newCaller(t *testing.T, w *remote.World) *caller {
 	if _, err := w.Join(t.Context(), c.joins(c.worker)); err != nil {
 		t.Fatal(err)
 	}
+	limited := c.creates()
+	limited.Events[0].Birth.Places = []world.Place{{Limit: "answered", Number: 1}}
+	if _, err := w.Commit(t.Context(), limited); err != nil {
+		t.Fatal(err)
+	}
 	c.birth = c.creates()
 	c.birth.Worker, c.birth.Claim = c.worker, 1
 	if _, err := w.Commit(t.Context(), c.birth); err != nil {
@@ -162,8 +167,10 @@ func (c *caller) calls() map[string]func(ctx context.Context, w *remote.World) e
 		"schedules": func(ctx context.Context, w *remote.World) error {
 			return of(w.Schedules().Schedules(ctx, world.ScheduleQuery{}))
 		},
-		"stats":  func(ctx context.Context, w *remote.World) error { return of(w.Stats(ctx)) },
-		"doctor": func(ctx context.Context, w *remote.World) error { return of(world.Findings(ctx, w)) },
+		"limits":    func(ctx context.Context, w *remote.World) error { return of(w.Limits().ListLimits(ctx)) },
+		"set-limit": func(ctx context.Context, w *remote.World) error { return w.Limits().SetLimit(ctx, "answered", nil) },
+		"stats":     func(ctx context.Context, w *remote.World) error { return of(w.Stats(ctx)) },
+		"doctor":    func(ctx context.Context, w *remote.World) error { return of(world.Findings(ctx, w)) },
 	}
 }
 

@@ -196,7 +196,7 @@ func TestBlobs(t *testing.T) {
 // TestBlobsSurviveKills: see TestBigValuesSurviveKills.
 func TestBlobsSurviveKills(t *testing.T) {
 	t.Parallel()
-	for _, op := range []faults.Op{faults.Commit, faults.Deliver, faults.Piece} {
+	for _, op := range []faults.Op{faults.Commit, faults.Piece} {
 		for _, late := range sample.OneFor(t, string(op), false, true) {
 			t.Run(fmt.Sprintf("%s/after=%v", op, late), func(t *testing.T) {
 				t.Parallel()

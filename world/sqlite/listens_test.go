@@ -40,7 +40,7 @@ func TestSweepOfListens(t *testing.T) {
 			}
 			key = r.key
 		}
-		return struct{}{}, g.tx.exec(insertListen, key, "w", shape.Shape, shape.Hash, nil)
+		return struct{}{}, g.tx.exec(insertListen, key, "w", shape.Shape, shape.Hash, nil, nil)
 	}); err != nil {
 		t.Fatal(err)
 	}
