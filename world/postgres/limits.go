@@ -144,6 +144,9 @@ func sayLimits(ctx context.Context, db *database, all []world.Definition) error 
 
 // renew has the keys of a limit looked at, whose number was changed. Who has decided by the old one decides again.
 func renew(ctx context.Context, tx txn, limit string) error {
+	if _, err := tx.exec(ctx, holdLimiting); err != nil {
+		return err
+	}
 	_, err := tx.exec(ctx, renewLimit, limit+"/", limit+"0") // 0 follows /
 	return err
 }
