@@ -250,9 +250,9 @@ func (l *limits) ListLimitKeys(ctx context.Context, limit, behind string, most i
 	if len(known) == 0 {
 		return nil, world.NoLimit(limit)
 	}
-	from := limit + "/" + behind
-	if behind == "" { // the key without a text is among them
-		from = limit + "."
+	from := limit + "/"
+	if behind != "" { // else the key without a text is among them
+		from += behind + "\x01" // the first text behind it
 	}
 	err = l.read(ctx, listLimitKeys, func(row pgx.Rows) error {
 		var k world.LimitKey
