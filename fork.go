@@ -148,6 +148,11 @@ func restart(ctx context.Context, a *App, run string, o RestartOptions) (*Run[js
 	}); err != nil {
 		return nil, err
 	}
+	if o.Input != nil {
+		if b.Places, err = placesAgain(a, &b, b.Version, o.Input); err != nil {
+			return nil, err
+		}
+	}
 	started, err := a.engine.Start(ctx, engine.Birth{ID: o.ID, Birth: b, Input: input, Apart: apart})
 	if err != nil {
 		return nil, err
@@ -258,6 +263,11 @@ func createFork(ctx context.Context, a *App, h *History, cut history.Cut) (exist
 	}
 	created := events[0].Birth
 	created.Retention = clampRetention(created.Retention, limit)
+	if cut.Input != nil && string(events[0].Payload) == string(cut.Input) { // else it is that of a later segment
+		if created.Places, err = placesAgain(a, created, cmp.Or(created.Version, engine.ClassOf(h.Events).Version), cut.Input); err != nil {
+			return "", err
+		}
+	}
 	return engine.CreateFromLog(ctx, a.world, buildOf(h), cut.Run, events)
 }
 

@@ -111,6 +111,16 @@ func placesOf(ctx context.Context, a *App, class world.Class, input []byte) ([]w
 	return world.SaidPlaces(says.Limits, input)
 }
 
+// placesAgain are what a run needs that is made of another with an input of its own: as the other did, where its code
+// is not known here.
+func placesAgain(a *App, b *world.Birth, version int, input []byte) ([]world.Place, error) {
+	own := a.known[world.Class{Workflow: b.Workflow, Version: version}]
+	if own == nil {
+		return b.Places, nil
+	}
+	return own.Places(input)
+}
+
 // places are what a run of a workflow of this App needs, or of another: nothing that is known.
 func (r *registrar) places(workflow string, version int, input []byte) ([]world.Place, error) {
 	highest := &engine.Workflow{Places: limits(nil).places}

@@ -141,6 +141,26 @@ func TestOverlap(t *testing.T) {
 	}
 }
 
+// TestCancelWhatIsWaitedFor: a run whose end is waited for already is cancelled as soon as the overlap says so.
+func TestCancelWhatIsWaitedFor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		of := report()
+		app, _ := run(t, memory.New(), of)
+		put := func(minutes int, overlap world.Overlap) {
+			t.Helper()
+			s := schedule.New("x", of, minutes, schedule.Times("*/10 * * * *"), schedule.Overlap(overlap))
+			if err := schedule.Put(t.Context(), app, s, "me"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		put(100_000, schedule.QueueOne)
+		time.Sleep(21 * time.Minute)
+		put(1, schedule.Cancel)
+		time.Sleep(7 * time.Minute)
+		want(t, app, "1 00:10 cancelled", "1 00:20")
+	})
+}
+
 // TestAfterAnOutage: times within the window are caught up, one after the other; older ones are counted.
 func TestAfterAnOutage(t *testing.T) {
 	for name, test := range map[string]struct {

@@ -44,6 +44,9 @@ func (r *request) who() string {
 // sees reports whether who asks has at least a scope.
 func (r *request) sees(s Scope) bool { return r.key == nil || r.key.Scope.covers(s) }
 
+// people reports whether who asks is no worker, for all that is known: a worker makes what its code says.
+func (r *request) people() bool { return r.key == nil || r.key.Scope != Worker }
+
 // read checks the query and reads the body.
 func (r *request) read(w http.ResponseWriter) error {
 	if err := r.readQuery(); err != nil {

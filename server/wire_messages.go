@@ -46,14 +46,14 @@ func wireMessage(d *doors, r *request, in *wire.MessageAct) (wire.MessageActed, 
 			return wire.MessageActed{}, err
 		}
 	}
-	people := !r.sees(Worker)
-	if p := in.Pause; p != nil && p.Pause != nil && people {
+	people := r.people()
+	if p := in.Pause; p != nil && p.Pause != nil && people && r.key != nil {
 		p.Pause.By = r.key.Name
 	}
 	out, err := lasting(r.Context(), func(ctx context.Context) (wire.MessageActed, error) { return actOnMessages(ctx, k, in) })
 	if act != "" && people {
 		r.SetPathValue("queue", queue)
-		d.audit.note(r.Request, r.key.Name, r.route.op.id, "", act, err)
+		d.audit.note(r.Request, r.name(), r.route.op.id, "", act, err)
 	}
 	return out, err
 }

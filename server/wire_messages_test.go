@@ -98,6 +98,63 @@ func TestRemoteMessagesEncrypted(t *testing.T) {
 	}
 }
 
+// TestRemoteActsAreAudited: also where nobody has a key, and by an admin's; not what a worker's key or a keeper does.
+func TestRemoteActsAreAudited(t *testing.T) {
+	t.Parallel()
+	for who, scope := range map[string]string{"anonymous": "", "ada": "admin", "willi": "worker"} {
+		t.Run(who, func(t *testing.T) {
+			t.Parallel()
+			var o Options
+			key := ""
+			if scope != "" {
+				key = strings.Repeat("k", 32)
+				keys, err := ParseKeys(scope + ":" + who + ":" + key)
+				if err != nil {
+					t.Fatal(err)
+				}
+				o.Keys = keys
+			}
+			r, ctx := newRig(t, "memory", o), t.Context()
+			w := openRemote(t, r.base, remote.Options{Key: key})
+			must := func(err error) {
+				t.Helper()
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
+			must(w.Messages().DeclareQueue(ctx, world.MessageQueue{Name: "mails"}))
+			must(w.Messages().PauseQueue(ctx, "mails", &world.QueuePause{By: "somebody else", Reason: "tea"}))
+			s := world.Schedule{Name: "nightly", Says: world.ScheduleSpec{Workflow: "report", Times: []string{"@daily"}}}
+			for _, due := range []time.Time{{}, world.Now().Add(time.Hour)} { // the second put is as a keeper's
+				s.Is.Due = due
+				_, err := w.Schedules().PutSchedule(ctx, s)
+				must(err)
+				all, err := w.Schedules().Schedules(ctx, world.ScheduleQuery{Names: []string{"nightly"}, Limit: 1})
+				must(err)
+				s = all[0]
+			}
+			must(w.Schedules().DeleteSchedule(ctx, "nightly"))
+			want := 1
+			if who == "willi" {
+				want = 0
+			}
+			for _, act := range []string{"act=declare queue=mails", "act=pause queue=mails", "act=put schedule=nightly", "act=delete schedule=nightly"} {
+				if n := strings.Count(r.log.String(), act); n != want {
+					t.Errorf("the audit log has %d of %q, want %d", n, act, want)
+				}
+			}
+			if want == 1 && !strings.Contains(r.log.String(), "who="+who+" ") {
+				t.Errorf("the audit log has no %s", who)
+			}
+			all, err := w.Messages().Queues(ctx)
+			must(err)
+			if by := all[0].Paused.By; who == "ada" && by != who {
+				t.Errorf("paused by %s, want the key's name", by)
+			}
+		})
+	}
+}
+
 // TestRemoteMessagesKeys: a key that is limited to workflows has no queues, and a viewer's looks alone.
 func TestRemoteMessagesKeys(t *testing.T) {
 	t.Parallel()

@@ -56,9 +56,9 @@ func wireTopic(d *doors, r *request, in *wire.TopicAct) (wire.TopicActed, error)
 		}
 	}
 	out, err := lasting(r.Context(), func(ctx context.Context) (wire.TopicActed, error) { return actOnTopics(ctx, k, in) })
-	if act != "" && (out.Spread || err != nil) && !r.sees(Worker) { // a worker makes what its code says
+	if act != "" && (out.Spread || err != nil) && r.people() {
 		r.SetPathValue("subscription", name)
-		d.audit.note(r.Request, r.key.Name, r.route.op.id, "", act, err)
+		d.audit.note(r.Request, r.name(), r.route.op.id, "", act, err)
 	}
 	return out, err
 }

@@ -48,14 +48,20 @@ const (
 type looking struct {
 	*Keeper
 	mu    sync.Mutex
-	waits map[string]string    // guarded by mu: schedules, by the run whose end they wait for
+	waits map[string]waiting   // guarded by mu: by the run whose end is waited for
 	ended map[string]bool      // guarded by mu: schedules whose wait is over
 	shun  map[string]time.Time // guarded by mu: schedules that cannot be gone on with here
 }
 
+// waiting is a schedule that waits for the end of a run.
+type waiting struct {
+	schedule string
+	asked    bool // for the run's end: it was cancelled
+}
+
 // Run works until ctx ends, and returns when nothing is worked on any more.
 func (k *Keeper) Run(ctx context.Context) {
-	l := &looking{Keeper: k, waits: map[string]string{}, ended: map[string]bool{}, shun: map[string]time.Time{}}
+	l := &looking{Keeper: k, waits: map[string]waiting{}, ended: map[string]bool{}, shun: map[string]time.Time{}}
 	news := courier.NewsOf(k.Notifier, l.concerns)
 	defer news.Stop()
 	look := k.Poll
@@ -97,9 +103,9 @@ func (l *looking) concerns(n world.Notice) bool {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for run, name := range l.waits {
+	for run, w := range l.waits {
 		if n.Run == "" || n.Run == run {
-			l.ended[name] = true
+			l.ended[w.schedule] = true
 			delete(l.waits, run)
 		}
 	}
@@ -245,7 +251,7 @@ func (l *looking) goOn(ctx context.Context, s *world.Schedule, now time.Time) er
 		}
 	}
 	todo := decide(s, t, now, &last)
-	if todo.cancel != "" && !l.awaits(todo.cancel, s.Name) { // to ask again is the same request
+	if todo.cancel != "" && !l.asked(todo.cancel, s.Name) { // to ask again is the same request
 		if err := l.Cancel(ctx, todo.cancel, "schedule "+s.Name+": its next run is to start"); err != nil && !errors.Is(err, world.ErrTerminal) && !errors.Is(err, world.ErrNotFound) {
 			return err
 		}
@@ -260,7 +266,7 @@ func (l *looking) goOn(ctx context.Context, s *world.Schedule, now time.Time) er
 	}
 	if w := &todo.row.Is; !w.Waits.IsZero() && w.Last != nil {
 		l.mu.Lock()
-		l.waits[cmp.Or(last.Run, w.Last.Run)] = s.Name
+		l.waits[cmp.Or(last.Run, w.Last.Run)] = waiting{s.Name, todo.cancel != ""}
 		l.mu.Unlock()
 	}
 	put, err := l.Store.PutSchedule(ctx, todo.row)
@@ -275,11 +281,11 @@ func (l *looking) goOn(ctx context.Context, s *world.Schedule, now time.Time) er
 	return nil
 }
 
-// awaits reports whether a schedule is known here to wait for the end of a run.
-func (l *looking) awaits(run, name string) bool {
+// asked reports whether a run is known here to have been cancelled for a schedule, which waits for its end.
+func (l *looking) asked(run, name string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.waits[run] == name
+	return l.waits[run] == waiting{name, true}
 }
 
 func (k *Keeper) fire(ctx context.Context, todo *step) error {

@@ -144,6 +144,9 @@ func sayLimits(ctx context.Context, db *database, all []world.Definition) error 
 
 // renew has the keys of a limit looked at, whose number was changed. Who has decided by the old one decides again.
 func renew(ctx context.Context, tx txn, limit string) error {
+	if _, err := tx.exec(ctx, holdLimiting); err != nil {
+		return err
+	}
 	_, err := tx.exec(ctx, renewLimit, limit+"/", limit+"0") // 0 follows /
 	return err
 }
@@ -247,9 +250,9 @@ func (l *limits) ListLimitKeys(ctx context.Context, limit, behind string, most i
 	if len(known) == 0 {
 		return nil, world.NoLimit(limit)
 	}
-	from := limit + "/" + behind
-	if behind == "" { // the key without a text is among them
-		from = limit + "."
+	from := limit + "/"
+	if behind != "" { // else the key without a text is among them
+		from += behind + "\x01" // the first text behind it
 	}
 	err = l.read(ctx, listLimitKeys, func(row pgx.Rows) error {
 		var k world.LimitKey

@@ -205,3 +205,54 @@ func TestLimitsOfOthersCostNothing(t *testing.T) {
 	}
 	t.Logf("%d statements of ten steps and an end", alone)
 }
+
+// TestSetLimitWhileAdmitting: a number that changes while somebody admits by the old one is news of the keys that are
+// first held then, too.
+func TestSetLimitWhileAdmitting(t *testing.T) {
+	t.Parallel()
+	for how, change := range map[string]func(w *World) error{
+		"an operator": func(w *World) error { two := 2; return w.Limits().SetLimit(t.Context(), "bank", &two) },
+		"code":        func(w *World) error { return w.Define(t.Context(), limitSaid(2)) },
+	} {
+		t.Run(how, func(t *testing.T) {
+			t.Parallel()
+			w := open(t)
+			if err := w.Define(t.Context(), limitSaid(1)); err != nil {
+				t.Fatal(err)
+			}
+			admits, err := w.pool.Begin(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = admits.Rollback(t.Context()) }()
+			for _, text := range []string{"UPDATE {schema}.limiting SET revision = revision + 1", "INSERT INTO {schema}.limit_keys (key, used) VALUES ('bank/new', 1)"} {
+				if _, err := admits.Exec(t.Context(), inSchema(text, w.opt.Schema)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			done := make(chan error, 1)
+			go func() { done <- change(w) }()
+			for backends(t, w) == 0 {
+				if len(done) > 0 {
+					t.Fatalf("the change does not wait: %v", <-done)
+				}
+			}
+			if err := admits.Commit(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if err := <-done; err != nil {
+				t.Fatal(err)
+			}
+			n := 0
+			news := inSchema("SELECT count(*) FROM {schema}.limit_news WHERE key = 'bank/new' AND kind = 1", w.opt.Schema)
+			if err := w.pool.QueryRow(t.Context(), news).Scan(&n); err != nil || n != 1 {
+				t.Errorf("the new key has %d news of the change, want 1; %v", n, err)
+			}
+		})
+	}
+}
+
+// limitSaid is a workflow with a limit of so many.
+func limitSaid(number int) []world.Definition {
+	return []world.Definition{{Class: world.Class{Workflow: "pay", Version: 1}, Said: world.Said{Limits: []world.SaidLimit{{Name: "bank", Number: number}}}}}
+}

@@ -124,6 +124,22 @@ var limits = []check{
 		l.stands("bank", "", 0, 0)
 		k.idle("all are over")
 	})},
+	{"keys of a limit are its own", "what a limit lists is of no other whose name begins alike, and a page goes on behind the one before", withLimits(func(l *limiting) {
+		k := l.worker("greet")
+		all := []string{"import/", "import/a", "import/a!", "import/b", "import.eu/c", "import-x/c", "import0/c", "import_/c"}
+		for _, place := range all {
+			l.gets(k, "a place", l.createRun("greet", under(place+":1")))
+		}
+		for behind, want := range map[string]string{"": ",a,a!,b", "a": "a!,b", "a!": "b", "b": ""} {
+			keys, err := l.l.ListLimitKeys(l.ctx, "import", behind, 100)
+			l.must(err, "keys of a limit")
+			var got []string
+			for _, k := range keys {
+				got = append(got, k.Key)
+			}
+			l.same(strings.Join(got, ","), want, fmt.Sprintf("keys of limit import behind %q", behind))
+		}
+	})},
 	{"first come, first served within a priority", "a line is ordered by priority, and then by birth", withLimits(func(l *limiting) {
 		k := l.worker("greet")
 		var want []string

@@ -1,12 +1,12 @@
--- Keys of a limit ($1: behind which, $2: before which), at most $3; how many places are held, and how many runs stand
+-- Keys of a limit ($1: from which on, $2: before which), at most $3; how many places are held, and how many runs stand
 -- in line: $4 of its line are counted. What is news is counted as if it had been looked at. Indexes limit_keys_pkey,
 -- limit_news_pkey, limit_line_pkey, queue_pkey.
 WITH RECURSIVE news (key, n) AS (
-  SELECT (SELECT n.key FROM {schema}.limit_news n WHERE n.key > $1 AND n.key < $2 ORDER BY n.key LIMIT 1), 1
+  SELECT (SELECT n.key FROM {schema}.limit_news n WHERE n.key >= $1 AND n.key < $2 ORDER BY n.key LIMIT 1), 1
   UNION ALL
   SELECT (SELECT n.key FROM {schema}.limit_news n WHERE n.key > m.key AND n.key < $2 ORDER BY n.key LIMIT 1), m.n + 1 FROM news m WHERE m.key IS NOT NULL AND m.n < $3::integer),
 keys AS MATERIALIZED (
-  SELECT key FROM ((SELECT k.key FROM {schema}.limit_keys k WHERE k.key > $1 AND k.key < $2 ORDER BY k.key LIMIT $3::integer)
+  SELECT key FROM ((SELECT k.key FROM {schema}.limit_keys k WHERE k.key >= $1 AND k.key < $2 ORDER BY k.key LIMIT $3::integer)
     UNION SELECT key FROM news WHERE key IS NOT NULL) u ORDER BY key LIMIT $3::integer)
 SELECT a.key, greatest(coalesce((SELECT k.used FROM {schema}.limit_keys k WHERE k.key = a.key), 0)
     - (SELECT count(*) FROM (SELECT 1 FROM {schema}.limit_news n WHERE n.key = a.key AND n.kind = 0 LIMIT $4::integer) f), 0),
