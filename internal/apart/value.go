@@ -77,14 +77,15 @@ func (w *Writer) Write(p []byte) (n int, err error) {
 	return n, w.err
 }
 
-// ReadFrom adds what a reader gives, to its end.
+// ReadFrom adds what a reader gives, to its end: to [io.EOF] itself. What wraps that says that something was cut off,
+// as [io.ErrUnexpectedEOF] does.
 func (w *Writer) ReadFrom(from io.Reader) (n int64, err error) {
 	for w.err == nil {
-		m, err := io.ReadFull(from, w.kept[len(w.kept):cap(w.kept)])
+		m, err := from.Read(w.kept[len(w.kept):cap(w.kept)])
 		w.kept = w.kept[:len(w.kept)+m]
 		n += int64(w.added(m))
 		switch {
-		case errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF):
+		case err == io.EOF: //nolint:errorlint // see above
 			return n, w.err
 		case err != nil && w.err == nil:
 			w.err = err

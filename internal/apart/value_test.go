@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/iotest"
 
 	"github.com/stepwell/stepwell/world"
 	"github.com/stepwell/stepwell/world/memory"
@@ -74,6 +75,27 @@ func TestAStreamIsNeverWholeInMemory(t *testing.T) {
 	runtime.ReadMemStats(&after)
 	if live := int64(after.HeapAlloc) - int64(before.HeapAlloc); live > 4<<20 {
 		t.Errorf("reading it left %d bytes in memory", live)
+	}
+}
+
+// TestACutSourceIsNoValue: only io.EOF itself ends what a value is read from. Any other error is that of the writer,
+// and nothing is made.
+func TestACutSourceIsNoValue(t *testing.T) {
+	for _, size := range []int64{0, 1, world.ApartPiece - 1, world.ApartPiece, world.ApartPiece + 1} {
+		for _, cut := range []error{io.ErrUnexpectedEOF, fmt.Errorf("archive: %w", io.EOF), io.ErrClosedPipe} {
+			from := io.MultiReader(zeros(size), iotest.ErrReader(cut))
+			if _, err := Keep(t.Context(), &sink{}, "r", from, world.MaxApart); err != cut {
+				t.Errorf("%d bytes, then %q: got %v", size, cut, err)
+			}
+			from = iotest.DataErrReader(io.MultiReader(zeros(size), iotest.ErrReader(cut)))
+			if _, err := Keep(t.Context(), &sink{}, "r", from, world.MaxApart); err != cut {
+				t.Errorf("%d bytes with %q: got %v", size, cut, err)
+			}
+		}
+		a, err := Keep(t.Context(), &sink{}, "r", iotest.DataErrReader(iotest.HalfReader(zeros(size))), world.MaxApart)
+		if err != nil || a.Size != size {
+			t.Errorf("%d bytes: kept %d: %v", size, a.Size, err)
+		}
 	}
 }
 
