@@ -188,12 +188,12 @@ func Read(ctx context.Context, from world.ApartKeeper, run string, payload []byt
 	b := make([]byte, a.Size)
 	r := Open(ctx, from, run, 0, a)
 	if _, err := io.ReadFull(r, b); err != nil {
-		if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
+		if err == io.ErrUnexpectedEOF || err == io.EOF { //nolint:errorlint // of the reader itself
 			err = bad(run, 0, &a, "it ends too early")
 		}
 		return nil, err
 	}
-	if _, err := r.Read(make([]byte, 1)); !errors.Is(err, io.EOF) {
+	if _, err := r.Read(make([]byte, 1)); err != io.EOF { //nolint:errorlint // as above
 		if err == nil {
 			err = bad(run, 0, &a, "it is too long")
 		}
@@ -252,6 +252,9 @@ func (r *reader) next() (err error) {
 		return r.missing
 	case errors.Is(err, world.ErrNotFound):
 		return bad(r.run, r.seq, &r.of, fmt.Sprintf("piece %d is not there", r.number))
+	case errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF):
+		// It is of a connection. Nobody is to take it for the end.
+		return fmt.Errorf("%w: run %s: value %s, piece %d: %v", world.ErrStorage, r.run, r.of.ID, r.number, err)
 	case err != nil:
 		return err
 	}

@@ -99,6 +99,37 @@ func TestACutSourceIsNoValue(t *testing.T) {
 	}
 }
 
+// away is a store whose connection is cut.
+type away struct {
+	rest
+	err error
+}
+
+func (a *away) Values() world.Values { return a }
+
+func (a *away) Piece(context.Context, string, string, int) ([]byte, error) { return nil, a.err }
+
+// TestACutConnectionIsNoDamage: where the store is away a value is not damaged, nor at its end.
+func TestACutConnectionIsNoDamage(t *testing.T) {
+	for _, size := range []int64{0, 1, 2 * world.ApartPiece} {
+		a, err := Keep(t.Context(), &sink{}, "r", zeros(size), world.MaxApart)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, cut := range []error{io.EOF, io.ErrUnexpectedEOF} {
+			from := &away{err: fmt.Errorf("%w: read a piece: %w", world.ErrStorage, cut)}
+			_, whole := Read(t.Context(), from, "r", a.JSON(), a.ID, world.MaxApart)
+			_, stream := io.Copy(io.Discard, Open(t.Context(), from, "r", 1, a))
+			_, held := OpenHeld(t.Context(), from, "r", a)
+			for _, err := range []error{whole, stream, held} {
+				if !errors.Is(err, world.ErrStorage) || errors.Is(err, world.ErrCorrupt) || errors.Is(err, cut) {
+					t.Errorf("%d bytes, %v: got %v", size, cut, err)
+				}
+			}
+		}
+	}
+}
+
 // TestSizes: a value of any size comes back, those of whole pieces too, and one that is too large is refused.
 func TestSizes(t *testing.T) {
 	w := memory.New()
