@@ -8,7 +8,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"slices"
+	"iter"
 	"strings"
 )
 
@@ -43,9 +43,9 @@ func JoinApart(whole string, names []string) string {
 	return whole
 }
 
-// blobMark begins a reference to a value that a payload names, as encoding/json writes it. In the text of a string its
-// quotes would be escaped: what is found is an object.
-const blobMark = `{"stepwell:blob":`
+// blobMark is the name of the member that holds a reference to a value which a payload names. In the text of a string
+// its quotes would be escaped: what is found, with a colon behind it, is a member of an object.
+const blobMark = `"stepwell:blob"`
 
 // Named are the references of a payload to values that it names, each value once, and at most [MaxNamed]. What only
 // looks like one is left out.
@@ -60,23 +60,48 @@ func CheckNamed(payload []byte) error {
 }
 
 func named(payload []byte, most int) (refs []Apart) {
-	for len(refs) < most {
-		at := bytes.Index(payload, []byte(blobMark))
-		if at < 0 {
-			break
-		}
-		payload = payload[at+len(blobMark):]
+	var known map[string]bool
+	for text := range marked(payload) {
 		var a Apart
-		end := bytes.IndexByte(payload, '}') // a reference has no braces
-		if end < 0 || json.Unmarshal(payload[:end+1], &a) != nil || a.Check() != nil {
+		if json.Unmarshal(text, &a) != nil || a.Check() != nil || known[a.ID] {
 			continue
 		}
-		if !slices.ContainsFunc(refs, func(b Apart) bool { return a.ID == b.ID }) {
-			refs = append(refs, a)
+		if known == nil {
+			known = make(map[string]bool)
+		}
+		known[a.ID] = true
+		if refs = append(refs, a); len(refs) == most {
+			break
 		}
 	}
 	return refs
 }
+
+// marked are the objects behind marks that hold no others, as a reference does not. They do not overlap: who reads
+// them all reads no more than the payload, whatever it nests.
+func marked(payload []byte) iter.Seq[[]byte] {
+	return func(yield func([]byte) bool) {
+		for {
+			at := bytes.Index(payload, []byte(blobMark))
+			if at < 0 {
+				return
+			}
+			escaped := at > 0 && payload[at-1] == '\\' // the quote: that is in a text
+			payload = payload[at+len(blobMark):]
+			text, ok := bytes.CutPrefix(trimSpace(payload), []byte(":"))
+			if text = trimSpace(text); escaped || !ok || len(text) == 0 || text[0] != '{' {
+				continue
+			}
+			payload = text[1:]
+			if end := 1 + bytes.IndexAny(payload, "{}"); end > 0 && text[end] == '}' && !yield(text[:end+1]) {
+				return
+			}
+		}
+	}
+}
+
+// trimSpace leaves out the white space of JSON that a text begins with.
+func trimSpace(text []byte) []byte { return bytes.TrimLeft(text, " \t\r\n") }
 
 // Check refuses, with [ErrInvalid], what can be no reference to a value.
 func (a *Apart) Check() error {

@@ -77,14 +77,15 @@ func (w *Writer) Write(p []byte) (n int, err error) {
 	return n, w.err
 }
 
-// ReadFrom adds what a reader gives, to its end.
+// ReadFrom adds what a reader gives, to its end: to [io.EOF] itself. What wraps that says that something was cut off,
+// as [io.ErrUnexpectedEOF] does.
 func (w *Writer) ReadFrom(from io.Reader) (n int64, err error) {
 	for w.err == nil {
-		m, err := io.ReadFull(from, w.kept[len(w.kept):cap(w.kept)])
+		m, err := from.Read(w.kept[len(w.kept):cap(w.kept)])
 		w.kept = w.kept[:len(w.kept)+m]
 		n += int64(w.added(m))
 		switch {
-		case errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF):
+		case err == io.EOF: //nolint:errorlint // see above
 			return n, w.err
 		case err != nil && w.err == nil:
 			w.err = err
@@ -187,12 +188,12 @@ func Read(ctx context.Context, from world.ApartKeeper, run string, payload []byt
 	b := make([]byte, a.Size)
 	r := Open(ctx, from, run, 0, a)
 	if _, err := io.ReadFull(r, b); err != nil {
-		if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
+		if err == io.ErrUnexpectedEOF || err == io.EOF { //nolint:errorlint // of the reader itself
 			err = bad(run, 0, &a, "it ends too early")
 		}
 		return nil, err
 	}
-	if _, err := r.Read(make([]byte, 1)); !errors.Is(err, io.EOF) {
+	if _, err := r.Read(make([]byte, 1)); err != io.EOF { //nolint:errorlint // as above
 		if err == nil {
 			err = bad(run, 0, &a, "it is too long")
 		}
@@ -251,6 +252,9 @@ func (r *reader) next() (err error) {
 		return r.missing
 	case errors.Is(err, world.ErrNotFound):
 		return bad(r.run, r.seq, &r.of, fmt.Sprintf("piece %d is not there", r.number))
+	case errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF):
+		// It is of a connection. Nobody is to take it for the end.
+		return fmt.Errorf("%w: run %s: value %s, piece %d: %v", world.ErrStorage, r.run, r.of.ID, r.number, err)
 	case err != nil:
 		return err
 	}

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/iotest"
 
 	"github.com/stepwell/stepwell/world"
 	"github.com/stepwell/stepwell/world/memory"
@@ -74,6 +75,58 @@ func TestAStreamIsNeverWholeInMemory(t *testing.T) {
 	runtime.ReadMemStats(&after)
 	if live := int64(after.HeapAlloc) - int64(before.HeapAlloc); live > 4<<20 {
 		t.Errorf("reading it left %d bytes in memory", live)
+	}
+}
+
+// TestACutSourceIsNoValue: only io.EOF itself ends what a value is read from. Any other error is that of the writer,
+// and nothing is made.
+func TestACutSourceIsNoValue(t *testing.T) {
+	for _, size := range []int64{0, 1, world.ApartPiece - 1, world.ApartPiece, world.ApartPiece + 1} {
+		for _, cut := range []error{io.ErrUnexpectedEOF, fmt.Errorf("archive: %w", io.EOF), io.ErrClosedPipe} {
+			from := io.MultiReader(zeros(size), iotest.ErrReader(cut))
+			if _, err := Keep(t.Context(), &sink{}, "r", from, world.MaxApart); err != cut {
+				t.Errorf("%d bytes, then %q: got %v", size, cut, err)
+			}
+			from = iotest.DataErrReader(io.MultiReader(zeros(size), iotest.ErrReader(cut)))
+			if _, err := Keep(t.Context(), &sink{}, "r", from, world.MaxApart); err != cut {
+				t.Errorf("%d bytes with %q: got %v", size, cut, err)
+			}
+		}
+		a, err := Keep(t.Context(), &sink{}, "r", iotest.DataErrReader(iotest.HalfReader(zeros(size))), world.MaxApart)
+		if err != nil || a.Size != size {
+			t.Errorf("%d bytes: kept %d: %v", size, a.Size, err)
+		}
+	}
+}
+
+// away is a store whose connection is cut.
+type away struct {
+	rest
+	err error
+}
+
+func (a *away) Values() world.Values { return a }
+
+func (a *away) Piece(context.Context, string, string, int) ([]byte, error) { return nil, a.err }
+
+// TestACutConnectionIsNoDamage: where the store is away a value is not damaged, nor at its end.
+func TestACutConnectionIsNoDamage(t *testing.T) {
+	for _, size := range []int64{0, 1, 2 * world.ApartPiece} {
+		a, err := Keep(t.Context(), &sink{}, "r", zeros(size), world.MaxApart)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, cut := range []error{io.EOF, io.ErrUnexpectedEOF} {
+			from := &away{err: fmt.Errorf("%w: read a piece: %w", world.ErrStorage, cut)}
+			_, whole := Read(t.Context(), from, "r", a.JSON(), a.ID, world.MaxApart)
+			_, stream := io.Copy(io.Discard, Open(t.Context(), from, "r", 1, a))
+			_, held := OpenHeld(t.Context(), from, "r", a)
+			for _, err := range []error{whole, stream, held} {
+				if !errors.Is(err, world.ErrStorage) || errors.Is(err, world.ErrCorrupt) || errors.Is(err, cut) {
+					t.Errorf("%d bytes, %v: got %v", size, cut, err)
+				}
+			}
+		}
 	}
 }
 

@@ -21,11 +21,12 @@ var (
 	sweepApart  = load("sweep_apart")
 	sweepPieces = load("sweep_pieces")
 	orphanApart = load("orphan_apart")
+	dropOrphans = load("drop_orphans")
 	dropValue   = load("drop_value")
 	valueKeys   = load("value_keys")
 )
 
-// orphansBatch is of how many runs that are not there a transaction deletes what was written for them.
+// orphansBatch is how many values without a run a transaction deletes.
 const orphansBatch = 20
 
 // apartKeeper are the values that are kept apart.
@@ -198,19 +199,22 @@ func deletePieces(ctx context.Context, tx txn, letGo *statement, args ...any) er
 	return err
 }
 
-// sweepOrphans deletes values that were written for runs that never came to be.
+// sweepOrphans deletes values that were written for runs that never came to be. What is named between the look and the
+// deletion is not deleted, nor found again.
 func sweepOrphans(ctx context.Context, k *keeper) error {
-	for {
-		var runs []string
+	for before := k.now().Add(-world.ApartOrphan); ; {
+		var runs, values []string
 		if err := k.read(ctx, orphanApart, func(row pgx.Rows) error {
-			var run string
-			err := row.Scan(&run)
-			runs = append(runs, run)
+			var run, value string
+			err := row.Scan(&run, &value)
+			runs, values = append(runs, run), append(values, value)
 			return err
-		}, k.now().Add(-world.ApartOrphan), int32(orphansBatch)); err != nil || len(runs) == 0 {
+		}, before, int32(orphansBatch)); err != nil || len(runs) == 0 {
 			return err
 		}
-		if err := k.change(ctx, func(ctx context.Context, tx pgx.Tx) error { return sweepHeld(ctx, k.in(tx), runs) }); err != nil {
+		if err := k.change(ctx, func(ctx context.Context, tx pgx.Tx) error {
+			return deletePieces(ctx, k.in(tx), dropOrphans, before, runs, values)
+		}); err != nil {
 			return err
 		}
 	}
