@@ -13,9 +13,9 @@ import (
 )
 
 // thin panics over what it is read from.
-type thin struct{ parts []int }
+type thin struct{ Parts []int }
 
-func (p *thin) UnmarshalJSON([]byte) error { _ = p.parts[3]; return nil }
+func (p *thin) UnmarshalJSON([]byte) error { _ = p.Parts[3]; return nil }
 
 // TestPayloadThatPanics: a message whose payload's own code panics over it is a dead letter, and nothing worse.
 func TestPayloadThatPanics(t *testing.T) {
