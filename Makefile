@@ -20,7 +20,7 @@ BENCHFLAGS ?=
 # Which cases are tried where a share of them is: each day others, so that what passed and was not changed is not run again on the same day.
 export STEPWELL_TEST_SEED ?= $(shell date -u +%Y%m%d)
 
-# How many times fewer cases `make test` tries than the tests say; CI tries half of what they say.
+# How many times fewer cases `make test` tries than the tests say; CI tries a third of what they say.
 test: export STEPWELL_TEST_THIN = $(THIN)
 
 # The race detector watches all Go that people wrote, but not SQLite, which modernc.org translates from C: watching its memory costs two thirds of what
@@ -53,7 +53,7 @@ check: cc ## format, vet, types for windows and darwin too, staticcheck, the rul
 	go test -count=1 ./internal/lint
 
 # A process that the detector watches would sleep for a second as it exits.
-test: cc ## all tests, with the race detector; of cases that are alike a share, by a printed seed (THIN=2 for the share that CI tries, PKG=./world/... for a part, TESTFLAGS=-short)
+test: cc ## all tests, with the race detector; of cases that are alike a share, by a printed seed (THIN=3 for the share that CI tries, PKG=./world/... for a part, TESTFLAGS=-short)
 	@internal/pgtest/install.sh
 	@server/ui/install.sh
 	@mkdir -p bin && CGO_ENABLED=0 go -C internal/tools/gotestsum build -o ../../../bin/gotestsum gotest.tools/gotestsum
