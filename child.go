@@ -1,6 +1,7 @@
 package stepwell
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/stepwell/stepwell/internal/engine"
@@ -69,7 +70,7 @@ func (c *ChildCall[In, Out]) Start(ctx Context, in In) *ChildRun[Out] {
 		return fail(c.fault)
 	}
 	o := c.opts.startOptions
-	o.retention, o.timeout, o.attributes = c.w.retention, c.w.timeout, c.w.attributes
+	o.retention, o.timeout, o.startTTL, o.attributes = c.w.retention, c.w.timeout, c.w.startTTL, c.w.attributes
 	if o.Version == 0 {
 		o.Version = c.w.version
 	}
@@ -79,6 +80,9 @@ func (c *ChildCall[In, Out]) Start(ctx Context, in In) *ChildRun[Out] {
 	if len(c.w.faults) > 0 {
 		return fail(c.w.faults[0])
 	}
+	if err := notGathered(c.w.gather.said()); err != nil {
+		return fail(err)
+	}
 	input, err := outgoing(ctx, &in, ctx.env.most, world.KindChild, c.w.name)
 	if err != nil {
 		return fail(fmt.Errorf("input: %w", err))
@@ -87,7 +91,11 @@ func (c *ChildCall[In, Out]) Start(ctx Context, in In) *ChildRun[Out] {
 	if spec.Birth.Attributes, err = o.allAttributes(); err != nil {
 		return fail(err)
 	}
-	if spec.Birth.Places, err = childPlaces(ctx, c.w, o.Version, input); err != nil {
+	if c.w.declared {
+		spec.Settle = func(base context.Context) (world.Birth, error) {
+			return o.elsewhere(base, ctx.env, c.w.name, input)
+		}
+	} else if spec.Birth.Places, err = ofChild(c.w.limits.places(input)); err != nil {
 		return fail(err)
 	}
 	if o.Retention != 0 {
@@ -101,13 +109,36 @@ func (c *ChildCall[In, Out]) Start(ctx Context, in In) *ChildRun[Out] {
 	return run
 }
 
-// childPlaces are what a child needs. Of a workflow that is declared they are those of its definition, where this
-// App has it.
-func childPlaces[In, Out any](ctx Context, w *Workflow[In, Out], version int, input []byte) ([]world.Place, error) {
-	if w.declared {
-		return ctx.env.places(w.name, version, input)
+// elsewhere is the birth of a child whose definition is not at hand: as one that is started by name has it.
+func (o startOptions) elsewhere(ctx context.Context, e *env, workflow string, input []byte) (b world.Birth, err error) {
+	if err := o.settle(ctx, e.book, e.known, workflow); err != nil {
+		return b, err
 	}
-	return w.limits.places(input)
+	b = o.birth(workflow, e.maxRetention)
+	if b.Attributes, err = o.allAttributes(); err != nil {
+		return b, err
+	}
+	class := world.Class{Workflow: workflow, Version: o.Version}
+	g, err := gathersOf(ctx, e.book, e.known, class)
+	if err == nil && g != nil {
+		err = notGathered(g.said)
+	}
+	if err != nil {
+		return b, err
+	}
+	b.Places, err = ofChild(placesOf(ctx, e.book, e.known, class, input))
+	return b, err
+}
+
+// ofChild refuses what no child needs.
+func ofChild(places []world.Place, err error) ([]world.Place, error) {
+	for i := range places {
+		if places[i].Refuse {
+			return nil, fmt.Errorf("%w: limit %s refuses starts, and a child cannot come again: start the run from outside, or define the rate without limit.Refuse",
+				ErrInvalid, places[i].Limit)
+		}
+	}
+	return places, err
 }
 
 // AwaitRun waits for the result of any run, and holds nothing meanwhile. A run that is over already gives its

@@ -25,7 +25,7 @@ func (a *App) Start(ctx context.Context, workflow string, input json.RawMessage,
 	if err := kit.Given(opts, func(opt StartOption) { opt.startOption(&o) }); err != nil {
 		return nil, fmt.Errorf("start %s: %w", workflow, err)
 	}
-	if err := o.settle(ctx, a, workflow); err != nil {
+	if err := o.settle(ctx, a.book, a.known, workflow); err != nil {
 		return nil, fmt.Errorf("start %s: %w", workflow, err)
 	}
 	if err := o.check(); err != nil {
@@ -33,6 +33,11 @@ func (a *App) Start(ctx context.Context, workflow string, input json.RawMessage,
 	}
 	reading, cancel := o.beside(ctx)
 	defer cancel()
+	var err error
+	if o.gathers, err = gathersOf(reading, a.book, a.known, world.Class{Workflow: workflow, Version: o.Version}); err != nil {
+		return nil, fmt.Errorf("start %s: %w", workflow, err)
+	}
+	input = o.gathers.list(input)
 	if err := checkStart(reading, a, workflow, input, &o); err != nil {
 		return nil, fmt.Errorf("start %s: %w", workflow, err)
 	}
@@ -115,17 +120,26 @@ func startRun[Out any](ctx context.Context, a *App, workflow string, input []byt
 	if o.places != nil {
 		birth.Places, err = o.places(input)
 	} else {
-		birth.Places, err = placesOf(ctx, a, world.Class{Workflow: workflow, Version: o.Version}, input)
+		birth.Places, err = placesOf(ctx, a.book, a.known, world.Class{Workflow: workflow, Version: o.Version}, input)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("start %s: %w", workflow, err)
 	}
+	if o.In != nil {
+		if err := world.SingleInTx(&birth); err != nil {
+			return nil, fmt.Errorf("start %s: %w", workflow, err)
+		}
+	}
+	items := 0
+	if birth.Gather, items, err = o.gathers.birth(o, input, a.cfg.MaxPayload); err != nil {
+		return nil, fmt.Errorf("start %s: %w", workflow, err)
+	}
 	birth.Context = a.engine.Carry(ctx, workflow, birth.Context)
-	started, err := a.engine.Start(ctx, engine.Birth{ID: o.ID, Birth: birth, Input: input, Delay: o.Delay, Tx: o.In, Signals: also, Ack: o.ack, Schedule: o.schedule})
+	started, err := a.engine.Start(ctx, engine.Birth{ID: o.ID, Birth: birth, Input: input, Delay: o.Delay, Tx: o.In, Signals: also, Ack: o.ack, Schedule: o.schedule, Items: items})
 	if err != nil {
 		return nil, err
 	}
-	run := &Run[Out]{app: a, id: started.Run, existed: started.Existed}
+	run := &Run[Out]{app: a, id: started.Run, existed: started.Existed, merged: started.Merged}
 	if started.Existed {
 		newest, err := a.Newest(ctx, started.Run)
 		if err == nil {
@@ -157,18 +171,24 @@ func (a *App) tellLowered(run, workflow string, asked time.Duration) {
 // Get reads one run.
 func (a *App) Get(ctx context.Context, run string) (RunInfo, error) {
 	info, err := a.row(ctx, run)
-	if err != nil {
-		return info, err
+	if err == nil {
+		readStart(ctx, a, &info)
+		readGathered(ctx, a, &info)
 	}
-	if info.Status != world.Pending {
-		for e, err := range a.Events(ctx, run, EventFilter{Types: []world.EventType{world.RunStarted}}) {
-			if err == nil { // of a log that cannot be read it is not known
-				info.StartedAt = e.Time
-			}
-			break
+	return info, err
+}
+
+// readStart reads when a worker began a run.
+func readStart(ctx context.Context, a *App, info *RunInfo) {
+	if info.Status == world.Pending || !info.StartedAt.IsZero() {
+		return
+	}
+	for e, err := range a.Events(ctx, info.ID, EventFilter{Types: []world.EventType{world.RunStarted}}) {
+		if err == nil { // of a log that cannot be read it is not known
+			info.StartedAt = e.Time
 		}
+		return
 	}
-	return info, nil
 }
 
 // row reads one run as lists show it.

@@ -37,9 +37,8 @@ type env struct {
 	errors       *codec.Registry
 	overrides    *kit.Overrides
 	// fits reports whether a version of a workflow can take an input, as far as this App knows.
-	fits func(workflow string, version int, input []byte) error
-	// places are what a run of a workflow needs, as far as this App knows.
-	places func(workflow string, version int, input []byte) ([]world.Place, error)
+	fits  func(workflow string, version int, input []byte) error
+	known workflows // of this App
 }
 
 // Now is the workflow's time: that of the last event that it has seen, the same on replay.

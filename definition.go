@@ -15,26 +15,38 @@ import (
 // settle fills in what a start by name leaves open: the version is the highest that a live worker has; the
 // retention, the timeout and the attributes are those of that version's definition. Where no worker is alive the
 // version stays open, and they are those of the highest version that is known.
-func (o *startOptions) settle(ctx context.Context, a *App, workflow string) error {
+func (o *startOptions) settle(ctx context.Context, book *engine.Book, here workflows, workflow string) error {
 	if world.CheckWorkflowName(workflow) != nil {
 		return nil // it is refused for that
 	}
 	ctx, cancel := o.beside(ctx)
 	defer cancel()
-	known, err := a.book.Workflow(ctx, workflow)
+	known, err := book.Workflow(ctx, workflow)
 	if err != nil {
 		return fmt.Errorf("definitions: %w", err)
 	}
 	o.Version = cmp.Or(o.Version, known.Live)
 	says, ok := known.Version(o.Version)
-	own := a.known[world.Class{Workflow: workflow, Version: o.Version}]
+	own := here[world.Class{Workflow: workflow, Version: o.Version}]
 	switch {
 	case own != nil && (o.Version > 0 || own.Version >= says.Version):
-		o.retention, o.timeout, o.attributes = own.Retention, own.Timeout, own.Attributes
+		o.retention, o.timeout, o.startTTL, o.attributes = own.Retention, own.Timeout, own.StartTTL, own.Attributes
 	case ok:
-		o.retention, o.timeout, o.attributes, o.settled = says.Retention, says.Timeout, says.Attributes, true
+		o.retention, o.timeout, o.startTTL, o.attributes, o.settled = says.Retention, says.Timeout, says.StartTTL, says.Attributes, true
 	}
 	return nil
+}
+
+// workflows are those that an App has, by class; of version 0: the highest of each.
+type workflows map[world.Class]*engine.Workflow
+
+// add adds one.
+func (all workflows) add(wf *engine.Workflow) {
+	all[world.Class{Workflow: wf.Name, Version: wf.Version}] = wf
+	open := world.Class{Workflow: wf.Name}
+	if before := all[open]; before == nil || before.Version < wf.Version {
+		all[open] = wf
+	}
 }
 
 // besideTx is how long a start in a transaction waits for what is read beside it.

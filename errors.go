@@ -32,6 +32,8 @@ var (
 	ErrDeliveryUsed = world.ErrDeliveryUsed
 	// ErrInboxFull: the run has too many unread payloads; send again later.
 	ErrInboxFull = world.ErrInboxFull
+	// ErrRateLimited: a rate lets in no more starts now; a [*world.RateError] says when to come again. Nothing was written.
+	ErrRateLimited = world.ErrRateLimited
 	// ErrNoKey: the run is encrypted with a key that this App does not have: see [Config].Encryption. Nothing was written. The message names the key.
 	ErrNoKey = world.ErrNoKey
 	// ErrWrongKey: an encryption key of this App has the ID of another one, which the database knows: see [Config].Encryption. Nothing was written.

@@ -99,3 +99,28 @@ func ExampleDecrypted() {
 	// <nil> <nil>
 	// false true
 }
+
+// A run whose input has over 1 MiB comes to another database with it.
+func ExampleWithValues() {
+	ctx, w, elsewhere := context.Background(), memory.New(), memory.New()
+	defer func() { _, _ = w.Close(), elsewhere.Close() }()
+	app, _ := stepwell.New(w, stepwell.Config{})
+	other, _ := stepwell.New(elsewhere, stepwell.Config{})
+	run, err := app.Start(ctx, "read", json.RawMessage(`"`+strings.Repeat("a long letter ", 1<<17)+`"`))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	var file bytes.Buffer
+	fmt.Println(app.Export(ctx, run.ID(), &file, stepwell.WithValues()))
+	for h, err := range stepwell.ReadHistories(&file) {
+		fmt.Println(err, other.Import(ctx, h, stepwell.ImportOptions{}))
+	}
+	info, _ := other.Get(ctx, run.ID())
+	_, size, err := stepwell.OpenValue(ctx, other, run.ID(), info.InputApart)
+	fmt.Println(size, err)
+	// Output:
+	// <nil>
+	// <nil> <nil>
+	// 1835010 <nil>
+}

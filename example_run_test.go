@@ -133,8 +133,8 @@ func ExampleKey() {
 	ctx := context.Background()
 	first, _ := order.Start(ctx, app, "o-7", stepwell.Key("order-o-7"))
 	again, _ := order.Start(ctx, app, "o-7", stepwell.Key("order-o-7"))
-	fmt.Println(first.Existed(), again.Existed(), first.ID() == again.ID())
-	// Output: false true true
+	fmt.Println(first.Existed(), again.Existed(), again.Merged(), first.ID() == again.ID())
+	// Output: false true false true
 }
 
 // A handle of a run that was started elsewhere, or before.
@@ -215,9 +215,9 @@ func ExampleRunInfo_Why() {
 		panic(err)
 	}
 	for run, err := range app.List(ctx, stepwell.ListFilter{Workflow: bill.Name()}) {
-		fmt.Println(run.Why(stats.Workers, stats.Now), err)
+		fmt.Printf("%s; worker %q, error %v\n", run.Why(stats.Workers, stats.Now), run.Owner(), err)
 	}
-	// Output: waiting for event "paid" <nil>
+	// Output: waiting for event "paid"; worker "", error <nil>
 }
 
 // How many runs there are, by what is in their input.

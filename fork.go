@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 	"time"
 
 	"github.com/stepwell/stepwell/internal/crypt"
@@ -120,7 +121,7 @@ func restart(ctx context.Context, a *App, run string, o RestartOptions) (*Run[js
 		run = newest.ID
 		key = world.RetryKey(run)
 	}
-	page, err := a.world.Events(ctx, run, world.EventQuery{Limit: 2})
+	page, err := firstEvents(ctx, a.world, run)
 	if err != nil {
 		return nil, err
 	}
@@ -136,10 +137,14 @@ func restart(ctx context.Context, a *App, run string, o RestartOptions) (*Run[js
 	b.Origin = &world.Origin{Run: run, Seq: created.Seq}
 	b.Timeout = history.Timeout(page.Events)
 	asked := fromLog(b.Retention)
-	input, apart := created.Payload, created.Apart
-	if o.Input != nil {
-		input, apart = o.Input, ""
+	input, apart := []byte(o.Input), ""
+	if input == nil {
+		apart = created.Apart
+		if input, err = gathered(run, page.Events); err != nil {
+			return nil, err
+		}
 	}
+	b.Gather = nil // it has all
 	if err := settleAgain(ctx, a, &b); err != nil {
 		return nil, err
 	}
@@ -160,6 +165,38 @@ func restart(ctx context.Context, a *App, run string, o RestartOptions) (*Run[js
 	made := a.created(started.Run, &b, asked)
 	made.existed = started.Existed
 	return made, nil
+}
+
+// firstEvents are those of a run up to where it begins, or two of them.
+func firstEvents(ctx context.Context, w world.World, run string) (page world.EventPage, err error) {
+	page, err = w.Events(ctx, run, world.EventQuery{Limit: 2})
+	began := func(e world.Event) bool { return e.Type == world.RunStarted }
+	for err == nil && page.More && page.Events[0].Birth != nil && page.Events[0].Birth.Gather != nil && !slices.ContainsFunc(page.Events, began) {
+		var next world.EventPage
+		if next, err = w.Events(ctx, run, world.EventQuery{Cursor: page.Cursor}); err == nil {
+			page.Events, page.Cursor, page.More = append(page.Events, next.Events...), next.Cursor, next.More
+		}
+	}
+	return page, err
+}
+
+// gathered is the input of a run that begins with these events.
+func gathered(run string, events []world.Event) (json.RawMessage, error) {
+	created := &events[0]
+	input, g := created.Payload, created.Birth.Gather
+	for i := 1; g != nil; i++ {
+		switch {
+		case i == len(events):
+			return input, nil
+		case events[i].Seq != int64(i)+1:
+			return nil, fmt.Errorf("%w: the inputs that run %s gathered were trimmed, with its first segment: give it one", ErrInvalid, run)
+		case events[i].Type == world.InputReceived:
+			input = g.JoinInput(input, events[i].Payload)
+		case events[i].Type == world.RunStarted:
+			return input, nil
+		}
+	}
+	return input, nil
 }
 
 // created is the handle of a run that was made of another, which is kept for as long as asked says.
@@ -268,7 +305,24 @@ func createFork(ctx context.Context, a *App, h *History, cut history.Cut) (exist
 			return "", err
 		}
 	}
+	holdSent(events)
 	return engine.CreateFromLog(ctx, a.world, buildOf(h), cut.Run, events)
+}
+
+// holdSent has the birth of a fork name the values that were sent to its origin: events and payloads of hooks name none
+// themselves, as whoever sends may name anything. The fork holds those that its origin does.
+func holdSent(events []world.Event) {
+	whole, names := world.SplitApart(events[0].Apart)
+	for i := range events {
+		if e := &events[i]; e.Type == world.SignalReceived || e.Type == world.HookReceived {
+			for _, a := range world.Named(e.Payload) {
+				if !slices.Contains(names, a.ID) && len(names) < world.MaxNamed {
+					names = append(names, a.ID)
+				}
+			}
+		}
+	}
+	events[0].Apart = world.JoinApart(whole, names)
 }
 
 // holder is the run that has a token; "": none.

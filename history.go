@@ -3,6 +3,7 @@ package stepwell
 // What one does with the log of a run outside of its database: keep it, bring it to another, and hold today's code against it.
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -48,6 +49,10 @@ func (a *App) Export(ctx context.Context, run string, to io.Writer, opts ...Expo
 		from = world.Stored(from)
 	}
 	var w *history.Writer
+	refs, format := newValueRefs(), history.Format
+	if o.values {
+		format = history.WithValues
+	}
 	for e, err := range wholeLog(ctx, from, run, 0) {
 		if err == nil && o.decrypted {
 			err = crypt.Encrypted(run, []world.Event{e})
@@ -56,13 +61,19 @@ func (a *App) Export(ctx context.Context, run string, to io.Writer, opts ...Expo
 			return fmt.Errorf("export run %s: %w", run, err)
 		}
 		if w == nil { // the run is there
-			if w, err = history.NewWriter(to, run, world.Now()); err != nil {
+			if w, err = history.NewWriter(to, format, run, world.Now()); err != nil {
 				return fmt.Errorf("export run %s: %w", run, err)
 			}
 		}
 		if err := w.Add(&e); err != nil {
 			return fmt.Errorf("export run %s: %w", run, err)
 		}
+		if o.values {
+			refs.add(&e)
+		}
+	}
+	if err := exportValues(ctx, from, run, refs, w); err != nil {
+		return fmt.Errorf("export run %s: %w", run, err)
 	}
 	if err := w.End(); err != nil {
 		return fmt.Errorf("export run %s: %w", run, err)
@@ -70,10 +81,10 @@ func (a *App) Export(ctx context.Context, run string, to io.Writer, opts ...Expo
 	return nil
 }
 
-// ExportOption changes what an export writes: [Decrypted].
+// ExportOption changes what an export writes: [Decrypted], [WithValues].
 type ExportOption interface{ exportOption(*exportOptions) }
 
-type exportOptions struct{ decrypted bool }
+type exportOptions struct{ decrypted, values bool }
 
 func (d decryptedOption) exportOption(o *exportOptions) { o.decrypted = bool(d) }
 
@@ -113,29 +124,54 @@ type ImportOptions struct {
 // A history that is encrypted is decrypted with its key, without which it is refused with [ErrNoKey], with
 // another one under its ID with [ErrWrongKey], and encrypted with the key of new runs.
 //
-// Errors: [ErrRunExists] where the ID, or the idempotency key, is taken; what the world says where another run holds the token of an open hook.
-// Nothing was written then.
+// The values that it refers to come with a history that was exported [WithValues], as long as [ReadHistories] has not
+// gone on to the next; without them it is refused. They keep their IDs, but where another run has them here. All of
+// them are held against the log before anything is written.
+//
+// Errors: [ErrRunExists] where the ID, or the idempotency key, or that of a start that was merged into it, is taken;
+// [world.ErrCorrupt] for a value that is not what was written; what the world says where another run holds the token
+// of an open hook. Nothing was written then.
 func (a *App) Import(ctx context.Context, h *History, o ImportOptions) error {
 	if h == nil {
 		return kit.Missing("import: the history")
 	}
-	run := h.Run
+	if err := importRun(ctx, a, h, o); err != nil {
+		return fmt.Errorf("import run %s: %w", h.Run, err)
+	}
+	return nil
+}
+
+func importRun(ctx context.Context, a *App, h *History, o ImportOptions) (err error) {
 	h, state, err := mayImport(a, h)
 	if err != nil {
-		return fmt.Errorf("import run %s: %w", run, err)
+		return err
 	}
-	existing, err := engine.CreateFromLog(ctx, a.world, buildOf(h), h.Run, imported(h, state, o, a.cfg.Name))
+	events := imported(h, state, o, a.cfg.Name)
+	values := moving{a: a, h: h, ids: map[string]string{}}
+	if values.refs, err = valuesToImport(ctx, a, h, events); err != nil {
+		return err
+	}
+	if h.Values != nil {
+		if _, err := a.world.Run(ctx, h.Run); !errors.Is(err, world.ErrNotFound) {
+			return cmp.Or(err, ErrRunExists)
+		}
+		if err = values.move(ctx, events); err != nil {
+			values.drop()
+			return err
+		}
+	}
+	existing, err := engine.CreateFromLog(ctx, a.world, buildOf(h), h.Run, events)
 	switch {
 	case err != nil || existing == "":
 	case existing == h.Run:
 		err = ErrRunExists
 	default:
-		err = fmt.Errorf("run %s has its idempotency key %q: %w", existing, state.Birth.Key, ErrRunExists)
+		err = fmt.Errorf("run %s has its idempotency key, or that of a start that was merged into it: %w", existing, ErrRunExists)
 	}
-	if err != nil {
-		return fmt.Errorf("import run %s: %w", h.Run, err)
+	if err != nil && !errors.Is(err, world.ErrUnknownOutcome) {
+		values.drop()
 	}
-	return nil
+	return err
 }
 
 // mayImport refuses a history that no run can be made of, and returns it as it is imported: whole, and decrypted where its key is there.
@@ -153,11 +189,6 @@ func mayImport(a *App, h *History) (*History, *world.State, error) {
 	}
 	if !state.Status.Terminal() && slices.ContainsFunc(whole.Events, func(e world.Event) bool { return world.Hidden(&e) }) {
 		return nil, nil, fmt.Errorf("%w: it was exported with a viewer's key, which is not shown tokens of hooks: the run cannot go on from it; export it with an operator's", ErrInvalid)
-	}
-	for i := range whole.Events { // its birth may name an origin of which it would hold them
-		if e := &whole.Events[i]; e.Apart != "" {
-			return nil, nil, fmt.Errorf("%w: event %d refers to value %s, which is kept apart, and a history brings no such values", ErrInvalid, e.Seq, e.Apart)
-		}
 	}
 	opened, err := a.opened(whole)
 	return opened, state, err

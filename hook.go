@@ -16,6 +16,7 @@ import (
 	"github.com/stepwell/stepwell/internal/kit"
 	"github.com/stepwell/stepwell/internal/replay"
 	"github.com/stepwell/stepwell/world"
+	"github.com/stepwell/stepwell/world/journal"
 )
 
 // HookConflictError says that a chosen hook token is held by another run.
@@ -291,9 +292,9 @@ func (a *App) hooks(ctx context.Context, q world.HookQuery) ([]world.HookRow, er
 		return nil, fmt.Errorf("list hooks: %w", err)
 	}
 	for i := range rows {
-		d, metadata := attendance(rows[i].Metadata)
+		d, metadata := journal.Attendance(rows[i].Metadata)
 		if rows[i].Metadata = metadata; d > 0 {
-			rows[i].Heartbeat = d.String()
+			rows[i].Heartbeat = human.SpanText(d)
 		}
 	}
 	return rows, nil

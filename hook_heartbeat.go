@@ -3,13 +3,11 @@ package stepwell
 // Heartbeats of hooks: who holds the token says "still at it".
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/stepwell/stepwell/internal/human"
@@ -19,24 +17,8 @@ import (
 	"github.com/stepwell/stepwell/world/journal"
 )
 
-// heartbeats begins the names of the events that say that somebody is still at a hook; the hook's ID follows.
-const heartbeats = "heartbeat/"
-
-// heartbeatsIn is how many heartbeats of a hook are written, at most, in the time after which its wait would end:
-// however often they come, a log grows by no more. So a wait ends so much later.
-const heartbeatsIn = 8
-
-// leastHookHeartbeat is the shortest HeartbeatTimeout of a hook.
-const leastHookHeartbeat = time.Second
-
 func (h heartbeatTimeout) hookOption(o *hookOptions) {
 	o.heartbeat, o.attended = time.Duration(h), true
-}
-
-// attended is the metadata of a hook that has a HeartbeatTimeout, as it is recorded.
-type attended struct {
-	Heartbeat string          `json:"$heartbeat"` // as time.Duration writes it
-	Metadata  json.RawMessage `json:"metadata,omitempty"`
 }
 
 // attend says in a hook's metadata that it has a HeartbeatTimeout.
@@ -44,25 +26,10 @@ func (o *hookOptions) attend(metadata json.RawMessage) (json.RawMessage, error) 
 	if !o.attended {
 		return metadata, nil
 	}
-	if o.heartbeat < leastHookHeartbeat {
-		return nil, fmt.Errorf("hook: %w: heartbeat timeout %s: must be %s at least", ErrInvalid, o.heartbeat, leastHookHeartbeat)
+	if o.heartbeat < journal.LeastHeartbeat {
+		return nil, fmt.Errorf("hook: %w: heartbeat timeout %s: must be %s at least", ErrInvalid, o.heartbeat, journal.LeastHeartbeat)
 	}
-	return json.Marshal(attended{o.heartbeat.String(), metadata})
-}
-
-// attendance tells of a hook whether it has a HeartbeatTimeout, and what its author keeps with it.
-func attendance(metadata json.RawMessage) (d time.Duration, inner json.RawMessage) {
-	if !bytes.HasPrefix(metadata, []byte(`{"$heartbeat":`)) {
-		return 0, metadata
-	}
-	var a attended
-	if json.Unmarshal(metadata, &a) == nil {
-		d, _ = time.ParseDuration(a.Heartbeat)
-	}
-	if d < leastHookHeartbeat {
-		return 0, metadata
-	}
-	return d, a.Metadata
+	return journal.Attend(o.heartbeat, metadata)
 }
 
 // receiveAttended is Receive of a hook that has a HeartbeatTimeout. Each heartbeat that was written is taken when it
@@ -70,17 +37,25 @@ func attendance(metadata json.RawMessage) (d time.Duration, inner json.RawMessag
 func (h *Hook[T]) receiveAttended(ctx Context, within []timeoutOption) (T, error) {
 	key, _ := h.f.Key()
 	in := &incoming[T]{kind: "hook", name: key.String()}
-	begun, silence := ctx.Now(), h.heartbeat+h.heartbeat/heartbeatsIn
-	heard := begun
+	begun, silence := ctx.Now(), journal.Silence(h.heartbeat)
+	heard, never := begun, true
 	listening, stop := WithCancel(ctx)
 	defer stop()
 	Go(listening, func(ctx Context) (struct{}, error) {
-		heartbeat := Event[json.RawMessage](heartbeats + h.f.Op().ID)
+		heartbeat := Event[json.RawMessage](journal.Heartbeats + h.f.Op().ID)
 		for {
-			if _, _, err := heartbeat.Wait(ctx); err != nil {
-				return struct{}{}, nil // it is stopped
+			var until []WaitOption // so that the log says by when heartbeats move the end no more
+			if len(within) > 0 {
+				rest := begun.Add(time.Duration(slices.Min(within))).Sub(ctx.Now())
+				if rest <= 0 {
+					return struct{}{}, nil
+				}
+				until = append(until, Timeout(rest))
 			}
-			heard = ctx.Now()
+			if _, ok, err := heartbeat.Wait(ctx, until...); err != nil || !ok {
+				return struct{}{}, nil // it is stopped, or too late
+			}
+			heard, never = ctx.Now(), false
 		}
 	})
 	for {
@@ -98,7 +73,7 @@ func (h *Hook[T]) receiveAttended(ctx Context, within []timeoutOption) (T, error
 		case last:
 			return v, &lateError{of: in.of(), after: time.Duration(slices.Min(within))}
 		case !ctx.Now().Before(heard.Add(silence)):
-			return v, &silentError{of: in.of(), since: heard, after: h.heartbeat}
+			return v, &silentError{of: in.of(), since: heard, after: h.heartbeat, never: never}
 		}
 	}
 }
@@ -108,9 +83,13 @@ type silentError struct {
 	of    string
 	since time.Time
 	after time.Duration
+	never bool // nobody was ever heard: it was waited for since then
 }
 
 func (e *silentError) Error() string {
+	if e.never {
+		return fmt.Sprintf("no payload came to %s, and no heartbeat for %s: nobody was heard since %s", e.of, human.Span(e.after), e.since.UTC().Format(time.RFC3339))
+	}
 	return fmt.Sprintf("no payload came to %s, and no heartbeat for %s; last heard at %s", e.of, human.Span(e.after), e.since.UTC().Format(time.RFC3339))
 }
 
@@ -157,7 +136,7 @@ func heartbeatHook(ctx context.Context, app *App, token string, details json.Raw
 	case row.Heartbeat == "":
 		return fmt.Errorf("%w: it takes no heartbeats: it has no HeartbeatTimeout", ErrInvalid)
 	}
-	d, err := time.ParseDuration(row.Heartbeat)
+	d, err := human.ParseSpan(row.Heartbeat)
 	if err != nil {
 		return err
 	}
@@ -167,8 +146,8 @@ func heartbeatHook(ctx context.Context, app *App, token string, details json.Raw
 	}
 	return app.deliverAs(ctx, &world.Delivery{
 		Run: row.Run, Print: []byte("heartbeat"), // what comes again within its time is the same one, whatever it says
-		ID:     fmt.Sprintf("%s%s/%d", heartbeats, row.ID, now.UnixNano()/int64(d/heartbeatsIn)),
-		Events: []world.Event{{Type: world.SignalReceived, Name: heartbeats + row.ID, Payload: details}},
+		ID:     fmt.Sprintf("%s%s/%d", journal.Heartbeats, row.ID, now.UnixNano()/int64(d/journal.HeartbeatsIn)),
+		Events: []world.Event{{Type: world.SignalReceived, Name: journal.Heartbeats + row.ID, Payload: details}},
 	}, nil)
 }
 
@@ -190,8 +169,8 @@ func noHook(ctx context.Context, app *App, token string) error {
 
 // heardAt says of an entry that waits for heartbeats of a hook when the last one came.
 func heardAt(j *journal.Journal, en *journal.Entry, now time.Time) (text string, ok bool) {
-	hook, ok := strings.CutPrefix(en.Name, heartbeats)
-	if !ok || en.Kind != world.KindEvent {
+	hook := en.Attends()
+	if hook == "" {
 		return "", false
 	}
 	name, text := hook, "nobody was heard yet"

@@ -39,7 +39,7 @@ func init() {
 				return (&streamReader{app: a, run: run, name: stream, q: q}).page(ctx)
 			},
 			Values: a.able.ApartKeeper, Messages: messagesOf(a), Transactor: a.able.Transactor, Notifier: a.able.Notifier, Logger: a.cfg.Logger, Drain: cmp.Or(a.cfg.Drain, engine.DefaultDrain), Poll: a.cfg.Poll,
-			Courier: courierOf(a), Timetable: timetableOf(a), Itself: a,
+			Courier: courierOf(a), Timetable: timetableOf(a), Starts: startsOf(a), By: a.by, Itself: a,
 		}
 	}
 	kit.NewPart = func(p kit.Part) any { return part(p) }

@@ -7,7 +7,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"reflect"
+	"slices"
 
 	"github.com/stepwell/stepwell/internal/engine"
 	"github.com/stepwell/stepwell/internal/kit"
@@ -17,6 +19,42 @@ import (
 type limitOption kit.Limit
 
 func (l limitOption) workflowOption(o *workflowOptions) { o.limits = append(o.limits, kit.Limit(l)) }
+
+// stepOption refuses a limit at one call of a step: limits are those of its definition.
+func (l limitOption) stepOption(p *engine.Policy) {
+	if p.Fault == nil {
+		p.Fault = fmt.Errorf("%w: a limit is said where a registered step is defined, with DefineStep, and holds for all its calls", ErrInvalid)
+	}
+}
+
+// limitsOf takes the limits out of the options of a registered step.
+func limitsOf(opts []StepOption) (all limits, others []StepOption) {
+	for _, o := range opts {
+		if l, is := o.(limitOption); is {
+			all = append(all, kit.Limit(l))
+		} else {
+			others = append(others, o)
+		}
+	}
+	return all, others
+}
+
+// ofStep is [limits.named] of a registered step, which has no limits that only runs have.
+func (all limits) ofStep(step string, in reflect.Type) (faults []error) {
+	if faults = all.named(step, in); len(faults) > 0 {
+		return faults
+	}
+	if len(all) > world.MaxPlaces {
+		return []error{fmt.Errorf("%w: %d limits: the most is %d", ErrInvalid, len(all), world.MaxPlaces)}
+	}
+	for i := range all {
+		said := saidOf(&all[i])
+		if err := said.CheckStep(); err != nil {
+			faults = append(faults, err)
+		}
+	}
+	return faults
+}
 
 func init() {
 	kit.NewLimit = func(l kit.Limit) any { return limitOption(l) }
@@ -30,10 +68,19 @@ func (all limits) named(workflow string, in reflect.Type) (faults []error) {
 	seen := make(map[string]bool)
 	for i := range all {
 		l := &all[i]
-		l.Name = cmp.Or(l.Name, workflow)
 		err := l.Fault
+		if l.Single == "" {
+			l.Name = cmp.Or(l.Name, workflow)
+		} else if l.Name != "" || l.UntilEnd || l.Burst != 0 || l.Refuse {
+			err = cmp.Or(err, fmt.Errorf("%w: a singleton takes the options limit.Key and limit.Path, and no other", ErrInvalid))
+			l.Name = world.SingleName(workflow)
+		} else {
+			l.Name, l.Number, l.UntilEnd = world.SingleName(workflow), 1, true
+		}
 		switch {
 		case err != nil:
+		case seen[l.Name] && l.Single != "":
+			err = fmt.Errorf("%w: a workflow has one singleton", ErrInvalid)
 		case seen[l.Name]:
 			err = fmt.Errorf("%w: two have this name: give one another, with limit.Name", ErrInvalid)
 		case l.Path != "" && l.In != nil:
@@ -60,14 +107,75 @@ func (all limits) said() (out []world.SaidLimit) {
 }
 
 func saidOf(l *kit.Limit) world.SaidLimit {
-	return world.SaidLimit{Name: l.Name, Number: l.Number, UntilEnd: l.UntilEnd, Path: l.Path, Computed: l.Of != nil}
+	return world.SaidLimit{
+		Name: l.Name, Number: l.Number, UntilEnd: l.UntilEnd, Path: l.Path, Computed: l.Of != nil, Per: l.Per, Burst: l.Burst, Refuse: l.Refuse, Single: l.Single,
+	}
+}
+
+// twoScopes refuses that two definitions of a program say a limit of two scopes.
+func twoScopes(r *registrar) (faults []error) {
+	own := make(map[string]world.Scope)
+	check := func(of, name string, limits []world.SaidLimit) {
+		for i := range limits {
+			l := &limits[i]
+			scope, is := own[l.Name]
+			if err := world.CheckScope(l.Name, l.Scope(), scope); is && err != nil {
+				faults = append(faults, fmt.Errorf("%s %q: %w", of, name, err))
+			} else if !is {
+				own[l.Name] = l.Scope()
+			}
+		}
+	}
+	for _, st := range r.steps {
+		check("step", st.Name, st.Limits)
+	}
+	for _, wf := range r.workflows {
+		check("workflow", wf.Name, wf.Limits)
+	}
+	return faults
+}
+
+// warnOfLimits says which limits were said otherwise before than this program says them, or says them itself in two
+// ways: what is said last holds for all.
+func warnOfLimits(ctx context.Context, a *App) {
+	own := make(map[string]world.SaidLimit)
+	warn := func(name, before, now string) {
+		a.cfg.Logger.Warn("a limit is said in two ways", "limit", name, "before", before, "now", now,
+			"hint", "What is said last holds for all who name it: let all say the same, or give one another name. How it stands: stepwell limits show "+name)
+	}
+	for _, class := range slices.SortedFunc(maps.Keys(a.known), func(x, y world.Class) int {
+		return cmp.Or(cmp.Compare(x.Workflow, y.Workflow), cmp.Compare(x.Version, y.Version))
+	}) {
+		if wf := a.known[class]; class.Version == wf.Version { // else it is there by its name alone
+			for _, l := range wf.Limits {
+				if before, is := own[l.Name]; is && before.Text() != l.Text() {
+					warn(l.Name, before.Text(), l.Text())
+				}
+				own[l.Name] = l
+			}
+		}
+	}
+	if len(own) == 0 || a.able.LimitKeeper == nil {
+		return
+	}
+	kept, err := a.able.LimitKeeper.Limits().ListLimits(ctx)
+	if err != nil {
+		return // it is said where it matters: when the worker joins
+	}
+	for i := range kept {
+		before := world.SaidLimit{Number: kept[i].Said, Per: kept[i].Per, Burst: kept[i].Burst}
+		if l, is := own[kept[i].Name]; is && (before.Per > 0) == (l.Per > 0) && before.Text() != l.Text() {
+			warn(l.Name, before.Text(), l.Text())
+		}
+	}
 }
 
 // places are what a run with an input needs.
 func (all limits) places(input []byte) (places []world.Place, err error) {
 	for i := range all {
 		l := &all[i]
-		p := world.Place{Limit: l.Name, Number: l.Number, UntilEnd: l.UntilEnd}
+		said := saidOf(l)
+		p := said.Place()
 		if l.Of != nil {
 			p.Key, err = l.Of(input)
 		} else if l.Path != "" {
@@ -82,28 +190,58 @@ func (all limits) places(input []byte) (places []world.Place, err error) {
 	return places, world.CheckPlaces(places)
 }
 
-// limited says of a run that is ready, and that nobody takes, whether it stands in line.
+// limited says of a run that is ready, and that nobody takes, whether it stands in line; and so of a queued step.
 func limited(ctx context.Context, a *App, w *Why) (err error) {
-	if a.able.LimitKeeper == nil || w.Kind != WhyQueued && w.Kind != WhyNoWorker {
+	if a.able.LimitKeeper != nil && w.Kind == WhyTask && w.Worker == "" && w.ID != "" {
+		if w.Line, err = a.able.LimitKeeper.Limits().InLine(ctx, w.Run, w.ID); err != nil && !errors.Is(err, ErrNotFound) {
+			return fmt.Errorf("why run %s: the place in line of its step: %w", w.Run, err)
+		}
 		return nil
 	}
-	if w.Line, err = a.able.LimitKeeper.Limits().InLine(ctx, w.Run); errors.Is(err, ErrNotFound) {
+	if a.able.LimitKeeper == nil || w.Kind != WhyQueued && w.Kind != WhyNoWorker && w.Kind != WhyLimit {
+		return nil
+	}
+	if w.Line, err = a.able.LimitKeeper.Limits().InLine(ctx, w.Run, ""); errors.Is(err, ErrNotFound) {
 		return nil // it is gone meanwhile, or its server keeps no limits
 	} else if err != nil {
 		return fmt.Errorf("why run %s: its place in line: %w", w.Run, err)
 	}
-	if w.Line != nil {
-		w.Kind = WhyLimit
+	switch {
+	case w.Line != nil:
+		w.Kind, w.Waiting = WhyLimit, ""
+	case w.Kind == WhyLimit: // it was let in meanwhile
+		w.Kind, w.Waiting = WhyQueued, ""
+	case w.Kind == WhyNoWorker && w.Step == "":
+		w.Holds, err = keeps(ctx, a, w)
 	}
-	return nil
+	return err
+}
+
+// keeps are the places that a run holds though nobody can go on with it: those that it was let in with, and, where it
+// has begun, those that it keeps while it waits.
+func keeps(ctx context.Context, a *App, w *Why) (held []world.Place, err error) {
+	page, err := a.world.Events(ctx, w.Run, world.EventQuery{Limit: 1})
+	if err != nil || len(page.Events) == 0 || page.Events[0].Birth == nil {
+		return nil, err
+	}
+	b := page.Events[0].Birth
+	for _, p := range b.Places {
+		if p.UntilEnd || w.Status == world.Pending && b.NotBefore.IsZero() {
+			held = append(held, p)
+		}
+	}
+	if w.Status == world.Pending && (!b.NotBefore.IsZero() || b.Gather != nil) {
+		return nil, nil // it takes them when somebody claims it
+	}
+	return held, nil
 }
 
 // placesOf are what a run of a workflow needs that is started by its name.
-func placesOf(ctx context.Context, a *App, class world.Class, input []byte) ([]world.Place, error) {
-	if own := a.known[class]; own != nil {
+func placesOf(ctx context.Context, book *engine.Book, here workflows, class world.Class, input []byte) ([]world.Place, error) {
+	if own := here[class]; own != nil {
 		return own.Places(input)
 	}
-	known, err := a.book.Workflow(ctx, class.Workflow)
+	known, err := book.Workflow(ctx, class.Workflow)
 	if err != nil {
 		return nil, err
 	}
@@ -119,15 +257,4 @@ func placesAgain(a *App, b *world.Birth, version int, input []byte) ([]world.Pla
 		return b.Places, nil
 	}
 	return own.Places(input)
-}
-
-// places are what a run of a workflow of this App needs, or of another: nothing that is known.
-func (r *registrar) places(workflow string, version int, input []byte) ([]world.Place, error) {
-	highest := &engine.Workflow{Places: limits(nil).places}
-	for _, wf := range r.workflows {
-		if wf.Name == workflow && wf.Version > highest.Version && (version == 0 || wf.Version == version) {
-			highest = wf
-		}
-	}
-	return highest.Places(input)
 }

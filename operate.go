@@ -27,12 +27,16 @@ func (a *App) Resume(ctx context.Context, run string) error {
 
 // ForceCancel ends a run at once, whatever it does: none of its code runs any more, not to clean up either.
 func (a *App) ForceCancel(ctx context.Context, run, reason string) error {
-	d := &world.Delivery{Run: run, Act: true, Events: []world.Event{{Type: world.RunCancelled, By: a.by(ctx), Reason: reason}}}
+	return endByForce(ctx, a, "force cancel of", &world.Delivery{Run: run, Act: true, Events: []world.Event{{Type: world.RunCancelled, By: a.by(ctx), Reason: reason}}})
+}
+
+// endByForce ends a run, and tells the Observer of it.
+func endByForce(ctx context.Context, a *App, what string, d *world.Delivery) error {
 	if a.cfg.Observer == nil && a.engine.Metrics() == nil {
-		return a.deliverAct(ctx, "force cancel of", d)
+		return a.deliverAct(ctx, what, d)
 	}
 	d.ID = "force:" + world.NewID(world.PrefixEvent, time.Now()) // so that this act is known from others' in the log
-	if err := a.deliverAct(ctx, "force cancel of", d); err != nil {
+	if err := a.deliverAct(ctx, what, d); err != nil {
 		return err
 	}
 	a.observeForced(ctx, d)

@@ -1,6 +1,7 @@
 package stepwell
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"log/slog"
@@ -22,6 +23,7 @@ type startOptions struct {
 	Delay      time.Duration
 	Retention  time.Duration // 0: as the workflow says
 	Timeout    time.Duration // the same
+	StartTTL   time.Duration // the same
 	Priority   int           // 1 to 4; 0: 2
 	Version    int           // 0: the one that it was started with in code, or the highest that a live worker has
 	Context    map[string]string
@@ -33,11 +35,13 @@ type startOptions struct {
 
 	retention time.Duration // the workflow's
 	timeout   time.Duration // the same
+	startTTL  time.Duration // the same
 	settled   bool          // by what the world knows of its definition
 
 	attributes map[string]json.RawMessage // the workflow's
 
-	places func(input []byte) ([]world.Place, error) // nil: it is started by its name
+	places  func(input []byte) ([]world.Place, error) // nil: it is started by its name
+	gathers *gathers                                  // nil: it has a run of its own
 }
 
 type runIDOption string
@@ -133,6 +137,8 @@ func (o *startOptions) check() error {
 		return fmt.Errorf("%w: retention %s: must not be negative", ErrInvalid, o.Retention)
 	case o.Timeout < 0 && o.Timeout != Forever:
 		return fmt.Errorf("%w: timeout %s: must not be negative", ErrInvalid, o.Timeout)
+	case o.StartTTL < 0 && o.StartTTL != Forever:
+		return fmt.Errorf("%w: start TTL %s: must not be negative", ErrInvalid, o.StartTTL)
 	case o.Priority < 0 || o.Priority > 4:
 		return fmt.Errorf("%w: priority %d: want 1 to 4, or 0 for the default", ErrInvalid, o.Priority)
 	}
@@ -160,6 +166,7 @@ func (o *startOptions) birth(workflow string, limit time.Duration) world.Birth {
 		b.Timeout = o.timeout
 	}
 	b.Timeout = max(b.Timeout, 0) // Forever
+	b.StartTTL = max(cmp.Or(o.StartTTL, o.startTTL), 0)
 	b.Retention = o.Retention
 	if b.Retention == 0 {
 		b.Retention = o.retention

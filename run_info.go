@@ -19,6 +19,7 @@ type RunInfo struct {
 	Version  int             `json:"version"` // 0: that of the worker that claims it first
 	Status   world.Status    `json:"status"`
 	Key      string          `json:"idempotencyKey,omitempty"` // that it was started with
+	FirstKey string          `json:"firstKey,omitempty"`       // that it took over with another's place
 	Priority int             `json:"priority"`                 // 1 to 4; 4 is served first
 	Input    json.RawMessage `json:"input,omitempty"`
 	Output   json.RawMessage `json:"output,omitempty"`
@@ -29,16 +30,20 @@ type RunInfo struct {
 	Error      *world.Error               `json:"error,omitempty"`
 	Parent     *world.Parent              `json:"parent,omitempty"`
 	Origin     *world.Origin              `json:"origin,omitempty"` // of a fork, a restart, a retry
+	Newest     *world.Heir                `json:"newest,omitempty"` // in its place; nil: nothing took it
 	CreatedAt  time.Time                  `json:"createdAt"`
-	StartedAt  time.Time                  `json:"startedAt,omitzero"` // when a worker began it, where one is read alone; zero: it has not begun, or its log does not say
+	StartedAt  time.Time                  `json:"startedAt,omitzero"` // zero: it has not begun, or its log does not say
 	EndedAt    time.Time                  `json:"endedAt,omitzero"`
 	Retention  Kept                       `json:"retention,omitempty"` // after its end
+	StartTTL   Span                       `json:"startTTL,omitempty"`  // within which it has to begin, from when it was to; 0: whenever it does
+	Gather     *world.Gather              `json:"gather,omitempty"`    // lists show the first input
 	Timeout    Span                       `json:"timeout,omitempty"`   // that the whole run has, from when it begins; of a fork, from when its source began; 0: none
 	Attributes map[string]json.RawMessage `json:"attributes,omitempty"`
 	Takes      int64                      `json:"takes"`                // how often a worker took it, to go on with it
 	Encryption string                     `json:"encryption,omitempty"` // ID of the key that its payloads are encrypted with; "": none
 	Sealed     bool                       `json:"sealed,omitempty"`     // and they are shown so: the key is not here
 	Queue      *world.QueueRow            `json:"queue,omitempty"`      // nil when it is over
+	Merged     bool                       `json:"merged,omitempty"`     // in the answer to a start
 	Late       []world.Late               `json:"late,omitempty"`       // of a run that is over, where one is read alone: what came too late; at most 100
 	Damage     string                     `json:"damage,omitempty"`     // what of its row is not what was written, and is left out here; "": nothing
 }
@@ -86,9 +91,9 @@ func (s *Span) UnmarshalText(text []byte) error {
 func infoOf(row world.Run) RunInfo {
 	row = legible(row)
 	return RunInfo{
-		ID: row.ID, Workflow: row.Workflow, Version: row.Version, Status: row.Status, Key: row.Key, Priority: row.Priority + 1,
-		Input: row.Input, Output: row.Output, InputApart: world.WholeApart(row.InputApart), OutputApart: world.WholeApart(row.OutputApart), Error: row.Error, Parent: row.Parent, Origin: row.Origin, CreatedAt: row.CreatedAt, EndedAt: row.EndedAt,
-		Retention: Kept(fromLog(row.Retention)), Timeout: Span(row.Timeout), Attributes: row.Attributes, Takes: row.Claims, Encryption: row.Encryption, Sealed: row.Encrypted,
+		ID: row.ID, Workflow: row.Workflow, Version: row.Version, Status: row.Status, Key: row.Key, FirstKey: row.FirstKey, Priority: row.Priority + 1,
+		Input: row.Input, Output: row.Output, InputApart: world.WholeApart(row.InputApart), OutputApart: world.WholeApart(row.OutputApart), Error: row.Error, Parent: row.Parent, Origin: row.Origin, Newest: row.Newest, CreatedAt: row.CreatedAt, StartedAt: row.StartedAt, EndedAt: row.EndedAt,
+		Retention: Kept(fromLog(row.Retention)), Timeout: Span(row.Timeout), StartTTL: Span(row.StartTTL), Gather: row.Gather, Attributes: row.Attributes, Takes: row.Claims, Encryption: row.Encryption, Sealed: row.Encrypted,
 		Queue: row.Queue, Late: row.Late, Damage: row.Damage,
 	}
 }

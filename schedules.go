@@ -21,6 +21,7 @@ func timetableOf(a *App) *timetable.Keeper {
 		Store: a.able.ScheduleKeeper.Schedules(), Notifier: a.able.Notifier, Log: a.cfg.Logger, Poll: a.cfg.Poll, Inputs: map[string]map[string]timetable.Input{},
 		Start:  func(ctx context.Context, f *timetable.Firing) (bool, error) { return startScheduled(ctx, a, f) },
 		Cancel: a.Cancel,
+		Beside: func(ctx context.Context) time.Duration { return lookAfterStarts(ctx, a) },
 		Last:   func(ctx context.Context, run string) (timetable.LastRun, error) { return lastScheduled(ctx, a, run) },
 	}
 	for _, p := range a.parts {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -124,6 +125,7 @@ type RegisteredStep[In, Out any] struct {
 	name   string
 	fn     func(context.Context, In) (Out, error)
 	policy engine.Policy
+	limits limits       // of its definition
 	own    []StepOption // of this call: see With
 	fault  error
 }
@@ -132,7 +134,9 @@ type RegisteredStep[In, Out any] struct {
 // JSON. What is wrong with a definition shows in [New].
 func DefineStep[In, Out any](name string, fn func(ctx context.Context, in In) (Out, error), opts ...StepOption) *RegisteredStep[In, Out] {
 	s := &RegisteredStep[In, Out]{name: name, fn: fn}
+	s.limits, opts = limitsOf(opts)
 	s.fault = errors.Join(world.CheckName("step name", name), stepPolicy(&s.policy, opts))
+	s.fault = errors.Join(append([]error{s.fault}, s.limits.ofStep(name, reflect.TypeFor[In]())...)...)
 	if fn == nil {
 		s.fault = errors.Join(s.fault, fmt.Errorf("%w: no function", ErrInvalid))
 	}
@@ -168,7 +172,7 @@ func (s *RegisteredStep[In, Out]) register(r *registrar) {
 		limit = r.cfg.MaxPayload
 	}
 	r.steps = append(r.steps, &engine.Step{
-		Name: s.name, Policy: policy, Check: s.check, Source: engine.Source(s.fn),
+		Name: s.name, Policy: policy, Check: s.check, Limits: s.limits.said(), Source: engine.Source(s.fn),
 		Run: r.cfg.overrides.Wrap(func(ctx context.Context, input []byte) ([]byte, error) {
 			return s.call(ctx, input, limit, new(landing[Out]))
 		}),
@@ -217,6 +221,9 @@ func (s *RegisteredStep[In, Out]) Start(ctx Context, in In, opts ...StepOption) 
 	}
 	opts = append(slices.Clip(s.own), opts...)
 	spec := &engine.StepSpec{Task: true, Check: s.check, Policy: s.policy}
+	if len(s.limits) > 0 {
+		spec.Places = s.limits.places
+	}
 	err := s.fault
 	if err == nil {
 		err = stepPolicy(&spec.Policy, opts)
@@ -244,7 +251,8 @@ func (s *RegisteredStep[In, Out]) Start(ctx Context, in In, opts ...StepOption) 
 	return &Future[Out]{f: f, get: func(ctx Context) (Out, error) { return back.result(ctx, f) }}
 }
 
-// StepOption changes how a step is tried, and what follows of it: [Retry], [Timeout], [NonRetryable], [Transactional], [Undo].
+// StepOption changes how a step is tried, and what follows of it: [Retry], [Timeout], [NonRetryable], [Transactional],
+// [Undo]. Of [DefineStep] it may be a limit, too: see package limit.
 type StepOption interface{ stepOption(*engine.Policy) }
 
 func stepPolicy(p *engine.Policy, opts []StepOption) error {

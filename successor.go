@@ -15,7 +15,16 @@ import (
 // place in turn. Where nothing did, or the run is not over or completed, it is the run itself. [Run.Result], starts with the run's [Key] and [AwaitRun]
 // go there by themselves; [App.Get] does not. Error: [ErrNotFound].
 func (a *App) Newest(ctx context.Context, run string) (RunInfo, error) {
-	info, err := a.Get(ctx, run)
+	info, err := newestRow(ctx, a, run)
+	if err == nil {
+		readStart(ctx, a, &info)
+	}
+	return info, err
+}
+
+// newestRow is [App.Newest] as lists show it.
+func newestRow(ctx context.Context, a *App, run string) (RunInfo, error) {
+	info, err := a.row(ctx, run)
 	for err == nil && info.Status.Terminal() && info.Status != world.Completed {
 		next, err := successor(ctx, a, info.ID)
 		if err != nil || next.ID == "" {
@@ -51,7 +60,7 @@ func readPage(ctx context.Context, a *App, f *ListFilter, q world.RunQuery) (wor
 	}
 	var heirs []world.Run
 	for _, r := range keyed.Runs {
-		newest, err := a.Newest(ctx, r.ID)
+		newest, err := newestRow(ctx, a, r.ID)
 		switch {
 		case errors.Is(err, ErrNotFound), err == nil && newest.ID == r.ID: // swept meanwhile, or in its own place
 			continue

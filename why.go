@@ -25,6 +25,8 @@ const (
 	WhyPaused     WhyKind = "paused"      // somebody paused it
 	WhyBlocked    WhyKind = "blocked"     // it cannot go on: see Block; it is tried again
 	WhyDelayed    WhyKind = "delayed"     // it starts later
+	WhyGathers    WhyKind = "gathers"     // it takes inputs of further starts until Until, and begins then
+	WhyHeld       WhyKind = "held"        // its workflow is held, by By for Reason: it does not begin before that is over
 	WhyQueued     WhyKind = "queued"      // it is ready, and a worker that knows it is there
 	WhyLimit      WhyKind = "limit"       // it stands in Line for a place of a limit
 	WhyNoWorker   WhyKind = "no_worker"   // nobody knows its workflow and version, or, with Step, a registered step
@@ -60,29 +62,35 @@ type Why struct {
 	Match   json.RawMessage       `json:"match,omitempty"`   // what its payload must contain
 	Listens bool                  `json:"listens,omitempty"` // it may be published, too: see [Listen]
 	Token   string                `json:"token,omitempty"`   // of a hook
-	Peer    string                `json:"peer,omitempty"`    // the other run
+	Peer    string                `json:"peer,omitempty"`    // the other run, or the newest in its place
 	PeerIs  string                `json:"peerIs,omitempty"`  // its status, or blocked, or paused; "": not looked up
 	Since   time.Time             `json:"since,omitzero"`    // when it began to be so
 	Until   time.Time             `json:"until,omitzero"`    // the deadline, due time, next try, or end of the lost worker's lease
+	StartBy time.Time             `json:"startBy,omitzero"`  // it is pending, and cancelled then unless it has begun
 	Attempt int                   `json:"attempt,omitempty"` // of the step: the one that runs, or ended last
 	Deaths  int                   `json:"deaths,omitempty"`  // attempts of the step that began and were never heard of again
 	Error   *journal.AttemptError `json:"error,omitempty"`   // how the step's last attempt ended, or the run
 	Worker  string                `json:"worker,omitempty"`  // who has it, as people call it
 	Block   *world.Block          `json:"block,omitempty"`   // of kind over: what is kept of it is damaged
-	By      string                `json:"by,omitempty"`      // who paused or cancelled it
+	By      string                `json:"by,omitempty"`      // who paused or cancelled it, or holds its workflow
 	Reason  string                `json:"reason,omitempty"`  // and why
 	Workers int                   `json:"workers"`           // that are alive, whatever they know
 	Mail    int                   `json:"mail,omitempty"`    // deliveries in its inbox
 	More    int                   `json:"more,omitempty"`    // this many further steps, waits and hooks are open
 	Also    []string              `json:"also,omitempty"`    // the first of them
-	Waiting string                `json:"waiting,omitempty"` // what its worker noted, of kind waiting
-	Line    *world.InLine         `json:"line,omitempty"`    // of kind limit: what it waits for, and behind how many
+	Waiting string                `json:"waiting,omitempty"` // what its worker noted, or in lists which limit
+	Line    *world.InLine         `json:"line,omitempty"`    // of kind limit, and of kind task where its step is in line; nil: a list does not say
+	Gathers int                   `json:"gathers,omitempty"` // of kind gathers: the starts whose inputs it has
+	Holds   []world.Place         `json:"holds,omitempty"`   // of kind no_worker: places of limits that it keeps from others meanwhile
 
 	Versions []int `json:"versions,omitempty"` // of kind no_worker: those of the workflow that live workers have
 
-	// Cancel says what a cancel would not do, and Restart what a restart would do again; "": there is nothing to warn of, or it was not looked up.
+	// Cancel says what a cancel would not do, Restart what a restart would do again, and Fork, of a run that is
+	// blocked as it diverged or is damaged, what a fork from before that would; "": there is nothing to warn of, or it
+	// was not looked up.
 	Cancel  string `json:"cancel,omitempty"`
 	Restart string `json:"restart,omitempty"`
+	Fork    string `json:"fork,omitempty"`
 
 	// Aside are the payloads that were set aside last, as they do not fit its code, at most 3, of what it still waits for: see [PayloadErrors].
 	Aside []journal.Aside `json:"aside,omitempty"`
@@ -101,7 +109,8 @@ type Story struct {
 	Why     Why              `json:"why"`
 	Damage  string           `json:"damage,omitempty"` // why the journal ends early: the log behind it cannot be read
 
-	// Peers says how runs stand that open steps wait for, the first 20: a status, or blocked, or paused.
+	// Peers says how runs stand that open steps wait for, the first 20: a status, or blocked, or paused; of one that
+	// was retried, as which run, and how that stands.
 	Peers map[string]string `json:"peers,omitempty"`
 
 	// Made are the runs that were made of this one, its forks, restarts and retries: the newest 20. [ListFilter].Origin finds the others, and
@@ -121,6 +130,7 @@ func (a *App) Story(ctx context.Context, run string, payloads bool) (Story, erro
 		return Story{}, err
 	}
 	s := Story{Journal: journal.New(run, payloads)}
+	var startBy, last time.Time
 	h := &History{Run: run} // without payloads, where a retry may be asked for
 	for e, err := range a.Events(ctx, run, EventFilter{}) {
 		if errors.Is(err, world.ErrCorrupt) || errors.Is(err, world.ErrFormat) {
@@ -131,6 +141,10 @@ func (a *App) Story(ctx context.Context, run string, payloads bool) (Story, erro
 			return Story{}, err
 		}
 		s.Journal.Add(e)
+		last = e.Time
+		if e.Birth != nil {
+			startBy = e.Birth.StartBy(e.Time)
+		}
 		if info.Status == world.Failed || info.Status == world.Cancelled {
 			e.Payload = nil
 			h.Events = append(h.Events, e)
@@ -157,10 +171,19 @@ func (a *App) Story(ctx context.Context, run string, payloads bool) (Story, erro
 		s.Damage = info.Damage
 	}
 	s.Why = whyOf(&info, s.Journal, tasks, stats.Workers, stats.Now)
+	if s.Why.Status == world.Pending {
+		s.Why.StartBy = startBy
+	}
 	if since, ok := a.engine.Stalled(run); ok && s.Why.Kind == WhyWorking {
 		s.Why.Kind, s.Why.Since = WhyStalled, since
 	}
 	if err := limited(ctx, a, &s.Why); err != nil {
+		return Story{}, err
+	}
+	if err := messaged(ctx, a, &s); err != nil {
+		return Story{}, err
+	}
+	if err := held(ctx, a, &s.Why, s.Why.Status == world.Pending || info.Origin != nil && !last.After(info.CreatedAt)); err != nil {
 		return Story{}, err
 	}
 	if s.Made, s.MadeMore, err = a.made(ctx, run); err != nil {
@@ -188,12 +211,18 @@ func (a *App) peers(ctx context.Context, s *Story) error {
 		if _, known := s.Peers[run]; run == "" || known {
 			return nil
 		}
-		peer, err := a.Get(ctx, run)
+		peer, err := a.Newest(ctx, run)
 		switch {
 		case errors.Is(err, ErrNotFound):
 			s.Peers[run] = "unknown"
 		case err != nil:
 			return err
+		case peer.ID != run:
+			s.Peers[run] = "retried as " + peer.ID + ", " + standing(&peer)
+			s.Peers[peer.ID] = standing(&peer)
+			if s.Why.Peer == run {
+				s.Why.Peer = peer.ID // a worker that goes on with the run has it wait for that one
+			}
 		default:
 			s.Peers[run] = standing(&peer)
 		}
@@ -247,11 +276,56 @@ func (i RunInfo) Why(workers []world.WorkerRow, now time.Time) Why {
 	return whyOf(&i, nil, nil, workers, now)
 }
 
+// whyPlace and whyLine are places as the JSON of an answer has them: periods of rates are text, as all durations that
+// people see.
+type (
+	whyPlace struct {
+		world.Place
+		Per Span `json:"per,omitempty"`
+	}
+	whyLine struct {
+		world.InLine
+		Per Span `json:"per,omitempty"`
+	}
+)
+
 // MarshalJSON adds the sentence for people, as text.
 func (w Why) MarshalJSON() ([]byte, error) {
 	type fields Why
-	return json.Marshal(struct {
+	out := struct {
 		fields
-		Text string `json:"text"`
-	}{fields(w), w.String()})
+		Line  *whyLine   `json:"line,omitempty"`
+		Holds []whyPlace `json:"holds,omitempty"`
+		Text  string     `json:"text"`
+	}{fields: fields(w), Text: w.String()}
+	if w.Line != nil {
+		out.Line = &whyLine{*w.Line, Span(w.Line.Per)}
+	}
+	for _, p := range w.Holds {
+		out.Holds = append(out.Holds, whyPlace{p, Span(p.Per)})
+	}
+	return json.Marshal(out)
+}
+
+// UnmarshalJSON reads what MarshalJSON writes.
+func (w *Why) UnmarshalJSON(b []byte) error {
+	type fields Why
+	in := struct {
+		*fields
+		Line  *whyLine   `json:"line"`
+		Holds []whyPlace `json:"holds"`
+	}{fields: (*fields)(w)}
+	if err := json.Unmarshal(b, &in); err != nil {
+		return err
+	}
+	if w.Line = nil; in.Line != nil {
+		in.Line.InLine.Per = time.Duration(in.Line.Per)
+		w.Line = &in.Line.InLine
+	}
+	w.Holds = nil
+	for _, p := range in.Holds {
+		p.Place.Per = time.Duration(p.Per)
+		w.Holds = append(w.Holds, p.Place)
+	}
+	return nil
 }

@@ -5,7 +5,6 @@ package stepwell
 import (
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -54,23 +53,19 @@ func (f *whyFinder) costs() {
 	if f.journal == nil || f.run.Status == world.Completed {
 		return
 	}
-	var done []string
-	for _, en := range f.journal.Entries {
-		if (en.Kind == world.KindClosure || en.Kind == world.KindTask || en.Kind == world.KindChild) && en.Status == journal.EntryCompleted && !en.Undo() {
-			done = append(done, strconv.Quote(en.Key().String()))
+	f.why.Restart = f.journal.Again(0)
+	if b := f.why.Block; f.why.Kind == WhyBlocked && b != nil && b.Seq > leastForked {
+		switch b.Code {
+		case world.CodeDiverged:
+			f.why.Fork = f.journal.Again(b.Seq - 1)
+		case world.CodeCorrupt:
+			f.why.Fork = fmt.Sprintf("what it did behind event %d is done again: its log cannot be read there", b.Seq-1)
 		}
-	}
-	if n := len(done); n > 0 {
-		some := strings.Join(done[:min(n, mostDone)], ", ")
-		if n > mostDone {
-			some += fmt.Sprintf(" and %d more", n-mostDone)
-		}
-		f.why.Restart = "what completed is done again, under new idempotency keys: " + some
 	}
 }
 
-// mostDone is how many completed steps are named that a restart would do again.
-const mostDone = 3
+// leastForked is the event behind which a blocked run has something that a fork could take over.
+const leastForked = 2
 
 // mostAsides is how many payloads that were set aside an answer names.
 const mostAsides = 3
@@ -101,8 +96,17 @@ func (f *whyFinder) find() {
 		f.paused()
 	case q.Blocked != nil:
 		f.why.Kind, f.why.Block, f.why.Since, f.why.Until = WhyBlocked, q.Blocked, q.Blocked.Since, q.WakeAt
+	case q.Held:
+		f.why.Kind = WhyHeld
+	case f.run.Status == world.Pending && q.WakeAt.After(f.now) && f.run.Gather != nil:
+		f.why.Kind, f.why.Since, f.why.Until, f.why.Gathers = WhyGathers, f.run.CreatedAt, q.WakeAt, f.gathered()
 	case f.run.Status == world.Pending && q.WakeAt.After(f.now):
 		f.why.Kind, f.why.Since, f.why.Until = WhyDelayed, f.run.CreatedAt, q.WakeAt
+	case q.Limit != "":
+		f.why.Kind, f.why.Waiting = WhyLimit, "limit "+quote(q.Limit)
+		if q.LimitKey != "" {
+			f.why.Waiting += ", key " + quote(q.LimitKey)
+		}
 	case f.ready(q):
 		f.queued(q)
 	case f.journal == nil:
@@ -110,6 +114,14 @@ func (f *whyFinder) find() {
 	default:
 		f.waiting(q)
 	}
+}
+
+// gathered is how many starts the run has the inputs of; 0: it was not looked up.
+func (f *whyFinder) gathered() int {
+	if f.journal == nil {
+		return 0
+	}
+	return f.journal.Gathered()
 }
 
 func (f *whyFinder) over() {
@@ -139,22 +151,15 @@ func (f *whyFinder) alive(worker string) bool {
 
 // workerLost: the owner died, or cannot reach the world. Its lease in the file may have ended, or be gone with its row.
 func (f *whyFinder) workerLost(q *world.QueueRow) {
-	f.why.Kind, f.why.Worker = WhyWorkerLost, ownerName(q)
+	f.why.Kind, f.why.Worker = WhyWorkerLost, f.run.Owner()
 	if en := f.running(); en != nil {
 		f.inStep(en)
 	}
 }
 
-func ownerName(q *world.QueueRow) string {
-	if q.OwnerName != "" {
-		return q.OwnerName
-	}
-	return q.Owner
-}
-
 func (f *whyFinder) cancelling(q *world.QueueRow) {
 	f.by(f.cancel())
-	f.why.Kind, f.why.Worker = WhyCancelling, ownerName(q)
+	f.why.Kind, f.why.Worker = WhyCancelling, f.run.Owner()
 	if en := f.running(); en != nil && q.Owner != "" {
 		f.inStep(en)
 	} else if en := f.undoing(); en != nil {
@@ -179,7 +184,7 @@ func (f *whyFinder) undoing() *journal.Entry {
 
 // owned: a worker has the run. It may wait for a retry that is near, or for its turn to try what ended a process before.
 func (f *whyFinder) owned(q *world.QueueRow) {
-	f.why.Kind, f.why.Worker = WhyWorking, ownerName(q)
+	f.why.Kind, f.why.Worker = WhyWorking, f.run.Owner()
 	if f.journal == nil {
 		return
 	}
@@ -204,6 +209,10 @@ func (f *whyFinder) owned(q *world.QueueRow) {
 	}
 	if begun {
 		return // by a process that is gone: its turn comes
+	}
+	if f.run.driven() {
+		f.atApp()
+		return
 	}
 	if last := f.last(); f.now.Sub(last) > quiet {
 		f.why.Since = last

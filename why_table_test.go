@@ -75,7 +75,11 @@ func joined(d time.Duration) func(*whyCase) {
 	return func(c *whyCase) { c.workers[0].JoinedAt = ago(d) }
 }
 
-func noWorkers(c *whyCase)    { c.workers = nil }
+func noWorkers(c *whyCase) { c.workers = nil }
+
+// atApp says that the run's code is an app's of Workflow DevKit.
+func atApp(c *whyCase) { c.row.Workflow = "wdk.order" }
+
 func owned(q *world.QueueRow) { q.Owner, q.OwnerName = "wrkr_1", "host:1" }
 func dueAt(d time.Duration) func(*world.QueueRow) {
 	return func(q *world.QueueRow) { q.WakeAt = whyNow.Add(d) }
@@ -194,13 +198,31 @@ func TestWhy(t *testing.T) {
 			`ready since 12:12:00 (2 h ago): the next worker with a free slot takes it`},
 		"delayed": {waitingRun().queue(dueAt(26 * time.Hour)).with(func(c *whyCase) { c.row.Status, c.events = world.Pending, c.events[:1] }), WhyDelayed,
 			`pending until Mon 23 Nov 16:12 (in 1 d 2 h): its start was delayed`},
+		"held": {waitingRun().queue(func(q *world.QueueRow) { q.Held, q.WakeAt = true, whyNow.Add(time.Hour) }).with(func(c *whyCase) {
+			c.row.Status, c.events = world.Pending, c.events[:1]
+		}), WhyHeld, `pending: its workflow is held; it begins when that is released`},
+		"a fork that is held": {waitingRun().queue(func(q *world.QueueRow) { q.Held, q.WakeAt = true, whyNow }), WhyHeld,
+			`its workflow is held; it begins when that is released`},
+		"in line": {waitingRun().queue(func(q *world.QueueRow) { q.Limit, q.LimitKey, q.WakeAt = "bank", "de", ago(time.Minute) }), WhyLimit,
+			`in line for limit "bank", key "de"`},
+		"in line, without keys": {waitingRun().queue(func(q *world.QueueRow) { q.Limit = "bank" }).with(noWorkers), WhyLimit, `in line for limit "bank"`},
+		"paused in line": {waitingRun().queue(func(q *world.QueueRow) { q.Limit, q.Held, q.Paused = "bank", true, true }), WhyPaused,
+			"paused: its row says so, and its log does not; `stepwell runs resume` puts that right"},
 		"in a step": {waitingRun(stepEvents(world.KindClosure, "send", started(1, time.Minute), started(2, 5*time.Second))...).queue(owned), WhyWorking,
 			`worker host:1 is in step "send" since 14:11:55 (5 s ago), attempt 2`},
 		"between steps": {waitingRun(stepEvents(world.KindClosure, "send", started(1, 5*time.Second), world.Event{Type: world.StepCompleted, Time: ago(4 * time.Second)})...).queue(owned), WhyWorking, `worker host:1 works on it`},
+		"an app of Workflow DevKit sleeps": {waitingRun(world.Event{Type: world.WaitCreated, ID: "wait_1", Kind: world.KindSleep, Name: "sleep",
+			Time: ago(time.Minute), Until: whyNow.Add(time.Hour)}).queue(owned).with(atApp), WhySleep, `sleeping in "sleep" until 15:12:00 (in 1 h)`},
+		"its step runs": {waitingRun(stepEvents(world.KindTask, "charge", started(1, time.Minute))...).queue(owned).with(atApp), WhyWorking,
+			`worker host:1 is in step "charge" since 14:11:00 (1 m ago)`},
+		"its step has not begun": {waitingRun(stepEvents(world.KindTask, "charge")...).queue(owned).with(atApp), WhyWaiting,
+			`waiting for an app of Workflow DevKit, to take the message about it from the queue of its deployment`},
+		"nothing of it is open": {waitingRun().queue(owned).with(atApp), WhyWaiting,
+			`waiting for an app of Workflow DevKit, to take the message about it from the queue of its deployment`},
 		"held and not worked on": {waitingRun().queue(owned), WhyWorking,
 			`worker host:1 has it, and has written nothing since 12:12:00 (2 h ago): it computes, or has not heard that it has it; then it hands it back at its next heartbeats`},
 		"worker died": {waitingRun(stepEvents(world.KindClosure, "send", started(1, time.Minute))...).queue(owned).with(noWorkers), WhyWorkerLost,
-			`its worker host:1 has not been heard of; it was in step "send" since 14:11:00 (1 m ago); the next worker goes on from there`},
+			`its worker host:1 has not been heard of; it was in step "send" since 14:11:00 (1 m ago); no worker is running: start one that has workflow "onboard", it goes on from there`},
 		"paused": {waitingRun(verifyWait, world.Event{Type: world.RunPaused, By: "ann", Reason: "audit", Time: ago(time.Hour)}).queue(func(q *world.QueueRow) { q.Paused = true }), WhyPaused,
 			`paused by ann at 13:12:00 (1 h ago): audit`},
 		"blocked": {waitingRun().queue(dueAt(4 * time.Second)).queue(func(q *world.QueueRow) {
@@ -259,6 +281,16 @@ func TestWhyJSON(t *testing.T) {
 	if string(b) != want {
 		t.Errorf("got  %s\nwant %s", b, want)
 	}
+	rate := Why{Kind: WhyLimit, Line: &world.InLine{Place: world.Place{Limit: "bank", Number: 3, Per: time.Minute}, Before: 1}, Holds: []world.Place{{Limit: "all", Number: 2}}}
+	b, err = json.Marshal(rate)
+	if err != nil || !strings.Contains(string(b), `"line":{"limit":"bank","number":3,"before":1,"per":"1m"},"holds":[{"limit":"all","number":2}]`) {
+		t.Errorf("of a rate: got %s, %v", b, err)
+	}
+	var same Why
+	if err := json.Unmarshal(b, &same); err != nil || *same.Line != *rate.Line || len(same.Holds) != 1 || same.Holds[0] != rate.Holds[0] {
+		t.Errorf("of a rate, read back: %+v, %v", same.Line, err)
+	}
+	b = []byte(want)
 	var back Why
 	if err := json.Unmarshal(b, &back); err != nil || back.String() == "" || !strings.Contains(want, `"kind":"`+string(back.Kind)+`"`) {
 		t.Errorf("read back: %v, %v", back, err)

@@ -21,6 +21,9 @@ const heedTime = 2 * time.Second
 // are in the time zone of At, absolute and relative.
 func (w Why) String() string {
 	s := w.sentence() + w.alsoText() + w.asideText()
+	if !w.StartBy.IsZero() {
+		s += "; unless it begins by " + human.When(w.StartBy, w.At) + " it is cancelled"
+	}
 	if w.Mail > 0 && w.Kind != WhyOver {
 		if w.Mail == 1 {
 			return s + "; 1 delivery waits in its inbox"
@@ -70,6 +73,18 @@ func (w Why) sentence() string {
 		return w.blockText()
 	case WhyDelayed:
 		return "pending" + w.until() + ": its start was delayed"
+	case WhyGathers:
+		text := "pending: it gathers inputs" + w.until()
+		if w.Gathers > 0 {
+			text += fmt.Sprintf(", %d so far", w.Gathers)
+		}
+		return text
+	case WhyHeld:
+		text := "pending: its workflow is held"
+		if w.Status != world.Pending { // a fork or a retry
+			text = "its workflow is held"
+		}
+		return w.act(text, w.Since) + "; it begins when that is released"
 	case WhyQueued:
 		return "ready" + w.since() + ": the next worker with a free slot takes it"
 	case WhyLimit:
@@ -91,23 +106,47 @@ func (w Why) sentence() string {
 
 // limitText says what a run waits for that stands in line.
 func (w Why) limitText() string {
-	key := ""
+	if w.Line == nil { // its row says no more
+		return "in line for " + w.Waiting
+	}
+	if world.SingleOf(w.Line.Limit) != "" {
+		s := "waits for the run to end that had " + w.Line.SingleText() + " before it, and was cancelled for it"
+		if w.Line.Before > 0 {
+			s += fmt.Sprintf("; %s before it in line", human.Count(w.Line.Before, "run"))
+		}
+		return s
+	}
+	key, counts := "", "may be at work at once"
 	if w.Line.Key != "" {
 		key = ", key " + quote(w.Line.Key)
 	}
-	s := fmt.Sprintf("in line for limit %s%s, of which %d may be at work at once", quote(w.Line.Limit), key, w.Line.Number)
+	if w.Line.Per > 0 {
+		counts = "may begin in " + human.SpanText(w.Line.Per)
+	}
+	s := fmt.Sprintf("in line for limit %s%s, of which %d %s", quote(w.Line.Limit), key, w.Line.Number, counts)
 	switch n := w.Line.Before; {
 	case w.Line.Number == 0:
 		s = fmt.Sprintf("held by limit %s%s, which somebody has set to 0", quote(w.Line.Limit), key)
 	case n == 0:
-		return s + ": it is next"
+		return s + ": it is next" + w.turnText()
 	case n >= world.MostCounted:
-		return s + fmt.Sprintf(": behind %d runs or more", n)
+		return s + fmt.Sprintf(": behind %d runs or more", n) + w.turnText()
 	}
 	if w.Line.Before == 1 {
-		return s + ": behind one run"
+		return s + ": behind one run" + w.turnText()
 	}
-	return s + fmt.Sprintf(": behind %d runs", w.Line.Before)
+	return s + fmt.Sprintf(": behind %d runs", w.Line.Before) + w.turnText()
+}
+
+// turnText says when a rate lets in a run.
+func (w Why) turnText() string {
+	switch {
+	case w.Line.At.IsZero() && w.Line.Per > 0 && w.Line.Number > 0:
+		return ", and does not begin before the year 2262"
+	case w.Line.At.IsZero():
+		return ""
+	}
+	return ", and begins at " + w.Line.At.Format(time.RFC3339) + " at the soonest"
 }
 
 func (w Why) overText() string {
@@ -213,13 +252,31 @@ func (w Why) noWorkerText() string {
 		what = "step " + quote(w.Step)
 	}
 	if w.Workers == 0 {
-		return "ready" + w.since() + ", but no worker is running: start one that has " + what
+		return "ready" + w.since() + ", but no worker is running: start one that has " + what + w.holdsText()
 	}
 	there := ""
 	if len(w.Versions) > 0 {
 		there = " (there " + are(len(w.Versions)) + " " + strings.Trim(strings.ReplaceAll(fmt.Sprint(w.Versions), " ", ", "), "[]") + ")"
 	}
-	return "ready" + w.since() + ", but no worker has " + what + there + ": deploy one that does"
+	return "ready" + w.since() + ", but no worker has " + what + there + ": deploy one that does" + w.holdsText()
+}
+
+// holdsText says which places of limits a run keeps from others.
+func (w Why) holdsText() string {
+	if len(w.Holds) == 0 {
+		return ""
+	}
+	var all []string
+	for _, p := range w.Holds {
+		of := "limit " + quote(p.Limit)
+		if world.SingleOf(p.Limit) != "" {
+			of = p.SingleText()
+		} else if p.Key != "" {
+			of += ", key " + quote(p.Key)
+		}
+		all = append(all, of)
+	}
+	return "; meanwhile it keeps its place of " + strings.Join(all, ", and of ") + " from others, until it ends: a cancel gives it back"
 }
 
 func are(versions int) string {
@@ -244,6 +301,9 @@ func (w Why) workerText() string {
 		s := "its worker " + w.Worker + " has not been heard of"
 		if in != "" {
 			s += "; it was" + in
+		}
+		if w.Workers == 0 {
+			return s + "; no worker is running: start one that has workflow " + quote(w.Workflow) + ", it goes on from there"
 		}
 		return s + "; the next worker goes on from there"
 	}
@@ -351,6 +411,8 @@ func openText(en *journal.Entry, now time.Time) string {
 func (w Why) taskText() string {
 	s := "waiting for registered step " + quote(w.Step)
 	switch {
+	case w.Line != nil:
+		return s + ", which is " + w.limitText()
 	case w.Attempt == 0 || w.Worker == "":
 		return s + ", queued" + w.since()
 	case w.Attempt > 1:

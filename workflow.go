@@ -28,6 +28,7 @@ type registrar struct {
 	book      *engine.Book
 	keeper    world.ApartKeeper
 	workflows []*engine.Workflow
+	known     workflows // the same, whole when all are registered
 	steps     []*engine.Step
 	seen      []Definition // registered steps
 	alone     []Definition // steps that workflows of their own stand for
@@ -41,6 +42,7 @@ type Workflow[In, Out any] struct {
 	version   int
 	retention time.Duration
 	timeout   time.Duration
+	startTTL  time.Duration
 	keep      int // segments
 	failOn    []string
 	accepts   accepted
@@ -52,6 +54,7 @@ type Workflow[In, Out any] struct {
 
 	attributes map[string]json.RawMessage // what its runs start with
 	limits     limits
+	gather     *gathering // nil: each start has a run
 }
 
 // WorkflowOption changes how a workflow is defined.
@@ -61,6 +64,7 @@ type workflowOptions struct {
 	version   int
 	retention time.Duration
 	timeout   time.Duration
+	startTTL  time.Duration
 	keep      int
 	failOn    []string // nil: as Config says
 	accepts   accepted
@@ -68,6 +72,7 @@ type workflowOptions struct {
 
 	attributes map[string]json.RawMessage
 	limits     limits
+	gather     *gathering
 }
 
 // versionOption fits definitions, continuations, starts and children.
@@ -120,8 +125,11 @@ func Define[In, Out any](name string, fn func(ctx Context, in In) (Out, error), 
 	if err := kit.Given(opts, func(opt WorkflowOption) { opt.workflowOption(&o) }); err != nil {
 		o.faults = append(o.faults, err)
 	}
-	w := &Workflow[In, Out]{name: name, version: o.version, retention: o.retention, timeout: o.timeout, attributes: o.attributes, keep: o.keep, failOn: o.failOn, accepts: o.accepts, fn: fn, faults: o.faults, limits: o.limits}
+	w := &Workflow[In, Out]{name: name, version: o.version, retention: o.retention, timeout: o.timeout, startTTL: o.startTTL, attributes: o.attributes, keep: o.keep, failOn: o.failOn, accepts: o.accepts, fn: fn, faults: o.faults, limits: o.limits, gather: o.gather}
 	w.faults = append(w.faults, w.limits.named(name, reflect.TypeFor[In]())...)
+	if err := w.gather.fault(reflect.TypeFor[In](), w.limits); err != nil {
+		w.faults = append(w.faults, err)
+	}
 	if err := world.CheckWorkflowName(name); err != nil {
 		w.faults = append(w.faults, err)
 	}
@@ -139,9 +147,9 @@ func Define[In, Out any](name string, fn func(ctx Context, in In) (Out, error), 
 //	var Ping = stepwell.Define("ping", func(ctx stepwell.Context, n int) (string, error) { return pong.Child().Run(ctx, n-1) })
 //	var Pong = stepwell.Define("pong", func(ctx stepwell.Context, n int) (string, error) { return Ping.Child().Run(ctx, n-1) })
 //
-// It starts runs, as children too, and is no definition: [New] refuses it in [Config].Definitions. A start has the
-// version, retention, timeout and attributes that a start by name has, see [Version]; a child the version that the
-// first worker which takes it knows, and the default retention, unless told.
+// It starts runs, as children too, and is no definition: [New] refuses it in [Config].Definitions. A start, and a child,
+// has the version, retention, timeout, attributes and limits that a start by name has: see [Version]. A child that can
+// have none of them, as its limit's key is computed in code that is elsewhere, is an [ErrInvalid] of the step's.
 func Declare[In, Out any](name string) *Workflow[In, Out] {
 	w := &Workflow[In, Out]{name: name, declared: true}
 	if err := world.CheckWorkflowName(name); err != nil {
@@ -169,14 +177,14 @@ func (w *Workflow[In, Out]) register(r *registrar) {
 	if failOn == nil {
 		failOn = r.cfg.FailOn
 	}
-	e.overrides, e.fits, e.places, e.base = &r.cfg.overrides, r.fits, r.places, strings.TrimRight(r.cfg.PublicURL, "/")
+	e.overrides, e.fits, e.known, e.base = &r.cfg.overrides, r.fits, r.known, strings.TrimRight(r.cfg.PublicURL, "/")
 	r.workflows = append(r.workflows, &engine.Workflow{
-		Name: w.name, Version: w.version, Retention: w.retention, Timeout: w.timeout, KeepSegments: w.keep, FailOn: failOn, Attributes: w.attributes,
+		Name: w.name, Version: w.version, Retention: w.retention, Timeout: w.timeout, StartTTL: w.startTTL, KeepSegments: w.keep, FailOn: failOn, Attributes: w.attributes,
 		Body: func(input []byte, apart string) replay.Body {
 			return func(x *replay.Ctx) replay.Outcome { return w.run(x, e, input, apart) }
 		},
 		Check:  func(input []byte) error { return codec.Fits(input, new(In)) },
-		Limits: w.limits.said(), Places: w.limits.places,
+		Limits: w.limits.said(), Places: w.limits.places, Gather: w.gather.said(), GatherKey: w.gather.keyOf(),
 		Source: cmp.Or(w.source, engine.Source(w.fn)),
 		Schemas: sync.OnceValue(func() json.RawMessage {
 			return describe(reflect.TypeFor[In](), reflect.TypeFor[Out](), &w.accepts)
@@ -237,7 +245,7 @@ func (w *Workflow[In, Out]) Start(ctx context.Context, app *App, in In, opts ...
 	if err != nil {
 		return nil, fmt.Errorf("start %s: input: %w", w.name, err)
 	}
-	o := startOptions{retention: w.retention, timeout: w.timeout, attributes: w.attributes}
+	o := startOptions{retention: w.retention, timeout: w.timeout, startTTL: w.startTTL, attributes: w.attributes}
 	if err := kit.Given(opts, func(opt StartOption) { opt.startOption(&o) }); err != nil {
 		return nil, fmt.Errorf("start %s: %w", w.name, err)
 	}
@@ -245,12 +253,14 @@ func (w *Workflow[In, Out]) Start(ctx context.Context, app *App, in In, opts ...
 		o.Version = w.version
 	}
 	if w.declared {
-		if err := o.settle(ctx, app, w.name); err != nil {
+		if err := o.settle(ctx, app.book, app.known, w.name); err != nil {
 			return nil, fmt.Errorf("start %s: %w", w.name, err)
 		}
 	}
 	if !w.declared {
-		o.places = w.limits.places
+		o.places, o.gathers = w.limits.places, gathersHere(w.gather.said(), w.gather.keyOf())
+	} else if o.gathers, err = gathersOf(ctx, app.book, app.known, world.Class{Workflow: w.name, Version: o.Version}); err != nil {
+		return nil, fmt.Errorf("start %s: %w", w.name, err)
 	}
 	return startRun[Out](ctx, app, w.name, input, &o)
 }
@@ -263,6 +273,7 @@ type Run[Out any] struct {
 	app       *App
 	id        string
 	existed   bool
+	merged    bool
 	exactly   bool // retries do not count
 	retention time.Duration
 }
@@ -270,8 +281,12 @@ type Run[Out any] struct {
 // ID is the run's ID.
 func (r *Run[Out]) ID() string { return r.id }
 
-// Existed reports whether the run was there already: its idempotency key had been used.
+// Existed reports whether the run was there already: its idempotency key had been used, it is a singleton's that is
+// live, see flow.Singleton, or it has taken the input of this start: see [Run.Merged].
 func (r *Run[Out]) Existed() bool { return r.existed }
+
+// Merged reports whether the run was there already, gathers inputs, and has that of this start: see package flow.
+func (r *Run[Out]) Merged() bool { return r.merged }
 
 // Retention is how long the run is kept after its end, where this call has made it: [Forever], or a time that
 // [Config].MaxRetention may have lowered; where the App's world is a server, that of the server may be lower still. It

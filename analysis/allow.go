@@ -11,8 +11,8 @@ import (
 	"golang.org/x/tools/go/analysis"
 )
 
-// allowance is a comment //stepwell:allow rule reason: it holds for its line and the one below, or for the function
-// whose comment it is in.
+// allowance is a comment //stepwell:allow rule reason: it holds for its line where code is before it there; else for
+// its line and the one below, or for the function whose comment it is in.
 type allowance struct {
 	at       *ast.Comment
 	rule     *rule
@@ -35,7 +35,7 @@ var ListAllowed bool
 func allowancesOf(c *code) *allowances {
 	a := &allowances{}
 	for _, f := range c.pass.Files {
-		whole := map[*ast.Comment][2]int{}
+		whole, starts := map[*ast.Comment][2]int{}, firstOfLines(c, f)
 		line := func(p token.Pos) int { return c.pass.Fset.Position(p).Line }
 		for _, d := range f.Decls {
 			if fn, ok := d.(*ast.FuncDecl); ok && fn.Doc != nil {
@@ -54,6 +54,9 @@ func allowancesOf(c *code) *allowances {
 				name, reason, _ := strings.Cut(strings.TrimSpace(rest), " ")
 				p := c.pass.Fset.Position(at.Pos())
 				lines := [2]int{p.Line, line(g.End()) + 1}
+				if first, ok := starts[p.Line]; ok && first < at.Pos() {
+					lines[1] = p.Line
+				}
 				if w, ok := whole[at]; ok {
 					lines = w
 				}
@@ -62,6 +65,24 @@ func allowancesOf(c *code) *allowances {
 		}
 	}
 	return a
+}
+
+// firstOfLines are the places where code first begins or ends on the lines of a file.
+func firstOfLines(c *code, f *ast.File) map[int]token.Pos {
+	all := map[int]token.Pos{}
+	ast.Inspect(f, func(n ast.Node) bool {
+		switch n.(type) {
+		case nil, *ast.Comment, *ast.CommentGroup:
+			return false
+		}
+		for _, p := range []token.Pos{n.Pos(), n.End()} {
+			if line := c.pass.Fset.Position(p).Line; p.IsValid() && (!all[line].IsValid() || p < all[line]) {
+				all[line] = p
+			}
+		}
+		return true
+	})
+	return all
 }
 
 // allows reports whether a rule may be broken at a line, and notes that the allowance is of use.

@@ -7,6 +7,7 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
+	"slices"
 	"strings"
 
 	"golang.org/x/tools/go/ast/edge"
@@ -126,6 +127,15 @@ func starts(f *function) bool {
 
 // atStart reports whether a function is called by those in which a program starts, and by nothing else, or once.
 func (c variables) atStart(f *function, depth int) bool {
+	is, ok := c.starting[f]
+	if !ok {
+		is = c.atStartOnce(f, depth)
+		c.starting[f] = is
+	}
+	return is
+}
+
+func (c variables) atStartOnce(f *function, depth int) bool {
 	if f.lit != nil {
 		if f.cur.ParentEdgeKind() == edge.CallExpr_Args {
 			if g := c.callee(f.cur.Parent().Node().(*ast.CallExpr)); g != nil && called(g) == "Once.Do" {
@@ -138,10 +148,8 @@ func (c variables) atStart(f *function, depth int) bool {
 		return false
 	}
 	calls := 0
-	for cur := range c.root.Preorder((*ast.Ident)(nil)) {
-		if o, ok := c.info.Uses[cur.Node().(*ast.Ident)].(*types.Func); !ok || c.declared[o.Origin()] != f {
-			continue
-		}
+	own, _ := c.info.Defs[f.decl.Name].(*types.Func)
+	for _, cur := range c.named[own] {
 		in := c.around(cur)
 		if cur.ParentEdgeKind() != edge.CallExpr_Fun || in == nil || !starts(in) && !c.atStart(in, depth+1) {
 			return false
@@ -160,10 +168,10 @@ func (c variables) changed(v *types.Var, read string, reader *function) (where s
 			return fact.Where, true
 		}
 	}
-	for _, w := range c.writes[v] {
+	for _, w := range c.changesOf(v) {
 		in := c.around(w.cur)
 		switch {
-		case w.byAddr || !w.touches(v, read):
+		case w.byAddr && !c.fills(w) || !w.touches(v, read):
 		case global(v) && !starts(in) && !c.atStart(in, 0):
 			return c.where(w.at.Pos()), true
 		case !global(v) && in != nil && (in.lit != nil && in.whole() != c.home(v) || reader != nil && w.at.Pos() > reader.cur.Node().End()):
@@ -171,6 +179,41 @@ func (c variables) changed(v *types.Var, read string, reader *function) (where s
 		}
 	}
 	return "", false
+}
+
+// changesOf are the places where a variable is changed: by itself, by a function that gets a pointer to it, or through
+// another variable that points to it.
+func (c variables) changesOf(v *types.Var) (all []write) {
+	all = append(all, c.writes[v]...)
+	if !global(v) {
+		return all
+	}
+	all = append(all, c.altered[v]...)
+	for other, whole := range c.alias {
+		if whole != v {
+			continue
+		}
+		for _, w := range c.writes[other] {
+			if !w.byAddr && alterations(c).through(w) {
+				all = append(all, w)
+			}
+		}
+		all = append(all, c.altered[other]...)
+	}
+	return all
+}
+
+// filling are functions that change what they get the address of, by the beginnings of their names.
+var filling = []string{"Unmarshal", "Decode", "Scan", "Sscan", "Fscan", "Store", "Add", "Swap", "CompareAndSwap"}
+
+// fills reports whether a function that is handed the address of a variable changes it, as far as its name tells.
+func (c variables) fills(w write) bool {
+	call, ok := w.cur.Node().(*ast.CallExpr)
+	if !ok {
+		return false
+	}
+	f := c.callee(call)
+	return f != nil && f.Pkg() != nil && f.Pkg() != c.pass.Pkg && slices.ContainsFunc(filling, func(name string) bool { return strings.HasPrefix(f.Name(), name) })
 }
 
 // home is the function that a local variable is of.
@@ -254,7 +297,7 @@ func (c variables) onlyWrites(cur inspector.Cursor) bool {
 		case edge.AssignStmt_Lhs, edge.IncDecStmt_X:
 			return true
 		case edge.UnaryExpr_X:
-			return cur.Parent().Node().(*ast.UnaryExpr).Op == token.AND && !c.handsOn(cur.Parent())
+			return cur.Parent().Node().(*ast.UnaryExpr).Op == token.AND && !c.handsOn(cur.Parent()) && !c.readThrough(cur.Parent())
 		case edge.CallExpr_Fun: // counter.Add(1)
 			return cur.Parent().ParentEdgeKind() == edge.ExprStmt_X
 		case edge.CallExpr_Args: // x = append(x, …), delete(x, …)
@@ -273,6 +316,43 @@ func (c variables) onlyWrites(cur inspector.Cursor) bool {
 		}
 		return false
 	}
+}
+
+// readThrough reports whether an address is put into a variable through which what is there is read.
+func (c variables) readThrough(cur inspector.Cursor) bool {
+	v := definitions(c).variable(cur)
+	return v != nil && slices.ContainsFunc(c.uses[v], func(use inspector.Cursor) bool {
+		return use.ParentEdgeKind() != edge.AssignStmt_Lhs && !c.onlyWrites(use)
+	})
+}
+
+// reads notes what a function of the program reads of what others change.
+func (c variables) reads(f *function, cur inspector.Cursor, at ast.Node, v *types.Var) {
+	in := f.whole()
+	if !c.ours() || in.role != host || !global(v) || ofOurs(v.Type()) || !c.isData(v) || starts(in) || c.onlyWrites(cur) || c.atStart(in, 0) {
+		return
+	}
+	read := ""
+	if cur.ParentEdgeKind() == edge.SelectorExpr_X {
+		read = cur.Parent().Node().(*ast.SelectorExpr).Sel.Name
+	}
+	if where, ok := c.changed(v, read, nil); ok {
+		effects(c).touched(f, touch{rule: ruleGlobals, at: at, what: fmt.Sprintf("a read of %s, which is changed elsewhere (%s)", v.Name(), where)})
+	}
+}
+
+// isData reports whether a variable holds data, and not a part of the program, as a connection, which is set once it is
+// there.
+func (c variables) isData(v *types.Var) bool {
+	if types.IsInterface(v.Type()) || isFunc(v.Type()) {
+		return false
+	}
+	ptr, ok := v.Type().Underlying().(*types.Pointer)
+	if !ok {
+		return true
+	}
+	l := &losses{of: v.Pkg(), seen: map[types.Type]bool{}}
+	return l.in(ptr.Elem(), "", true) == ""
 }
 
 // handsOn reports whether an address is given to other workflow code, which reads what is there.
@@ -299,5 +379,5 @@ func ofOurs(t types.Type) bool {
 		return false
 	}
 	path := n.Obj().Pkg().Path()
-	return ofLibrary(path) || path == "testing" || path == "sync" || path == "flag"
+	return ofLibrary(path) || path == "testing" || path == "sync" && n.Obj().Name() != "Map" || path == "flag"
 }

@@ -1,67 +1,18 @@
 package analysis
 
-// Which code is workflow code: the functions of a package, and what each of them is.
+// A package as it is read: what is known of it, and what is reported.
 
 import (
+	"cmp"
 	"go/ast"
-	"go/token"
 	"go/types"
+	"slices"
 	"strings"
 
 	"golang.org/x/tools/go/analysis"
 	"golang.org/x/tools/go/analysis/passes/inspect"
-	"golang.org/x/tools/go/ast/edge"
 	"golang.org/x/tools/go/ast/inspector"
 )
-
-// finder finds the functions of a package and what they are, and how its variables are used.
-type finder struct{ *code }
-
-// role is what a function is to a run.
-type role int
-
-const (
-	host     role = iota // code of the program; what it comes to counts where workflow code calls it
-	workflow             // code that is replayed
-	body                 // of a step, an undo, a registered step: it runs once, and may do what it likes
-	foreign              // runs on a goroutine
-	later                // is kept for somebody, and nobody can tell for whom
-)
-
-// function is one that is declared, or a literal.
-type function struct {
-	decl  *ast.FuncDecl // or
-	lit   *ast.FuncLit
-	cur   inspector.Cursor
-	outer *function
-	role  role
-	runs  bool // a literal that runs where it stands: what it does, the function around it does
-	sig   *types.Signature
-
-	touches []touch
-	calls   []call
-	comes   map[*rule]reach // what it comes to, of a function of the host
-}
-
-func (f *function) block() *ast.BlockStmt {
-	if f.decl != nil {
-		return f.decl.Body
-	}
-	return f.lit.Body
-}
-
-// within reports whether a position is in the function.
-func (f *function) within(pos token.Pos) bool {
-	return f.cur.Node().Pos() <= pos && pos < f.cur.Node().End()
-}
-
-// whole is the function that a literal runs in.
-func (f *function) whole() *function {
-	for f.runs && f.outer != nil {
-		f = f.outer
-	}
-	return f
-}
 
 // code is what is known of a package while it is read.
 type code struct {
@@ -71,12 +22,23 @@ type code struct {
 	functions map[ast.Node]*function
 	order     []*function
 	declared  map[*types.Func]*function
-	values    map[*types.Var][]ast.Expr         // what variables of function types are set to
-	uses      map[*types.Var][]inspector.Cursor // of variables
+	values    map[*types.Var][]ast.Expr          // what variables of function types are set to, or hold
+	sets      map[*types.Var][]ast.Expr          // what other variables are set to
+	uses      map[*types.Var][]inspector.Cursor  // of variables
+	named     map[*types.Func][]inspector.Cursor // of functions of this package
+	starting  map[*function]bool                 // what atStart has said
 	writes    map[*types.Var][]write
 	allow     *allowances
 	found     findings
 	fits      map[*types.Func][]*types.Func // methods that calls of interfaces may come to
+	entries   map[*function]*entryPoint     // what Define has been given
+	alias     map[*types.Var]*types.Var     // what a pointer, slice or map is a part of
+	altered   map[*types.Var][]write        // what functions change that get a pointer to it
+	deeds     map[*types.Func]*deed         // what functions are to those who call them
+	runs      map[*types.Var]role           // what becomes of the functions that parameters are
+
+	see sight  // what calls come to
+	src source // how it is written
 }
 
 // read is the analyzer that the rules share.
@@ -86,21 +48,32 @@ func read(pass *analysis.Pass) (any, error) {
 		return findings{}, nil
 	}
 	c := &code{pass: pass, info: pass.TypesInfo, root: pass.ResultOf[inspect.Analyzer].(*inspector.Inspector).Root(), found: findings{}, functions: map[ast.Node]*function{}, declared: map[*types.Func]*function{},
-		values: map[*types.Var][]ast.Expr{}, uses: map[*types.Var][]inspector.Cursor{}, writes: map[*types.Var][]write{}, fits: map[*types.Func][]*types.Func{}}
+		values: map[*types.Var][]ast.Expr{}, sets: map[*types.Var][]ast.Expr{}, uses: map[*types.Var][]inspector.Cursor{}, named: map[*types.Func][]inspector.Cursor{}, starting: map[*function]bool{}, writes: map[*types.Var][]write{}, fits: map[*types.Func][]*types.Func{},
+		entries: map[*function]*entryPoint{}, alias: map[*types.Var]*types.Var{}, altered: map[*types.Var][]write{},
+		deeds: map[*types.Func]*deed{}, runs: map[*types.Var]role{}}
+	c.see, c.src = sight{c}, source{c}
 	c.allow = allowancesOf(c)
 	finder{c}.variables()
 	finder{c}.find()
+	finder{c}.defined()
+	if c.ours() {
+		alterations{c}.find()
+		doings{c}.find()
+	}
+	variables{c}.leave()
 	for _, f := range c.order {
 		effects{c}.look(f)
-		orders{c}.mapOrders(f)
 	}
 	effects{c}.settle()
-	variables{c}.leave()
 	effects{c}.tell()
-	if c.imports(module) {
+	wiring{c}.find()
+	if c.importsLibrary() {
 		c.judge()
 	}
 	c.allow.unused(c)
+	for _, all := range c.found { // some are found in the order of a map
+		slices.SortStableFunc(all, func(a, b analysis.Diagnostic) int { return cmp.Compare(a.Pos, b.Pos) })
+	}
 	return c.found, nil
 }
 
@@ -110,10 +83,13 @@ func standard(pass *analysis.Pass) bool {
 	return !strings.Contains(first, ".") && first != "command-line-arguments" && (pass.Module == nil || pass.Module.Path == "" || pass.Module.Path == "std")
 }
 
-// imports reports whether the package imports another.
-func (c *code) imports(path string) bool {
+// ours reports whether the package is of a module that is worked on: some facts stay in it.
+func (c *code) ours() bool { return c.pass.Module == nil || c.pass.Module.Version == "" }
+
+// importsLibrary reports whether the package may have workflow code.
+func (c *code) importsLibrary() bool {
 	for _, p := range c.pass.Pkg.Imports() {
-		if p.Path() == path {
+		if ofLibrary(p.Path()) {
 			return true
 		}
 	}
@@ -128,275 +104,4 @@ func (c *code) report(r *rule, at ast.Node, message string, fixes ...analysis.Su
 	c.found[r.name] = append(c.found[r.name], analysis.Diagnostic{
 		Pos: at.Pos(), End: at.End(), Category: r.name, Message: message + r.see(), URL: page + "#" + r.anchor, SuggestedFixes: fixes,
 	})
-}
-
-// variables finds what variables of function types are set to; where all are used, and where they are changed.
-func (c finder) variables() {
-	for cur := range c.root.Preorder((*ast.Ident)(nil), (*ast.AssignStmt)(nil), (*ast.ValueSpec)(nil), (*ast.KeyValueExpr)(nil), (*ast.IncDecStmt)(nil), (*ast.CallExpr)(nil), (*ast.RangeStmt)(nil)) {
-		switch n := cur.Node().(type) {
-		case *ast.Ident:
-			if v, ok := c.info.Uses[n].(*types.Var); ok && !v.IsField() {
-				c.uses[v] = append(c.uses[v], cur)
-			}
-		case *ast.AssignStmt:
-			c.assigned(cur, n)
-		case *ast.ValueSpec:
-			for i, name := range n.Names {
-				if i < len(n.Values) && len(n.Values) == len(n.Names) {
-					c.set(c.info.Defs[name], n.Values[i])
-				}
-			}
-		case *ast.KeyValueExpr:
-			if key, ok := n.Key.(*ast.Ident); ok {
-				c.set(c.info.Uses[key], n.Value)
-			}
-		case *ast.IncDecStmt:
-			c.wrote(cur, n.X, false)
-		case *ast.RangeStmt:
-			if n.Tok == token.ASSIGN {
-				c.wrote(cur, n.Key, false)
-				c.wrote(cur, n.Value, false)
-			}
-		case *ast.CallExpr:
-			c.changing(cur, n)
-		}
-	}
-}
-
-func (c finder) assigned(cur inspector.Cursor, n *ast.AssignStmt) {
-	for i, to := range n.Lhs {
-		if len(n.Lhs) == len(n.Rhs) {
-			c.set(c.varOf(to), n.Rhs[i])
-		}
-		if n.Tok != token.DEFINE || !c.defines(to) {
-			c.wrote(cur, to, false)
-		}
-	}
-}
-
-// defines reports whether a name on the left of := is new there.
-func (c finder) defines(e ast.Expr) bool {
-	id, ok := e.(*ast.Ident)
-	return ok && (id.Name == "_" || c.info.Defs[id] != nil)
-}
-
-// set notes what a variable of a function type is set to.
-func (c finder) set(o types.Object, to ast.Expr) {
-	if v, ok := o.(*types.Var); ok && isFunc(v.Type()) {
-		v = v.Origin()
-		c.values[v] = append(c.values[v], to)
-	}
-}
-
-func isFunc(t types.Type) bool {
-	_, ok := t.Underlying().(*types.Signature)
-	return ok
-}
-
-// varOf is the variable that an expression names: a local or global one, or a field.
-func (c *code) varOf(e ast.Expr) types.Object {
-	switch e := ast.Unparen(e).(type) {
-	case *ast.Ident:
-		return c.info.ObjectOf(e)
-	case *ast.SelectorExpr:
-		return c.info.Uses[e.Sel]
-	}
-	return nil
-}
-
-// rootOf is the variable whose value, or a part of it, an expression is: o of o.Lines[0].
-func (c *code) rootOf(e ast.Expr) (*types.Var, *ast.Ident) {
-	for {
-		switch x := ast.Unparen(e).(type) {
-		case *ast.Ident:
-			v, _ := c.info.ObjectOf(x).(*types.Var)
-			return v, x
-		case *ast.SelectorExpr:
-			if v, ok := c.info.Uses[x.Sel].(*types.Var); ok && !v.IsField() { // of another package
-				return v, x.Sel
-			}
-			e = x.X
-		case *ast.IndexExpr:
-			e = x.X
-		case *ast.SliceExpr:
-			e = x.X
-		case *ast.StarExpr:
-			e = x.X
-		case *ast.UnaryExpr:
-			if x.Op != token.AND {
-				return nil, nil
-			}
-			e = x.X
-		default:
-			return nil, nil
-		}
-	}
-}
-
-// find finds the functions of the package, outer ones first, and what they are.
-func (c finder) find() {
-	for cur := range c.root.Preorder((*ast.FuncDecl)(nil), (*ast.FuncLit)(nil)) {
-		f := &function{cur: cur, outer: c.around(cur), comes: map[*rule]reach{}}
-		switch n := cur.Node().(type) {
-		case *ast.FuncDecl:
-			o, _ := c.info.Defs[n.Name].(*types.Func)
-			if n.Body == nil || o == nil {
-				continue
-			}
-			f.decl, f.sig = n, o.Signature()
-			c.declared[o] = f
-			if has(f.sig, isContext) || f.sig.Recv() != nil && isContext(f.sig.Recv().Type()) {
-				f.role = workflow
-			}
-		case *ast.FuncLit:
-			f.lit = n
-			f.sig, _ = c.info.TypeOf(n).(*types.Signature)
-			if f.sig == nil {
-				continue
-			}
-			f.role, f.runs = c.roleOf(cur, f)
-		}
-		c.functions[cur.Node()] = f
-		c.order = append(c.order, f)
-	}
-}
-
-// around is the function that something is in, or nil.
-func (c *code) around(cur inspector.Cursor) *function {
-	if cur = cur.Parent(); !cur.Valid() || cur.Node() == nil {
-		return nil
-	}
-	for up := range cur.Enclosing((*ast.FuncDecl)(nil), (*ast.FuncLit)(nil)) {
-		return c.functions[up.Node()]
-	}
-	return nil
-}
-
-// roleOf is what a literal is to a run, and whether it runs where it stands.
-func (c finder) roleOf(cur inspector.Cursor, f *function) (role, bool) {
-	outer := host
-	if f.outer != nil {
-		outer = f.outer.role
-	}
-	switch where := c.goesTo(cur, f.sig, 0); {
-	case outer == body:
-		return body, where == workflow || where == host
-	case has(f.sig, isContext), where == workflow && outer == host:
-		return workflow, false
-	case where == body:
-		return body, false
-	case where == foreign && outer == workflow:
-		return foreign, false
-	case where == later && outer == workflow && c.usesContext(f):
-		return workflow, false // nothing else can call it
-	case where == later && outer == workflow:
-		return later, false
-	case where == foreign || where == later:
-		return host, false
-	default:
-		return outer, true
-	}
-}
-
-// goesTo says where a function goes that is a value in an expression: host that it is called here, workflow that
-// Stepwell calls it in workflow code.
-func (c finder) goesTo(cur inspector.Cursor, sig *types.Signature, depth int) role {
-	for cur.ParentEdgeKind() == edge.ParenExpr_X {
-		cur = cur.Parent()
-	}
-	kept := later
-	if has(sig, isStdContext) {
-		kept = body
-	}
-	up := cur.Parent()
-	switch cur.ParentEdgeKind() {
-	case edge.CallExpr_Fun:
-		if up.ParentEdgeKind() == edge.GoStmt_Call {
-			return foreign
-		}
-		return host
-	case edge.CallExpr_Args:
-		return c.handed(up, cur.ParentEdgeIndex(), sig, depth)
-	case edge.AssignStmt_Rhs:
-		n := up.Node().(*ast.AssignStmt)
-		if len(n.Lhs) == len(n.Rhs) {
-			return c.throughVariable(c.varOf(n.Lhs[cur.ParentEdgeIndex()]), sig, kept, depth)
-		}
-	case edge.ValueSpec_Values:
-		n := up.Node().(*ast.ValueSpec)
-		if len(n.Names) == len(n.Values) {
-			return c.throughVariable(c.info.Defs[n.Names[cur.ParentEdgeIndex()]], sig, kept, depth)
-		}
-	case edge.ReturnStmt_Results:
-		if kept != body {
-			return host
-		}
-	}
-	return kept
-}
-
-// usesContext reports whether a literal uses a Context from around it.
-func (c finder) usesContext(f *function) bool {
-	for cur := range f.cur.Preorder((*ast.Ident)(nil)) {
-		if v, ok := c.info.Uses[cur.Node().(*ast.Ident)].(*types.Var); ok && isContext(v.Type()) && !f.within(v.Pos()) {
-			return true
-		}
-	}
-	return false
-}
-
-// throughVariable says where a function goes that is in a local variable: if it is called anywhere, here.
-func (c finder) throughVariable(o types.Object, sig *types.Signature, where role, depth int) role {
-	v, ok := o.(*types.Var)
-	if !ok || v.IsField() || depth > 4 || v.Parent() == c.pass.Pkg.Scope() {
-		return where
-	}
-	for _, use := range c.uses[v] {
-		if use.ParentEdgeKind() == edge.AssignStmt_Lhs {
-			continue
-		}
-		switch got := c.goesTo(use, sig, depth+1); got {
-		case host, workflow:
-			return got
-		case body:
-			where = body
-		}
-	}
-	return where
-}
-
-// spawn are functions that call what they are given on a goroutine, or later.
-var spawn = map[string]bool{
-	"sync.WaitGroup.Go": true, "golang.org/x/sync/errgroup.Group.Go": true, "golang.org/x/sync/errgroup.Group.TryGo": true,
-	"time.AfterFunc": true, "context.AfterFunc": true, "iter.Pull": true, "iter.Pull2": true, "runtime.AddCleanup": true, "runtime.SetFinalizer": true,
-}
-
-// handed says where a function goes that is an argument of a call.
-func (c finder) handed(call inspector.Cursor, i int, sig *types.Signature, depth int) role {
-	n := call.Node().(*ast.CallExpr)
-	if c.info.Types[n.Fun].IsType() {
-		return c.goesTo(call, sig, depth)
-	}
-	f := c.callee(n)
-	switch {
-	case f == nil || f.Pkg() == nil: // a function value, or a builtin
-	case spawn[f.Pkg().Path()+strings.TrimPrefix(called(f), f.Pkg().Name())] || spawn[f.Pkg().Path()+"."+called(f)]:
-		return foreign
-	case ofLibrary(f.Pkg().Path()) && !has(sig, isStdContext):
-		if has(f.Signature(), isContext) {
-			return workflow
-		}
-		return later
-	case f.Name() == "Run" && strings.HasPrefix(f.Pkg().Path(), "testing"):
-		return host
-	}
-	if has(sig, isStdContext) {
-		return body
-	}
-	if f == nil {
-		if _, builtin := ast.Unparen(n.Fun).(*ast.Ident); builtin && c.info.Types[n.Fun].IsBuiltin() {
-			return later // append
-		}
-	}
-	return host
 }

@@ -1,17 +1,14 @@
 package analysis
 
-// What functions do that workflow code must not: by themselves, and by what they call. It travels between packages as
-// facts.
+// What functions do that workflow code must not, by themselves.
 
 import (
 	"fmt"
 	"go/ast"
 	"go/token"
 	"go/types"
-	"maps"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"golang.org/x/tools/go/analysis"
 	"golang.org/x/tools/go/ast/edge"
@@ -33,33 +30,9 @@ type touch struct {
 // call is one of another function whose code is read too, here or in another package.
 type call struct {
 	at  ast.Node
-	to  []*types.Func // more than one of an interface
-	lit *function     // or a literal, that is in a variable
-	as  string        // the name of that
-}
-
-// reach is how a function comes to what it must not do.
-type reach struct {
-	what, where string
-	use         string
-	module      string // whose code does it
-}
-
-// comesTo is the fact of a function that comes to what workflow code must not do.
-type comesTo struct{ All []reached }
-
-// reached is one of it.
-type reached struct{ Rule, What, Where, Use, Module string }
-
-// AFact marks a fact.
-func (*comesTo) AFact() {}
-
-func (f *comesTo) String() string {
-	var names []string
-	for _, r := range f.All {
-		names = append(names, r.Rule)
-	}
-	return "comes to " + strings.Join(names, ", ")
+	to  []types.Object // functions, more than one of an interface; or a variable of another package
+	lit *function      // or a literal, that is in a variable
+	as  string         // the name of that
 }
 
 func (c *code) module() string {
@@ -93,9 +66,23 @@ func (c effects) look(f *function) {
 			if _, ok := typeOf(c.info, n.X).(*types.Chan); ok {
 				c.channel(f, cur, n, "a range over a channel")
 			}
+			c.crunches(f, n, n.X)
 		case *ast.Ident:
 			c.named(f, cur, n)
+		case *ast.CallExpr:
+			logs(c).prints(f, n)
+		case *ast.ForStmt:
+			if limit := limitOf(n); limit != nil {
+				c.crunches(f, n, limit)
+			}
 		}
+	}
+}
+
+// crunches notes a loop of a function of the program that takes seconds.
+func (c effects) crunches(f *function, at ast.Node, limit ast.Expr) {
+	if n := c.src.many(limit); n > 0 && f.whole().role == host {
+		c.touched(f, touch{rule: ruleSpins, at: at, what: fmt.Sprintf("a loop of %d rounds", n)})
 	}
 }
 
@@ -153,12 +140,18 @@ func (c effects) named(f *function, cur inspector.Cursor, id *ast.Ident) {
 		}
 		c.comes(f, cur, whole, o)
 	case *types.Var:
+		variables(c).reads(f, cur, whole, o)
 		o = o.Origin()
 		if e := known(o); e != nil && o.Pkg() != nil {
 			c.touched(f, touch{rule: e.rule, at: whole, what: o.Pkg().Name() + "." + o.Name(), use: e.use})
 		}
-		if cur.ParentEdgeKind() == edge.CallExpr_Fun && isFunc(o.Type()) {
-			c.value(f, whole, o)
+		if holdsFuncs(o.Type()) {
+			for cur.ParentEdgeKind() == edge.IndexExpr_X || cur.ParentEdgeKind() == edge.ParenExpr_X || cur.ParentEdgeKind() == edge.StarExpr_X {
+				cur = cur.Parent()
+			}
+			if cur.ParentEdgeKind() == edge.CallExpr_Fun {
+				c.value(f, whole, o)
+			}
 		}
 	}
 }
@@ -182,41 +175,78 @@ func (c effects) comes(f *function, cur inspector.Cursor, at ast.Expr, o *types.
 		}
 		return
 	}
-	to := []*types.Func{o}
+	to := []types.Object{o}
 	if recv := o.Signature().Recv(); recv != nil && types.IsInterface(recv.Type()) {
-		to = c.implementations(o)
+		to = nil
+		for _, m := range c.implementations(o) {
+			to = append(to, m)
+		}
+		f.through = append(f.through, o)
 	}
 	if len(to) > 0 {
 		f.calls = append(f.calls, call{at: at, to: to, as: called(o)})
 	}
 }
 
-// value notes a call of a function that is in a variable: all that it is ever set to, in this package.
+// value notes a call of a function that is in a variable: all that it is ever set to, in this package, and what its own
+// package sets it to.
 func (c effects) value(f *function, at ast.Expr, v *types.Var) {
-	if !v.IsField() && v.Parent() != c.pass.Pkg.Scope() {
-		return // where a local one is set says what it is
+	if v.Pkg() != nil && v.Pkg() != c.pass.Pkg && !ofLibrary(v.Pkg().Path()) {
+		f.calls = append(f.calls, call{at: at, to: []types.Object{v}, as: v.Name()})
 	}
-	for _, e := range c.values[v] {
-		e = ast.Unparen(e)
-		if lit, ok := e.(*ast.FuncLit); ok {
-			if g := c.functions[lit]; g != nil && !g.runs && g.role == host && g != f {
+	if c.isParam(v) {
+		return // where it is given says what it is
+	}
+	told, through := map[types.Object]bool{}, map[types.Object]bool{}
+	all := c.see.of(at, through)
+	for v := range through {
+		f.through = append(f.through, v)
+	}
+	for _, t := range all {
+		switch {
+		case c.told(f, t):
+		case t.lit != nil:
+			if g := t.lit; !g.runs && (g.role == host || g.role == later) && g != f {
 				f.calls = append(f.calls, call{at: at, lit: g, as: v.Name()})
 			}
-			continue
-		}
-		if o, ok := c.varOf(e).(*types.Func); ok && o.Pkg() != nil && !ofLibrary(o.Pkg().Path()) && !c.pure(o) {
-			if k := known(o.Origin()); k != nil {
-				c.touched(f, touch{rule: k.rule, at: at, what: called(o) + ", which " + v.Name() + " is set to,", use: k.use})
+		case told[t.fn] || t.fn.Pkg() == nil || ofLibrary(t.fn.Pkg().Path()) || c.pure(t.fn):
+		default:
+			told[t.fn] = true
+			if k := known(t.fn); k != nil {
+				c.touched(f, touch{rule: k.rule, at: at, what: called(t.fn) + ", which " + v.Name() + " is set to,", use: k.use})
 				continue
 			}
-			f.calls = append(f.calls, call{at: at, to: []*types.Func{o.Origin()}, as: v.Name()})
+			f.calls = append(f.calls, call{at: at, to: []types.Object{t.fn}, as: v.Name()})
 		}
 	}
 }
 
+// isParam reports whether a variable is a parameter of a function, and not what a method is of.
+func (c effects) isParam(v *types.Var) bool { return v.Kind() == types.ParamVar }
+
+// told reports whether a function that is in a variable counts already where it is named: it is called there, or
+// returned to who calls it.
+func (c effects) told(f *function, t target) bool {
+	cur, ok := c.root.FindNode(t.at)
+	if !ok {
+		return false
+	}
+	sig, _ := typeOf(c.info, t.at).(*types.Signature)
+	if sig == nil || finder(c).goesTo(cur, sig, 0) != host {
+		return false
+	}
+	in := c.around(cur)
+	return in != nil && (in.role == workflow || in.whole() == f.whole() || cur.ParentEdgeKind() == edge.ReturnStmt_Results)
+}
+
+// breaks reports whether a function would break a rule if it were workflow code.
+func (c effects) breaks(f *function) bool {
+	return len(f.touches) > 0 || slices.ContainsFunc(f.calls, func(call call) bool { return len(c.reached(call)) > 0 })
+}
+
 // touched notes it, unless its line says that it is allowed.
 func (c effects) touched(f *function, t touch) {
-	if f.role == body || f.role == foreign || f.role == later {
+	if f.role == body {
 		return
 	}
 	if c.allow.allows(t.rule, c.pass.Fset.Position(t.at.Pos())) {
@@ -224,147 +254,4 @@ func (c effects) touched(f *function, t touch) {
 	}
 	f = f.whole()
 	f.touches = append(f.touches, t)
-}
-
-// settle finds what functions of the host come to, and leaves it as facts.
-func (c effects) settle() {
-	for _, f := range c.order {
-		whole := f.whole()
-		if f != whole {
-			whole.calls = append(whole.calls, f.calls...)
-			f.calls = nil
-		}
-		for _, t := range f.touches {
-			if _, ok := f.comes[t.rule]; !ok && f.role == host {
-				f.comes[t.rule] = reach{what: t.what, where: c.where(t.at.Pos()), use: t.use, module: c.module()}
-			}
-		}
-	}
-	for again := true; again; {
-		again = false
-		for _, f := range c.order {
-			if f.role != host {
-				continue
-			}
-			for _, call := range f.calls {
-				for r, from := range c.reached(call) {
-					if _, ok := f.comes[r]; !ok && !c.allow.allows(r, c.pass.Fset.Position(call.at.Pos())) {
-						f.comes[r] = from
-						again = true
-					}
-				}
-			}
-		}
-	}
-	for o, f := range c.declared {
-		if f.role == host && len(f.comes) > 0 {
-			fact := new(comesTo)
-			for _, r := range rules {
-				if from, ok := f.comes[r]; ok {
-					fact.All = append(fact.All, reached{r.name, from.what, from.where, from.use, from.module})
-				}
-			}
-			c.pass.ExportObjectFact(o, fact)
-		}
-	}
-}
-
-// comesOf is what a function comes to.
-func (c effects) comesOf(f *types.Func) map[*rule]reach { return c.reached(call{to: []*types.Func{f}}) }
-
-// reached is what a call comes to.
-func (c effects) reached(call call) map[*rule]reach {
-	all := map[*rule]reach{}
-	if call.lit != nil {
-		maps.Copy(all, call.lit.comes)
-	}
-	for _, o := range call.to {
-		if f := c.declared[o]; f != nil {
-			if f.role == host {
-				maps.Copy(all, f.comes)
-			}
-			continue
-		}
-		var fact comesTo
-		if !c.pass.ImportObjectFact(o, &fact) {
-			continue
-		}
-		for _, from := range fact.All {
-			r := ruleNamed(from.Rule)
-			if r != nil && (r.far || from.Module == c.module()) {
-				all[r] = reach{from.What, from.Where, from.Use, from.Module}
-			}
-		}
-	}
-	return all
-}
-
-// implementations are the methods that a call of an interface's may come to: of the types of this package and of
-// those that it imports, where the interface is no standard one.
-func (c effects) implementations(o *types.Func) []*types.Func {
-	if all, ok := c.fits[o]; ok {
-		return all
-	}
-	c.fits[o] = nil
-	iface, ok := o.Signature().Recv().Type().Underlying().(*types.Interface)
-	if !ok || o.Pkg() == nil || !strings.Contains(o.Pkg().Path(), ".") && o.Pkg() != c.pass.Pkg && c.module() == "" {
-		return nil
-	}
-	var all []*types.Func
-	for _, p := range append(slices.Clone(c.pass.Pkg.Imports()), c.pass.Pkg) {
-		if p != c.pass.Pkg && !strings.HasPrefix(p.Path(), c.module()) || ofLibrary(p.Path()) {
-			continue
-		}
-		for _, name := range p.Scope().Names() {
-			t, ok := p.Scope().Lookup(name).(*types.TypeName)
-			if !ok || types.IsInterface(t.Type()) || generic(t.Type()) {
-				continue
-			}
-			if ptr := types.NewPointer(t.Type()); types.Implements(ptr, iface) {
-				if m, _, _ := types.LookupFieldOrMethod(ptr, true, p, o.Name()); m != nil {
-					if m, ok := m.(*types.Func); ok {
-						all = append(all, m.Origin())
-					}
-				}
-			}
-		}
-	}
-	c.fits[o] = all
-	return all
-}
-
-func generic(t types.Type) bool {
-	n, ok := types.Unalias(t).(*types.Named)
-	return ok && n.TypeParams().Len() > 0
-}
-
-// tell reports what workflow code does by itself, and by what it calls.
-func (c effects) tell() {
-	for _, f := range c.order {
-		if f.role != workflow || f.runs {
-			continue
-		}
-		for _, t := range f.touches {
-			if t.rule == ruleMapOrder {
-				continue
-			}
-			message := t.what + " in workflow code: " + t.rule.why + "; " + t.use
-			var fixes []analysis.SuggestedFix
-			if t.fix != nil {
-				fixes = t.fix()
-			}
-			c.report(t.rule, t.at, message, fixes...)
-		}
-		for _, call := range f.calls {
-			all := c.reached(call)
-			for _, r := range rules {
-				from, ok := all[r]
-				if !ok || r == ruleMapOrder {
-					continue
-				}
-				message := fmt.Sprintf("%s comes to %s (%s), in workflow code: %s; %s", call.as, from.what, from.where, r.why, "call it in a step, or give it what it needs")
-				c.report(r, call.at, message)
-			}
-		}
-	}
 }

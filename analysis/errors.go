@@ -20,6 +20,9 @@ type endings struct{ *code }
 func (c endings) errors(f *function) {
 	for cur := range c.inside(f) {
 		stmt := cur.Node()
+		if a, ok := stmt.(*ast.AssignStmt); ok {
+			c.halfDropped(a)
+		}
 		call := dropped(stmt)
 		if call == nil {
 			continue
@@ -34,6 +37,21 @@ func (c endings) errors(f *function) {
 		case c.forgotten(call, op):
 			c.report(ruleUnawaited, call, fmt.Sprintf("what %s starts is not waited for: it ends where the run ends, done or not; keep the future and call its Get", called(op)))
 		}
+	}
+}
+
+// halfDropped reports an operation whose result is kept and whose error is not.
+func (c endings) halfDropped(a *ast.AssignStmt) {
+	last, ok := a.Lhs[len(a.Lhs)-1].(*ast.Ident)
+	if !ok || last.Name != "_" || len(a.Lhs) < 2 || len(a.Rhs) != 1 || dropped(a) != nil {
+		return
+	}
+	call, ok := ast.Unparen(a.Rhs[0]).(*ast.CallExpr)
+	if !ok {
+		return
+	}
+	if op := c.operation(call); op != nil && lastIsError(op.Signature()) {
+		c.report(ruleErrors, call, fmt.Sprintf("the error of %s is ignored, and its result is used all the same: it is a zero where it failed, or the run is cancelled", called(op)))
 	}
 }
 
@@ -72,7 +90,7 @@ func lastIsError(sig *types.Signature) bool {
 // forgotten reports whether a call starts what does work that somebody has to wait for. A coroutine that listens for
 // as long as the run lasts has no end to wait for.
 func (c endings) forgotten(call *ast.CallExpr, op *types.Func) bool {
-	switch op.Name() {
+	switch said(op) {
 	case "Go":
 		if len(call.Args) != 2 {
 			return false
@@ -81,7 +99,7 @@ func (c endings) forgotten(call *ast.CallExpr, op *types.Func) bool {
 		return ok && c.works(lit.Body) && !c.tells(lit)
 	case "Start":
 		recv := op.Signature().Recv()
-		if recv == nil || strings.Contains(c.text(call), "Detached") {
+		if recv == nil || strings.Contains(c.src.text(call), "Detached") {
 			return false
 		}
 		p, ok := recv.Type().(*types.Pointer)
@@ -92,6 +110,18 @@ func (c endings) forgotten(call *ast.CallExpr, op *types.Func) bool {
 
 // tells reports whether a coroutine writes a variable from around it, by which others see how far it is.
 func (c endings) tells(lit *ast.FuncLit) bool {
+	told := false
+	ast.Inspect(lit.Body, func(n ast.Node) bool {
+		if call, ok := n.(*ast.CallExpr); ok {
+			if op := c.operation(call); op != nil && said(op) == "Tell" { // on a channel of the workflow's, where there are such
+				told = true
+			}
+		}
+		return !told
+	})
+	if told {
+		return true
+	}
 	for v, writes := range c.writes {
 		if lit.Pos() <= v.Pos() && v.Pos() < lit.End() {
 			continue
@@ -124,7 +154,7 @@ func (c endings) works(n ast.Node) bool {
 			listens = listens || n.Cond == nil
 		case *ast.CallExpr:
 			if op := c.operation(n); op != nil {
-				switch op.Name() {
+				switch said(op) {
 				case "Step", "Do", "Run":
 					works = true
 				case "Wait", "Receive", "Next", "All", "Await", "Sleep", "AwaitTimeout":
@@ -145,29 +175,62 @@ func (c endings) deferred(f *function) {
 			continue
 		}
 		if op := c.operation(d.Call); op != nil {
-			if op.Name() != "Dispose" && op.Name() != "CloseStream" {
+			if said(op) != "Dispose" && said(op) != "CloseStream" {
 				c.report(ruleDeferred, d, fmt.Sprintf("%s is deferred: it is not done when the code panics, and its error is ignored; use Compensate, or recover first", called(op)))
 			}
 			continue
 		}
+		c.throughHelper(f, d)
 		lit, ok := d.Call.Fun.(*ast.FuncLit)
 		if !ok {
 			continue
 		}
-		recovers := c.recovers(lit)
-		if op := c.asks(lit.Body); op != "" && !recovers.IsValid() {
+		recovers := c.recovers(lit.Body)
+		if op := c.see.asks(lit.Body); op != "" && !recovers.IsValid() {
 			c.report(ruleDeferred, d, fmt.Sprintf("%s in a deferred function: it is not done when the code panics; use Compensate, or recover first", op))
 		}
-		if recovers.IsValid() && c.swallows(lit) && c.asks(f.block()) != "" {
+		if recovers.IsValid() && c.swallows(lit.Body) && c.see.asks(f.block()) != "" {
 			c.report(ruleRecovered, span{recovers, recovers + 7}, "recover swallows each panic of code that asks for steps: the run goes on as if nothing had been; make an error of what recover returns")
 		}
 	}
 }
 
-// recovers is where a literal recovers.
-func (c endings) recovers(lit *ast.FuncLit) (at token.Pos) {
-	ast.Inspect(lit.Body, func(n ast.Node) bool {
-		if call, ok := n.(*ast.CallExpr); ok && c.builtin(call, "recover") && !at.IsValid() {
+// throughHelper reports a function that is deferred and comes to an operation, or swallows panics.
+func (c endings) throughHelper(f *function, d *ast.DeferStmt) {
+	if _, lit := ast.Unparen(d.Call.Fun).(*ast.FuncLit); lit {
+		return
+	}
+	name, op := c.see.ask(d.Call)
+	recovers := false
+	for _, t := range c.see.targets(d.Call.Fun) {
+		var in *function
+		if in = t.lit; t.fn != nil {
+			in = c.declared[t.fn]
+		}
+		if in == nil {
+			continue
+		}
+		if at := c.recovers(in.block()); at.IsValid() {
+			recovers = true
+			if c.swallows(in.block()) && c.see.asks(f.block()) != "" {
+				c.report(ruleRecovered, d, fmt.Sprintf("%s swallows each panic of code that asks for steps: the run goes on as if nothing had been; make an error of what recover returns", c.see.callName(d.Call)))
+			}
+		}
+	}
+	if op != "" && !recovers && !c.disposes(op) {
+		c.report(ruleDeferred, d, fmt.Sprintf("%s is deferred, and comes to %s: it is not done when the code panics; use Compensate, or recover first", name, op))
+	}
+}
+
+// disposes reports whether an operation only gives back what ends with the run.
+func (c endings) disposes(op string) bool {
+	return op == "Hook.Dispose" || op == "stepwell.CloseStream"
+}
+
+// recovers is where a function recovers.
+func (c endings) recovers(block *ast.BlockStmt) (at token.Pos) {
+	ast.Inspect(block, func(n ast.Node) bool {
+		if call, ok := n.(*ast.CallExpr); ok && c.src.builtin(call, "recover") && !at.IsValid() {
 			at = call.Pos()
 		}
 		return !at.IsValid()
@@ -175,16 +238,16 @@ func (c endings) recovers(lit *ast.FuncLit) (at token.Pos) {
 	return at
 }
 
-func (c *code) builtin(call *ast.CallExpr, name string) bool {
+func (c source) builtin(call *ast.CallExpr, name string) bool {
 	id, ok := ast.Unparen(call.Fun).(*ast.Ident)
 	return ok && id.Name == name && c.info.Types[call.Fun].IsBuiltin()
 }
 
 // swallows reports whether what recover returns is thrown away.
-func (c endings) swallows(lit *ast.FuncLit) (found bool) {
-	ast.Inspect(lit.Body, func(n ast.Node) bool {
+func (c endings) swallows(block *ast.BlockStmt) (found bool) {
+	ast.Inspect(block, func(n ast.Node) bool {
 		if s, ok := n.(ast.Stmt); ok {
-			if call := dropped(s); call != nil && c.builtin(call, "recover") {
+			if call := dropped(s); call != nil && c.src.builtin(call, "recover") {
 				found = true
 			}
 		}
@@ -195,12 +258,12 @@ func (c endings) swallows(lit *ast.FuncLit) (found bool) {
 
 // leaves reports panics.
 func (c endings) leaves(f *function) {
-	if f.lit != nil && c.recovers(f.lit).IsValid() {
+	if f.lit != nil && c.recovers(f.lit.Body).IsValid() {
 		return // it panics again
 	}
 	for cur := range c.inside(f) {
 		call, ok := cur.Node().(*ast.CallExpr)
-		if !ok || !c.builtin(call, "panic") || c.unreachable(cur) {
+		if !ok || !c.src.builtin(call, "panic") || c.unreachable(cur) {
 			continue
 		}
 		c.report(rulePanics, call, "a panic in workflow code blocks the run until other code is deployed; a run that should fail returns an error")

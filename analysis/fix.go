@@ -13,13 +13,15 @@ import (
 	"strings"
 
 	"golang.org/x/tools/go/analysis"
+	"golang.org/x/tools/go/ast/edge"
+	"golang.org/x/tools/go/ast/inspector"
 )
 
 // repairs are made where the change is plain.
 type repairs struct{ *code }
 
 // text is code as it stands.
-func (c *code) text(n ast.Node) string {
+func (c source) text(n ast.Node) string {
 	var b bytes.Buffer
 	if err := format.Node(&b, c.pass.Fset, n); err != nil {
 		return ""
@@ -27,7 +29,7 @@ func (c *code) text(n ast.Node) string {
 	return b.String()
 }
 
-func (c *code) fileOf(pos token.Pos) *ast.File {
+func (c source) fileOf(pos token.Pos) *ast.File {
 	for _, f := range c.pass.Files {
 		if f.FileStart <= pos && pos <= f.FileEnd {
 			return f
@@ -37,17 +39,17 @@ func (c *code) fileOf(pos token.Pos) *ast.File {
 }
 
 // plain reports whether an expression may stand twice: a variable, or a part of one.
-func (c *code) plain(e ast.Expr) bool {
+func (c source) plain(e ast.Expr) bool {
 	switch e := e.(type) {
 	case *ast.Ident:
 		return true
 	case *ast.SelectorExpr:
-		return c.plain(e.X)
+		return c.src.plain(e.X)
 	}
 	return false
 }
 
-func (c *code) usesName(n ast.Node, name string) (found bool) {
+func (c source) usesName(n ast.Node, name string) (found bool) {
 	ast.Inspect(n, func(n ast.Node) bool {
 		id, ok := n.(*ast.Ident)
 		found = found || ok && id.Name == name
@@ -69,6 +71,20 @@ func (c repairs) contextAt(f *function, pos token.Pos) string {
 		}
 	}
 	return ""
+}
+
+// free reports whether a name is that of no variable or other declaration at a place: a package may have it there.
+func (c repairs) free(pos token.Pos, name string) bool {
+	in := c.pass.Pkg.Scope().Innermost(pos)
+	if in == nil {
+		return false
+	}
+	_, o := in.LookupParent(name, pos)
+	if o == nil {
+		return true
+	}
+	p, ok := o.(*types.PkgName)
+	return ok && p.Imported().Path() == name
 }
 
 // importing is the name that a file has for a package, with the edit that imports it.
@@ -117,7 +133,7 @@ func (c repairs) fixCall(f *function, at ast.Expr, o *types.Func) []analysis.Sug
 	}
 	var args []string
 	for _, a := range call.Args {
-		args = append(args, c.text(a))
+		args = append(args, c.src.text(a))
 	}
 	if call.Ellipsis.IsValid() {
 		args[len(args)-1] += "..."
@@ -129,11 +145,11 @@ func (c repairs) fixCall(f *function, at ast.Expr, o *types.Func) []analysis.Sug
 	case "time.Since":
 		return replaced("Use the workflow's time", call, "%s.Now().Sub(%s)", ctx, all)
 	case "time.Until":
-		if c.plain(call.Args[0]) {
+		if c.src.plain(call.Args[0]) {
 			return replaced("Use the workflow's time", call, "%s.Sub(%s.Now())", all, ctx)
 		}
 	case "time.Sleep":
-		return c.fixSleep(f, call, ctx, all)
+		return c.fixSleep(f, call, ctx)
 	case "github.com/google/uuid.NewString":
 		return replaced("Use an ID of the run", call, "%s.NewID()", ctx)
 	case "github.com/google/uuid.New", "github.com/oklog/ulid/v2.Make":
@@ -171,15 +187,25 @@ func (c repairs) fixID(call *ast.CallExpr, ctx string) []analysis.SuggestedFix {
 	return replaced("Use an ID of the run", cur.Parent().Parent().Node(), "%s.NewID()", ctx)
 }
 
+// inList reports whether a statement stands where any other may: in a block, a case or behind a label, and not in the
+// head of an if, a for or a switch.
+func inList(stmt inspector.Cursor) bool {
+	switch stmt.ParentEdgeKind() {
+	case edge.BlockStmt_List, edge.CaseClause_Body, edge.CommClause_Body, edge.LabeledStmt_Stmt:
+		return true
+	}
+	return false
+}
+
 // fixSleep sleeps durably where the function can return the error of it.
-func (c repairs) fixSleep(f *function, call *ast.CallExpr, ctx, d string) []analysis.SuggestedFix {
+func (c repairs) fixSleep(f *function, call *ast.CallExpr, ctx string) []analysis.SuggestedFix {
 	cur, ok := c.root.FindNode(call)
 	if !ok {
 		return nil
 	}
 	stmt, ok := cur.Parent().Node().(*ast.ExprStmt)
 	results := f.sig.Results()
-	if !ok || results.Len() == 0 || !types.Identical(results.At(results.Len()-1).Type(), types.Universe.Lookup("error").Type()) {
+	if !ok || !inList(cur.Parent()) || results.Len() == 0 || !types.Identical(results.At(results.Len()-1).Type(), types.Universe.Lookup("error").Type()) {
 		return nil
 	}
 	var back []string
@@ -190,11 +216,15 @@ func (c repairs) fixSleep(f *function, call *ast.CallExpr, ctx, d string) []anal
 		}
 		back = append(back, z)
 	}
-	name, edits := c.importing(c.fileOf(call.Pos()), module)
+	name, edits := c.importing(c.src.fileOf(call.Pos()), module)
 	if edits != nil {
 		return nil
 	}
-	return replaced("Sleep durably", stmt, "if err := %s.Sleep(%s, \"sleep\", %s); err != nil {\nreturn %s\n}", name, ctx, d, strings.Join(append(back, "err"), ", "))
+	d := call.Args[0] // it stays as it is, and may be repaired too
+	return []analysis.SuggestedFix{{Message: "Sleep durably", TextEdits: []analysis.TextEdit{
+		{Pos: stmt.Pos(), End: d.Pos(), NewText: fmt.Appendf(nil, "if err := %s.Sleep(%s, \"sleep\", ", name, ctx)},
+		{Pos: d.End(), End: stmt.End(), NewText: fmt.Appendf(nil, "); err != nil {\nreturn %s\n}", strings.Join(append(back, "err"), ", "))},
+	}}}
 }
 
 // zero is how the zero of a type is written, or "".
@@ -219,10 +249,10 @@ func zero(t types.Type) string {
 	return ""
 }
 
-// fixGo makes a coroutine of a goroutine, where nothing leaves it early.
+// fixGo makes a coroutine of a goroutine, where nothing leaves it early, and it does nothing that a coroutine must not.
 func (c repairs) fixGo(f *function, g *ast.GoStmt) []analysis.SuggestedFix {
 	ctx := c.contextAt(f, g.Pos())
-	file := c.fileOf(g.Pos())
+	file := c.src.fileOf(g.Pos())
 	if ctx == "" || file == nil {
 		return nil
 	}
@@ -232,13 +262,21 @@ func (c repairs) fixGo(f *function, g *ast.GoStmt) []analysis.SuggestedFix {
 	}
 	const form = "%s.Go(%s, func(%s %s.Context) (struct{}, error) {\n%s\nreturn struct{}{}, nil\n})"
 	lit, ok := g.Call.Fun.(*ast.FuncLit)
+	if ok && effects(c).breaks(c.functions[lit]) {
+		return nil
+	}
 	if !ok {
-		for _, a := range g.Call.Args { // the go statement evaluates them at once
-			if !c.plain(a) {
+		for _, t := range c.see.targets(g.Call.Fun) {
+			if len(effects(c).ofTarget(t)) > 0 {
 				return nil
 			}
 		}
-		return replaced("Make it a coroutine", g, form, name, ctx, ctx, name, c.text(g.Call))
+		for _, a := range g.Call.Args { // the go statement evaluates them at once
+			if !c.src.plain(a) {
+				return nil
+			}
+		}
+		return replaced("Make it a coroutine", g, form, name, ctx, ctx, name, c.src.text(g.Call))
 	}
 	returns := len(g.Call.Args) > 0
 	ast.Inspect(lit.Body, func(n ast.Node) bool {

@@ -6,7 +6,12 @@ func (c *code) judge() {
 	variables{c}.globals()
 	c.roundTrips()
 	definitions{c}.registered()
+	records{c}.changed()
 	for _, f := range c.order {
+		bodies{c}.returns(f)
+		if f.role == workflow || f.role == body {
+			loose{c}.durations(f)
+		}
 		switch {
 		case f.role == workflow:
 			orders{c}.mapOrder(f)
@@ -15,6 +20,10 @@ func (c *code) judge() {
 			rounds{c}.loops(f)
 			endings{c}.deferred(f)
 			bodies{c}.keeps(f)
+			bodies{c}.methodBodies(f)
+			bodies{c}.sameInLoops(f)
+			captures{c}.loops(f)
+			loose{c}.asserted(f)
 		case f.role == body && f.lit != nil:
 			bodies{c}.body(f)
 		case f.role == foreign:

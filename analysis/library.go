@@ -13,11 +13,37 @@ import (
 
 const module = "github.com/stepwell/stepwell"
 
+// dialect is the library whose workflow code is read. It is Stepwell; that a test has others is for the count of false
+// alarms in code that other people wrote.
+type dialect struct {
+	library func(path string) bool
+	context func(t types.Type) bool
+	names   map[string]string // of operations: what Stepwell calls the same
+	bodies  map[string]bool   // operations that run what they are given once, whatever it looks like
+	memory  map[string]bool   // generic functions whose values stay in memory
+}
+
+var speaks = dialect{
+	library: ofStepwell,
+	context: func(t types.Type) bool { return isNamed(t, module, "Context") },
+	memory:  map[string]bool{"Go": true, "All": true, "Race": true, "Map": true, "HookPayload": true},
+}
+
+// said is the name of an operation.
+func said(op *types.Func) string {
+	if name, ok := speaks.names[op.Name()]; ok {
+		return name
+	}
+	return op.Name()
+}
+
 // apart are the parts of the module that are programs and tests of it, and use it as others do.
 var apart = []string{"analysis", "bench", "cmd", "docs", "examples", "internal/answers", "internal/behaviour", "internal/crypttest", "internal/forktest", "internal/soak", "internal/tools"}
 
 // ofLibrary reports whether a package is of what authors call, or of what works below that.
-func ofLibrary(path string) bool {
+func ofLibrary(path string) bool { return speaks.library(path) }
+
+func ofStepwell(path string) bool {
 	rest, ok := strings.CutPrefix(path, module)
 	if !ok {
 		return false
@@ -30,7 +56,7 @@ func ofLibrary(path string) bool {
 }
 
 // isContext reports whether a type is stepwell.Context.
-func isContext(t types.Type) bool { return isNamed(t, module, "Context") }
+func isContext(t types.Type) bool { return speaks.context(t) }
 
 // isStdContext reports whether a type is context.Context.
 func isStdContext(t types.Type) bool { return isNamed(t, "context", "Context") }
@@ -50,6 +76,9 @@ func has(sig *types.Signature, is func(types.Type) bool) bool {
 	return false
 }
 
+// source is how code is written.
+type source struct{ *code }
+
 // callee is the function of a call as it was declared, or nil: a function value, a builtin, a conversion.
 func (c *code) callee(call *ast.CallExpr) *types.Func {
 	if f, ok := typeutil.Callee(c.info, call).(*types.Func); ok {
@@ -64,7 +93,7 @@ func (c *code) operation(call *ast.CallExpr) *types.Func {
 	if f == nil || f.Pkg() == nil || !ofLibrary(f.Pkg().Path()) || !has(f.Signature(), isContext) {
 		return nil
 	}
-	switch f.Name() {
+	switch said(f) {
 	case "CancelCause", "WithCancel", "Of":
 		return nil // they record nothing
 	}

@@ -24,47 +24,274 @@ func (c rounds) loops(f *function) {
 		case *ast.RangeStmt:
 			c.spins(n, n.X, n.Body)
 		case *ast.ForStmt:
-			if b, ok := n.Cond.(*ast.BinaryExpr); ok && (b.Op == token.LSS || b.Op == token.LEQ) {
-				c.spins(n, b.Y, n.Body)
+			if limit := limitOf(n); limit != nil {
+				c.spins(n, limit, n.Body)
 			}
-			if n.Cond == nil {
-				c.unbounded(cur, n)
+			if !c.src.isTrue(n.Cond) {
+				c.waits(n)
+				continue
 			}
-			c.goesOn(n)
+			label := ""
+			if l, ok := cur.Parent().Node().(*ast.LabeledStmt); ok {
+				label = l.Label.Name
+			}
+			c.endless(f, n, span{n.For, n.For + 3}, label, n.Body)
+		case *ast.LabeledStmt:
+			c.jumps(f, cur, n)
 		}
 	}
+	c.recursion(f)
+}
+
+// limitOf is what a loop counts up to, or nil.
+func limitOf(n *ast.ForStmt) ast.Expr {
+	if b, ok := n.Cond.(*ast.BinaryExpr); ok && (b.Op == token.LSS || b.Op == token.LEQ) {
+		return b.Y
+	}
+	return nil
+}
+
+// many is the number of rounds of a loop where it is written down and takes seconds, or 0.
+func (c source) many(rounds ast.Expr) int64 {
+	v := c.info.Types[rounds].Value
+	if v == nil || v.Kind() != constant.Int {
+		return 0
+	}
+	if n, ok := constant.Int64Val(v); ok && n >= spinning {
+		return n
+	}
+	return 0
 }
 
 // spins reports a loop of a number of rounds that is written down and takes seconds.
 func (c rounds) spins(at ast.Node, rounds ast.Expr, block *ast.BlockStmt) {
-	v := c.info.Types[rounds].Value
-	if v == nil || v.Kind() != constant.Int {
-		return
-	}
-	if n, ok := constant.Int64Val(v); ok && n >= spinning && c.asks(block) == "" {
+	if c.src.many(rounds) > 0 && c.see.asks(block) == "" {
 		c.report(ruleSpins, span{at.Pos(), block.Lbrace}, "a long computation in workflow code holds a run slot and a core, at each replay; do it in a step")
 	}
 }
 
-// unbounded reports a loop that asks for something in each round and that nothing but an error ends, in a function
-// that does not continue as new.
-func (c rounds) unbounded(cur inspector.Cursor, loop *ast.ForStmt) {
-	f := c.around(cur)
-	if c.asks(loop.Body) == "" || c.ends(loop) || c.coroutine(f) {
+// spinsForEver is what is said of a loop that never ends and asks for nothing.
+const spinsForEver = "nothing in this loop waits, or changes what it waits for: it holds a run slot and a core, and no other code of the run goes on; use stepwell.Await, or a step"
+
+// waits reports a loop that waits for what nothing in it changes.
+func (c rounds) waits(n *ast.ForStmt) {
+	if n.Init != nil || n.Post != nil || c.see.asks(n.Body) != "" || !c.unchanges(n) || c.blocks(n.Body) {
 		return
 	}
-	continues := false
-	ast.Inspect(f.whole().block(), func(n ast.Node) bool {
-		if call, ok := n.(*ast.CallExpr); ok {
-			if g := c.callee(call); g != nil && (g.Name() == "ContinueAsNew" && g.Pkg() != nil && ofLibrary(g.Pkg().Path())) {
-				continues = true
+	t := &trial{code: c.code, within: n, errs: map[*types.Var]failing{}}
+	if got := t.loop(n.Body); got&(out|leaves) == 0 {
+		c.report(ruleSpins, span{n.For, n.Body.Lbrace}, spinsForEver)
+	}
+}
+
+// unchanges reports whether the condition of a loop stays what it is: by what the loop does, as no other code of the
+// run goes on beside it.
+func (c rounds) unchanges(n *ast.ForStmt) bool {
+	same := true
+	ast.Inspect(n.Cond, func(m ast.Node) bool {
+		switch m := m.(type) {
+		case *ast.CallExpr:
+			id, ok := ast.Unparen(m.Fun).(*ast.Ident)
+			same = same && ok && c.info.Types[m.Fun].IsBuiltin() && id.Name == "len"
+		case *ast.Ident:
+			v, ok := c.info.Uses[m].(*types.Var)
+			if !ok {
+				break
+			}
+			if v.IsField() || global(v) {
+				same = false
+			}
+			for _, w := range append(c.writes[v][:len(c.writes[v]):len(c.writes[v])], c.altered[v]...) {
+				same = same && !w.byAddr && (w.at.Pos() < n.Pos() || n.End() <= w.at.Pos())
 			}
 		}
-		return !continues
+		return same
 	})
-	if !continues {
-		c.report(ruleUnbounded, span{loop.For, loop.For + 3}, "each round of this loop adds to the log, and nothing but an error ends it; continue as new after a number of rounds: stepwell.ContinueAsNew")
+	if same { // what it calls may change it
+		c.see.calls(n.Body, func(call *ast.CallExpr) bool {
+			same = same && (c.info.Types[call.Fun].IsBuiltin() || c.info.Types[call.Fun].IsType())
+			return same
+		})
 	}
+	return same
+}
+
+// blocks reports whether code waits for a channel: that is told of as such.
+func (c rounds) blocks(n ast.Node) (found bool) {
+	ast.Inspect(n, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.SelectStmt, *ast.SendStmt, *ast.GoStmt:
+			found = true
+		case *ast.UnaryExpr:
+			found = found || n.Op == token.ARROW
+		}
+		return !found
+	})
+	return found
+}
+
+// try tries a loop, where something is taken for granted.
+func (c rounds) try(when when, within ast.Node, label string, list *ast.BlockStmt) (*trial, ends) {
+	t := &trial{code: c.code, when: when, within: within, label: label, errs: map[*types.Var]failing{}}
+	got := t.loop(list)
+	return t, got
+}
+
+// endless reports a loop without a condition that nothing but an error ends, that a cancelled run does not end, or that
+// nothing ends at all.
+func (c rounds) endless(f *function, within ast.Node, at span, label string, block *ast.BlockStmt) {
+	if c.see.asks(block) == "" {
+		if _, got := c.try(whatever, within, label, block); got&(out|leaves) == 0 && !c.blocks(block) && c.leavesNot(block) {
+			c.report(ruleSpins, at, spinsForEver)
+		}
+		return
+	}
+	if t, got := c.try(cancelled, within, label, block); got&(out|leaves) == 0 && t.failed != "" {
+		var place ast.Node = at
+		if t.last != nil {
+			place = t.last
+		}
+		c.report(ruleCancelled, place, t.failed+" fails at once when the run is cancelled, and this loop never ends: return where errors.Is(err, stepwell.ErrCancelled)")
+		return
+	}
+	if _, got := c.try(succeeds, within, label, block); got&(out|leaves) == 0 && !c.coroutine(f) && !c.continues(f) {
+		c.report(ruleUnbounded, at, "each round of this loop adds to the log, and nothing but an error ends it; continue as new after a number of rounds: stepwell.ContinueAsNew")
+	}
+}
+
+// leavesNot reports whether code calls nothing that may end a goroutine: panics are told of as such.
+func (c rounds) leavesNot(n ast.Node) bool {
+	quiet := true
+	c.see.calls(n, func(call *ast.CallExpr) bool {
+		if f := c.callee(call); f != nil && known(f) != nil {
+			quiet = false
+		}
+		return quiet
+	})
+	return quiet
+}
+
+// continues reports whether a function continues as new.
+func (c rounds) continues(f *function) (found bool) {
+	ast.Inspect(f.whole().block(), func(n ast.Node) bool {
+		if call, ok := n.(*ast.CallExpr); ok {
+			if g := c.callee(call); g != nil && (said(g) == "ContinueAsNew" && c.see.library(g)) {
+				found = true
+			}
+		}
+		return !found
+	})
+	return found
+}
+
+// jumps tries the loop that a goto makes of the statements behind a label.
+func (c rounds) jumps(f *function, cur inspector.Cursor, l *ast.LabeledStmt) {
+	switch l.Stmt.(type) {
+	case *ast.ForStmt, *ast.RangeStmt, *ast.SwitchStmt, *ast.SelectStmt, *ast.TypeSwitchStmt:
+		return
+	}
+	var list []ast.Stmt
+	switch n := cur.Parent().Node().(type) {
+	case *ast.BlockStmt:
+		list = n.List
+	case *ast.CaseClause:
+		list = n.Body
+	default:
+		return
+	}
+	from, to := -1, -1
+	for i, s := range list {
+		if s == ast.Stmt(l) {
+			from = i
+		}
+		if from < 0 {
+			continue
+		}
+		ast.Inspect(s, func(n ast.Node) bool {
+			if b, ok := n.(*ast.BranchStmt); ok && b.Tok == token.GOTO && b.Label.Name == l.Label.Name {
+				to = i
+			}
+			return true
+		})
+	}
+	if to < 0 {
+		return
+	}
+	region := append([]ast.Stmt{l.Stmt}, list[from+1:to+1]...)
+	end := &ast.BranchStmt{Tok: token.BREAK, Label: ast.NewIdent(l.Label.Name), TokPos: list[to].End()}
+	block := &ast.BlockStmt{Lbrace: l.Pos(), List: append(region, end), Rbrace: list[to].End() - 1}
+	c.endless(f, block, span{l.Pos(), l.Colon + 1}, l.Label.Name, block)
+}
+
+// recursion reports a function that calls itself in any case, but for an error: as a loop that never ends.
+func (c rounds) recursion(f *function) {
+	if f.decl == nil {
+		return
+	}
+	own, _ := c.info.Defs[f.decl.Name].(*types.Func)
+	cycle := c.cycle(own)
+	if !cycle[own] || c.continues(f) {
+		return
+	}
+	asks := false // by itself
+	c.see.calls(f.block(), func(call *ast.CallExpr) bool {
+		asks = asks || c.see.asked(call) != "" && !cycle[c.callee(call)]
+		return !asks
+	})
+	if !asks {
+		return
+	}
+	all := func(when when) bool {
+		for g := range cycle {
+			t := &trial{code: c.code, when: when, within: c.declared[g].block(), errs: map[*types.Var]failing{}, cycle: cycle}
+			if t.list(c.declared[g].block().List) != calls {
+				return false
+			}
+		}
+		return true
+	}
+	switch {
+	case all(cancelled):
+		c.report(ruleCancelled, f.decl.Name, own.Name()+" calls itself also where the run is cancelled, when operations fail at once, and never ends: return where errors.Is(err, stepwell.ErrCancelled)")
+	case all(succeeds):
+		c.report(ruleUnbounded, f.decl.Name, own.Name()+" calls itself, each time adding to the log, and nothing but an error ends it; continue as new after a number of times: stepwell.ContinueAsNew")
+	}
+}
+
+// cycle are the functions of this package that a function calls and that call it, itself among them; none: it does not
+// call itself.
+func (c rounds) cycle(own *types.Func) map[*types.Func]bool {
+	from := map[*types.Func][]*types.Func{}
+	reach := map[*types.Func]bool{}
+	var go1 func(o *types.Func)
+	go1 = func(o *types.Func) {
+		f := c.declared[o]
+		if f == nil || f.role != workflow || reach[o] {
+			return
+		}
+		reach[o] = true
+		for cur := range c.inside(f) {
+			if call, ok := cur.Node().(*ast.CallExpr); ok {
+				if g := c.callee(call); g != nil && c.declared[g] != nil {
+					from[g] = append(from[g], o)
+					go1(g)
+				}
+			}
+		}
+	}
+	go1(own)
+	back := map[*types.Func]bool{}
+	var back1 func(o *types.Func)
+	back1 = func(o *types.Func) {
+		for _, g := range from[o] {
+			if !back[g] {
+				back[g] = true
+				back1(g)
+			}
+		}
+	}
+	back1(own)
+	return back
 }
 
 // coroutine reports whether a function is given to Go: it may listen for as long as the code beside it goes on.
@@ -72,15 +299,13 @@ func (c rounds) coroutine(f *function) bool {
 	if f.lit != nil {
 		return !f.runs && f.outer != nil && f.outer.role == workflow
 	}
-	for cur := range c.root.Preorder((*ast.Ident)(nil)) {
-		if o, ok := c.info.Uses[cur.Node().(*ast.Ident)].(*types.Func); !ok || c.declared[o.Origin()] != f {
-			continue
-		}
+	own, _ := c.info.Defs[f.decl.Name].(*types.Func)
+	for _, cur := range c.named[own] {
 		if cur.ParentEdgeKind() == edge.SelectorExpr_Sel {
 			cur = cur.Parent()
 		}
 		if cur.ParentEdgeKind() == edge.CallExpr_Args {
-			if op := c.operation(cur.Parent().Node().(*ast.CallExpr)); op != nil && op.Name() == "Go" {
+			if op := c.operation(cur.Parent().Node().(*ast.CallExpr)); op != nil && said(op) == "Go" {
 				return true
 			}
 		}
@@ -88,77 +313,14 @@ func (c rounds) coroutine(f *function) bool {
 	return false
 }
 
-// ends reports whether a loop is left where no error is.
-func (c rounds) ends(loop *ast.ForStmt) bool {
-	found := false
-	var walk func(n ast.Node, failing, inner bool)
-	walk = func(n ast.Node, failing, inner bool) {
-		ast.Inspect(n, func(m ast.Node) bool {
-			if m == n || found {
-				return !found
-			}
-			switch m := m.(type) {
-			case *ast.FuncLit:
-				return false
-			case *ast.IfStmt:
-				walk(m.Cond, failing, inner)
-				walk(m.Body, failing || c.aboutError(m.Cond), inner)
-				if m.Else != nil {
-					walk(&ast.BlockStmt{List: []ast.Stmt{m.Else}}, failing, inner)
-				}
-				return false
-			case *ast.ForStmt, *ast.RangeStmt, *ast.SwitchStmt, *ast.TypeSwitchStmt, *ast.SelectStmt:
-				walk(m, failing, true)
-				return false
-			case *ast.ReturnStmt:
-				found = found || !failing
-			case *ast.BranchStmt:
-				if m.Tok == token.GOTO || m.Tok == token.BREAK && (!inner || m.Label != nil) {
-					found = found || !failing
-				}
-			}
-			return !found
-		})
-	}
-	walk(loop.Body, false, false)
-	return found
-}
-
 // aboutError reports whether a condition is that there is an error.
-func (c *code) aboutError(e ast.Expr) bool {
+func (c source) aboutError(e ast.Expr) bool {
 	b, ok := ast.Unparen(e).(*ast.BinaryExpr)
 	return ok && b.Op == token.NEQ && isError(c.info.TypeOf(b.X))
 }
 
-// goesOn reports a loop that goes on behind any error of an operation: that of a cancelled run is among them, and
-// comes at once.
-func (c rounds) goesOn(loop *ast.ForStmt) {
-	if loop.Cond != nil || loop.Post != nil {
-		return
-	}
-	failing := map[*types.Var]string{}
-	for _, s := range loop.Body.List {
-		c.notes(s, failing)
-		is, ok := s.(*ast.IfStmt)
-		if !ok {
-			continue
-		}
-		if is.Init != nil {
-			c.notes(is.Init, failing)
-		}
-		if !c.aboutError(is.Cond) || len(is.Body.List) == 0 {
-			continue
-		}
-		v, _ := c.rootOf(ast.Unparen(is.Cond).(*ast.BinaryExpr).X)
-		last, ok := is.Body.List[len(is.Body.List)-1].(*ast.BranchStmt)
-		if op := failing[v]; ok && last.Tok == token.CONTINUE && op != "" && !c.looks(is.Body) {
-			c.report(ruleCancelled, last, op+" fails at once when the run is cancelled, and this loop never ends: return where errors.Is(err, stepwell.ErrCancelled)")
-		}
-	}
-}
-
 // notes notes which variables have the error of an operation.
-func (c *code) notes(s ast.Stmt, failing map[*types.Var]string) {
+func (c source) notes(s ast.Stmt, failing map[*types.Var]string) {
 	a, ok := s.(*ast.AssignStmt)
 	if !ok || len(a.Rhs) != 1 {
 		return
@@ -172,20 +334,4 @@ func (c *code) notes(s ast.Stmt, failing map[*types.Var]string) {
 			failing[v] = called(op)
 		}
 	}
-}
-
-// looks reports whether code looks at an error, or leaves.
-func (c rounds) looks(n ast.Node) (found bool) {
-	ast.Inspect(n, func(n ast.Node) bool {
-		switch n := n.(type) {
-		case *ast.ReturnStmt:
-			found = true
-		case *ast.CallExpr:
-			if f := c.callee(n); f != nil && f.Pkg() != nil && f.Pkg().Path() == "errors" {
-				found = true
-			}
-		}
-		return !found
-	})
-	return found
 }

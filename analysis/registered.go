@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"go/ast"
 	"go/types"
+	"slices"
 
 	"golang.org/x/tools/go/ast/edge"
 	"golang.org/x/tools/go/ast/inspector"
@@ -98,16 +99,22 @@ func (c definitions) onlyCalled(v *types.Var) bool {
 // recordedBy are the operations whose errors come out of the log. Those of coroutines are handed over as they are.
 var recordedBy = map[string]bool{"stepwell.Step": true, "stepwell.Do": true, "RegisteredStep.Run": true, "ChildCall.Run": true, "stepwell.AwaitRun": true}
 
-// sentinels reports errors of this package that workflow code asks for with errors.Is, and that nobody has
-// registered: what comes out of a log is equal to none of them.
+// sentinels reports errors of this package that workflow code asks for with errors.Is, errors.As or errors.AsType, and
+// that nobody has registered: what comes out of a log is none of them.
 func (c definitions) sentinels() {
 	known := map[types.Object]bool{}
+	var kinds []types.Type
 	registers := false
 	for cur := range c.root.Preorder((*ast.CallExpr)(nil)) {
 		call := cur.Node().(*ast.CallExpr)
 		if f := c.callee(call); f != nil && f.Name() == "Sentinel" && f.Pkg() != nil && ofLibrary(f.Pkg().Path()) && len(call.Args) == 2 {
 			registers = true
 			known[c.varOf(call.Args[1])] = true
+		} else if f != nil && f.Name() == "ErrorType" && f.Pkg() != nil && f.Pkg().Path() == module {
+			if inst, ok := c.info.Instances[calledBy(call)]; ok {
+				registers = true
+				kinds = append(kinds, inst.TypeArgs.At(0))
+			}
 		}
 	}
 	for _, f := range c.order {
@@ -117,18 +124,32 @@ func (c definitions) sentinels() {
 		from := map[*types.Var]string{}
 		for cur := range c.inside(f) {
 			if s, ok := cur.Node().(ast.Stmt); ok {
-				c.notes(s, from)
+				c.src.notes(s, from)
 			}
 			call, ok := cur.Node().(*ast.CallExpr)
-			if !ok || len(call.Args) != 2 {
+			if !ok || len(call.Args) == 0 {
 				continue
 			}
-			if g := c.callee(call); g == nil || g.Pkg() == nil || g.Pkg().Path() != "errors" || g.Name() != "Is" {
+			g := c.callee(call)
+			if g == nil || g.Pkg() == nil || g.Pkg().Path() != "errors" {
 				continue
 			}
 			err, _ := c.rootOf(call.Args[0])
+			if err == nil || !recordedBy[from[err]] {
+				continue
+			}
+			if t := c.wanted(g, call); t != nil {
+				if o := ownType(t, c.pass.Pkg); o != nil && !contains(kinds, t) && (!o.Exported() || c.pass.Pkg.Name() == "main" || registers) {
+					name := c.typeName(t)
+					c.report(ruleRegistered, call, fmt.Sprintf("errors.%s finds a %s in the error of %s only where it is registered: stepwell.ErrorType[%s](known, \"name\") of Config.Errors", g.Name(), name, from[err], name))
+				}
+				continue
+			}
+			if g.Name() != "Is" || len(call.Args) != 2 {
+				continue
+			}
 			v, _ := c.varOf(call.Args[1]).(*types.Var)
-			if err == nil || !recordedBy[from[err]] || v == nil || !global(v) || v.Pkg() != c.pass.Pkg || known[v] {
+			if v == nil || !global(v) || v.Pkg() != c.pass.Pkg || known[v] {
 				continue
 			}
 			if !v.Exported() || c.pass.Pkg.Name() == "main" || registers {
@@ -136,4 +157,38 @@ func (c definitions) sentinels() {
 			}
 		}
 	}
+}
+
+// wanted is the type of error that a call of errors.As or errors.AsType looks for, or nil.
+func (c definitions) wanted(f *types.Func, call *ast.CallExpr) types.Type {
+	switch {
+	case f.Name() == "AsType":
+		if inst, ok := c.info.Instances[calledBy(call)]; ok {
+			return inst.TypeArgs.At(0)
+		}
+	case f.Name() == "As" && len(call.Args) == 2:
+		if p, ok := typeOf(c.info, call.Args[1]).(*types.Pointer); ok {
+			return p.Elem()
+		}
+	}
+	return nil
+}
+
+func (c definitions) typeName(t types.Type) string {
+	return types.TypeString(t, types.RelativeTo(c.pass.Pkg))
+}
+
+// ownType is the name of a type of a package, or of a pointer to one; nil: it is another's.
+func ownType(t types.Type, of *types.Package) *types.TypeName {
+	if p, ok := types.Unalias(t).(*types.Pointer); ok {
+		t = p.Elem()
+	}
+	if n, ok := types.Unalias(t).(*types.Named); ok && n.Obj().Pkg() == of && !types.IsInterface(n) {
+		return n.Obj()
+	}
+	return nil
+}
+
+func contains(all []types.Type, t types.Type) bool {
+	return slices.ContainsFunc(all, func(other types.Type) bool { return types.Identical(other, t) })
 }

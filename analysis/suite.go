@@ -47,7 +47,7 @@ var reader = &analysis.Analyzer{
 	Name:       "stepwellcode",
 	Doc:        "find Stepwell's workflow code, and what it comes to",
 	Requires:   []*analysis.Analyzer{inspect.Analyzer},
-	FactTypes:  []analysis.Fact{new(comesTo), new(changes)},
+	FactTypes:  []analysis.Fact{new(comesTo), new(changes), new(alters), new(asks), new(does), new(wired)},
 	ResultType: reflect.TypeFor[findings](),
 	Run:        read,
 }

@@ -70,6 +70,10 @@ var list = []listed{
 	{"log", "Print Printf Println Output Default Logger.Print Logger.Printf Logger.Println Logger.Output", entry{ruleLogging, "use ctx.Logger()"}},
 	{"log", "Fatal Fatalf Fatalln Panic Panicf Panicln Logger.Fatal Logger.Fatalf Logger.Fatalln Logger.Panic Logger.Panicf Logger.Panicln", entry{rulePanics, "return an error"}},
 	{"log/slog", "Debug Info Warn Error Log LogAttrs DebugContext InfoContext WarnContext ErrorContext Default With", entry{ruleLogging, "use ctx.Logger()"}},
+	{"go.uber.org/zap", "L S Logger.Debug Logger.Info Logger.Warn Logger.Error Logger.Log SugaredLogger.Debug SugaredLogger.Debugf SugaredLogger.Debugw SugaredLogger.Info SugaredLogger.Infof SugaredLogger.Infow SugaredLogger.Warn SugaredLogger.Warnf SugaredLogger.Warnw SugaredLogger.Error SugaredLogger.Errorf SugaredLogger.Errorw", entry{ruleLogging, "use ctx.Logger()"}},
+	{"go.uber.org/zap", "Logger.Fatal Logger.Panic SugaredLogger.Fatal SugaredLogger.Fatalf SugaredLogger.Fatalw SugaredLogger.Panic SugaredLogger.Panicf SugaredLogger.Panicw", entry{rulePanics, "return an error"}},
+	{"github.com/sirupsen/logrus", "Trace Debug Info Warn Error Tracef Debugf Infof Warnf Errorf Logger.Trace Logger.Debug Logger.Info Logger.Warn Logger.Error Logger.Tracef Logger.Debugf Logger.Infof Logger.Warnf Logger.Errorf Entry.Trace Entry.Debug Entry.Info Entry.Warn Entry.Error Entry.Tracef Entry.Debugf Entry.Infof Entry.Warnf Entry.Errorf", entry{ruleLogging, "use ctx.Logger()"}},
+	{"github.com/rs/zerolog", "Event.Msg Event.Msgf Event.Send", entry{ruleLogging, "use ctx.Logger()"}},
 	{"fmt", "Print Printf Println", entry{ruleLogging, "use ctx.Logger()"}},
 	{"fmt", "Scan Scanf Scanln", entry{ruleFiles, inStep}},
 }

@@ -21,12 +21,14 @@ import (
 
 // notRun are the beginnings of commands that no test here runs, each with its reason, and with the test or target that does it instead.
 var notRun = []struct{ command, reason, instead string }{
+	{"git clone https://github.com/stepwell/stepwell && cd stepwell", "this is what it brings", "TestHelloBehindProxies"},
 	{"go run ./cmd/stepwell demo", "ten seconds", "TestDemo"},
 	{"go run ./examples/", "each example has a test of its own, and this compares the page with them", "TestTheListIsTrue"},
 	{"go run ./cmd/check production.jsonl", "the reader's own program; the block below it is compiled", "TestHistoriesFitTheirCode"},
 	{"sqlite3 ", "nothing else here needs its shell; the same in SQL", "TestBackupWhileItRunsGoesOnByItself"},
 	{"curl ", "they talk to one server, all of them; its test has it", "TestServerWalk"},
 	{"stepwell vet", "it reads a module with all that it imports; its test has a small one", "TestVet"},
+	{`stepwell runs start import '{"tenant":"acme"}' --blob`, "it has a file of its own", "TestStartWithABlob"},
 	{"make test", "it runs this", "make -n test"},
 	{"make bench-micro", "it measures, for long", "make -n bench-micro"},
 	{"make bench", "it measures, for hours", "make -n bench"},

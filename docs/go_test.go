@@ -230,10 +230,10 @@ func (s *source) borrowed() (all []decl) {
 // packages are those that fragments may use without saying so.
 var packages = func() map[string]string {
 	known := map[string]string{"rand": "math/rand/v2", "pgx": "github.com/jackc/pgx/v5", "pgxpool": "github.com/jackc/pgx/v5/pgxpool"}
-	for _, std := range []string{"context", "encoding/json", "errors", "fmt", "io", "log", "log/slog", "maps", "net/http", "os", "slices", "strings", "sync", "testing", "time"} {
+	for _, std := range []string{"context", "database/sql", "encoding/json", "errors", "fmt", "io", "log", "log/slog", "maps", "net/http", "os", "slices", "strings", "sync", "testing", "time"} {
 		known[path.Base(std)] = std
 	}
-	for _, ours := range []string{"", "/acting", "/keyring", "/observe", "/push", "/check", "/webhook", "/durable", "/queue", "/topic", "/schedule", "/limit", "/blob", "/stepwelltest", "/stepwelltest/sqlitetest", "/stepwelltest/postgrestest", "/telemetry", "/world", "/world/memory", "/world/postgres", "/world/sqlite"} {
+	for _, ours := range []string{"", "/acting", "/keyring", "/observe", "/push", "/check", "/webhook", "/durable", "/queue", "/topic", "/schedule", "/limit", "/flow", "/blob", "/stepwelltest", "/stepwelltest/sqlitetest", "/stepwelltest/postgrestest", "/telemetry", "/world", "/world/memory", "/world/postgres", "/world/sqlite"} {
 		known[path.Base("stepwell"+ours)] = "github.com/stepwell/stepwell" + ours
 	}
 	return known

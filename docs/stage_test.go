@@ -48,7 +48,8 @@ func newStage(t *testing.T, page, bin string) *stage {
 	s := &stage{t: t, page: page, dir: t.TempDir(), state: filepath.Join(t.TempDir(), "state")}
 	s.env = append(plain(), "PATH="+bin+":"+os.Getenv("PATH"), "GOBIN="+bin, "GOFLAGS=", "GOWORK=off", "GOPROXY=off", "GOSUMDB=off",
 		"GOTOOLCHAIN=local", "SECONDS_ARE=20ms", "STEPWELL_DB=")
-	words := []string{"=../stepwell", "=" + tree, "(cd stepwell &&", "(cd " + tree + " &&"} // a checkout beside it
+	words := []string{"=../stepwell", "=" + tree, "(cd stepwell &&", "(cd " + tree + " &&", // a checkout beside it
+		"go run ./cmd/stepwell init ../hello", "stepwell init ../hello --replace " + tree, "--replace stepwell", "--replace " + tree}
 	switch page {
 	case "docs/getting-started.md":
 		s.env = append(s.env, "SECONDS_ARE=1h") // until it is killed
@@ -153,7 +154,7 @@ func (c *cast) fill(ctx context.Context, app *stepwell.App) error {
 
 // fill puts runs in the place of a command's words in capitals.
 func (s *stage) fill(text string) string {
-	if !strings.Contains(text, "stepwell ") || s.program != nil {
+	if !strings.Contains(text, "stepwell ") || strings.HasPrefix(text, "stepwell init ") || s.program != nil {
 		return s.program.names(text)
 	}
 	if s.cast == nil {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stepwell/stepwell"
 	"github.com/stepwell/stepwell/internal/pgtest"
+	"github.com/stepwell/stepwell/internal/sample"
 	"github.com/stepwell/stepwell/limit"
 	"github.com/stepwell/stepwell/stepwelltest"
 	"github.com/stepwell/stepwell/stepwelltest/postgrestest"
@@ -27,16 +28,11 @@ func TestCrashes(t *testing.T) {
 	}, limit.Concurrency(1, limit.Key(tenantOf)), limit.Concurrency(2, limit.Name("order"), limit.UntilEnd()))
 	both := stepwell.Define("both", func(ctx stepwell.Context, j job) (int, error) { return nap.Child().Run(ctx, j) }, limit.Concurrency(1))
 	config := stepwell.Config{Definitions: []stepwell.Definition{nap, both}}
-	for name, env := range map[string]func(t *testing.T) *stepwelltest.Env{
-		"memory": func(t *testing.T) *stepwelltest.Env { return stepwelltest.NewWith(t, config) },
-		"postgres": func(t *testing.T) *stepwelltest.Env {
-			return stepwelltest.NewOn(t, postgrestest.Store(pgtest.URL(t)), config)
-		},
-		"sqlite": func(t *testing.T) *stepwelltest.Env { return stepwelltest.NewOn(t, sqlitetest.Store(), config) },
-	} {
+	stores := storesOf(config)
+	for _, name := range sample.OneKey(t, stores) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			e := env(t)
+			e := stores[name](t)
 			var all []*stepwelltest.Run[int]
 			for i := range 3 {
 				all = append(all, stepwelltest.Start(e, nap, job{"ann", i}))
@@ -50,5 +46,16 @@ func TestCrashes(t *testing.T) {
 			}
 			e.CrashEverywhere()
 		})
+	}
+}
+
+// storesOf are the stores that deaths are tried on, each with its environment.
+func storesOf(config stepwell.Config) map[string]func(t *testing.T) *stepwelltest.Env {
+	return map[string]func(t *testing.T) *stepwelltest.Env{
+		"memory": func(t *testing.T) *stepwelltest.Env { return stepwelltest.NewWith(t, config) },
+		"postgres": func(t *testing.T) *stepwelltest.Env {
+			return stepwelltest.NewOn(t, postgrestest.Store(pgtest.URL(t)), config)
+		},
+		"sqlite": func(t *testing.T) *stepwelltest.Env { return stepwelltest.NewOn(t, sqlitetest.Store(), config) },
 	}
 }

@@ -3,6 +3,7 @@ package limit
 import (
 	"fmt"
 	"reflect"
+	"time"
 
 	"github.com/stepwell/stepwell"
 	"github.com/stepwell/stepwell/internal/codec"
@@ -10,23 +11,71 @@ import (
 	"github.com/stepwell/stepwell/world"
 )
 
-// Option says something of a limit: [Key], [Path], [Name], [UntilEnd].
+// Option says something of a limit: [Key], [Path], [Name], [UntilEnd]; of a rate [Burst] and [Refuse].
 type Option func(*kit.Limit)
+
+// Limit is an option of a workflow, and of a registered step: see [Concurrency] and [Rate].
+type Limit interface {
+	stepwell.WorkflowOption
+	stepwell.StepOption
+}
 
 // Concurrency is an option of a workflow: of its runs, at most so many of one key are at work at once. A workflow
 // may have several, with names of their own: a run takes a place of each, those with keys first.
 //
+// Of a registered step ([stepwell.DefineStep]) it is how many attempts of one key run at once, whichever runs ask for
+// them. Such a step is always queued, and never runs in place.
+//
 // The number can be changed while programs run: see docs/limits.md.
-func Concurrency(atOnce int, opts ...Option) stepwell.WorkflowOption {
+func Concurrency(atOnce int, opts ...Option) Limit {
 	l := kit.Limit{Number: atOnce}
 	if atOnce < 1 || atOnce > world.MaxLimit {
 		l.Fault = fmt.Errorf("%w: limit of %d at once: want 1 to %d", stepwell.ErrInvalid, atOnce, world.MaxLimit)
 	}
+	return made(l, opts)
+}
+
+// Rate is an option of a workflow: of its runs, so many of one key begin in each period, spread over it evenly. The
+// others wait in order; with [Refuse] their starts are refused. A workflow may have rates and limits together: a run
+// pays when it has all its places, and begins.
+//
+//	limit.Rate(100, time.Minute, limit.Name("bank"))
+//
+// A run pays once, when a worker takes it for the first time: not for what follows a sleep, not when its worker dies,
+// and not for further attempts of its steps. Where each call counts, the call is a registered step: of one
+// ([stepwell.DefineStep]) each attempt pays, as each is a call.
+//
+// The number can be changed while programs run: see docs/limits.md.
+func Rate(number int, per time.Duration, opts ...Option) Limit {
+	l := kit.Limit{Number: number, Per: per}
+	if per <= 0 {
+		l.Fault = world.CheckRate(number, per, 0)
+	}
+	return made(l, opts)
+}
+
+func made(l kit.Limit, opts []Option) Limit {
 	if err := kit.Given(opts, func(o Option) { o(&l) }); err != nil && l.Fault == nil {
 		l.Fault = err
 	}
-	return kit.NewLimit(l).(stepwell.WorkflowOption)
+	return kit.NewLimit(l).(Limit)
 }
+
+// Burst is how many runs of a key may begin at one moment, where none has begun for long enough. Without it, it is one.
+func Burst(n int) Option {
+	return func(l *kit.Limit) {
+		if l.Burst = n; n < 1 && l.Fault == nil {
+			l.Fault = fmt.Errorf("%w: burst of %d: want 1 at least", stepwell.ErrInvalid, n)
+		}
+	}
+}
+
+// Refuse has a rate refuse starts that it does not let in at once, with [stepwell.ErrRateLimited], in the place of
+// having them wait: a [*world.RateError] says when to come again. It is for starts from outside: a workflow cannot
+// start such a run as its child, and a schedule cannot either. The same start, by its key or ID, pays once, however
+// often it is made; but in a transaction of the caller's, on PostgreSQL, a start pays before it is written, and so
+// also where that is rolled back, and each of several that make the same start before one commits.
+func Refuse() Option { return func(l *kit.Limit) { l.Refuse = true } }
 
 // Key computes the key of a run from its input: each key has places, and a line, of its own. It is called where
 // the run is started, and never again. It has at most 256 bytes. A start by name, as over REST, has it where the
@@ -38,18 +87,7 @@ func Key[In any](of func(in In) string) Option {
 			l.Fault = kit.Missing("limit: the function of the key")
 			return
 		}
-		l.Of = func(input []byte) (key string, err error) {
-			defer func() {
-				if v := recover(); v != nil {
-					err = fmt.Errorf("%w: the function of the key panicked: %v", stepwell.ErrInvalid, v)
-				}
-			}()
-			var in In
-			if err := codec.Decode(input, &in); err != nil {
-				return "", err
-			}
-			return of(in), nil
-		}
+		l.Of = codec.KeyOf(of)
 	}
 }
 

@@ -324,3 +324,23 @@ func TestWhy(t *testing.T) {
 		}
 	})
 }
+
+// TestWhyNoWorkerHolds: a run that nobody can go on with says which places it keeps from others.
+func TestWhyNoWorkerHolds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var w work
+		imports := w.workflow(time.Minute, limit.Concurrency(1, limit.Key(tenantOf)), limit.Concurrency(9, limit.Name("all")))
+		store := memory.New()
+		app := newApp(t, store, stepwell.Config{Definitions: []stepwell.Definition{imports}}) // it works on nothing
+		all := start(t, app, imports, jobs(2, "ann")...)
+		run(t, store, stepwell.Config{Definitions: []stepwell.Definition{stepwell.Define("other", func(stepwell.Context, int) (int, error) { return 0, nil })}})
+		time.Sleep(time.Second)
+		const held = `; meanwhile it keeps its place of limit "import", key "ann", and of limit "all" from others, until it ends: a cancel gives it back`
+		if why, err := app.Why(t.Context(), all[0].ID()); err != nil || why.Kind != stepwell.WhyNoWorker || len(why.Holds) != 2 || !strings.HasSuffix(why.String(), held) {
+			t.Errorf("why a run that nobody can go on with: got %q, %v; want %q at its end", why.String(), err, held)
+		}
+		if why, err := app.Why(t.Context(), all[1].ID()); err != nil || why.Kind != stepwell.WhyLimit || why.Holds != nil {
+			t.Errorf("why the run behind it: got %+v, %v", why, err)
+		}
+	})
+}

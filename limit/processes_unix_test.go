@@ -6,9 +6,11 @@ import (
 	"bufio"
 	"context"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -24,11 +26,14 @@ import (
 const (
 	workerURL  = "STEPWELL_LIMIT_TEST_URL"
 	workerFile = "STEPWELL_LIMIT_TEST_FILE"
+
+	workerLease = "STEPWELL_LIMIT_TEST_LEASE" // of the worker; none: as ever
 )
 
 func TestMain(m *testing.M) {
 	if url := os.Getenv(workerURL); url != "" {
-		if err := workFor(url, os.Getenv(workerFile)); err != nil {
+		lease, _ := time.ParseDuration(os.Getenv(workerLease))
+		if err := workFor(url, os.Getenv(workerFile), lease); err != nil {
 			fmt.Fprintln(os.Stderr, "worker:", err)
 			os.Exit(1)
 		}
@@ -46,17 +51,7 @@ const (
 
 // counted are runs whose bodies say in a file when they begin and end.
 func counted(file string) *stepwell.Workflow[job, int] {
-	say := func(j job, what string) error {
-		f, err := os.OpenFile(file, os.O_APPEND|os.O_WRONLY, 0)
-		if err != nil {
-			return err
-		}
-		_, err = fmt.Fprintf(f, "%s %s %d\n", what, j.Tenant, j.N) // one write: lines of several processes do not mix
-		if closed := f.Close(); err == nil {
-			err = closed
-		}
-		return err
-	}
+	say := func(j job, what string) error { return writeLine(file, "%s %s %d\n", what, j.Tenant, j.N) }
 	return stepwell.Define("counted", func(ctx stepwell.Context, j job) (int, error) {
 		return stepwell.Step(ctx, "work", func(ctx context.Context) (int, error) {
 			if err := say(j, "+"); err != nil {
@@ -72,15 +67,45 @@ func counted(file string) *stepwell.Workflow[job, int] {
 	}, limit.Concurrency(mostAtOnce, limit.Key(tenantOf)), limit.Concurrency(tenants*mostAtOnce-1, limit.Name("all-counted")))
 }
 
+// writeLine appends to a file with one write: lines of several processes do not mix.
+func writeLine(file, format string, args ...any) error {
+	f, err := os.OpenFile(file, os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(f, format, args...)
+	if closed := f.Close(); err == nil {
+		err = closed
+	}
+	return err
+}
+
+// paced are runs under a rate whose bodies say in a file when they begin.
+func paced(file string) *stepwell.Workflow[job, int] {
+	return stepwell.Define("paced", func(ctx stepwell.Context, j job) (int, error) {
+		return stepwell.Step(ctx, "work", func(ctx context.Context) (int, error) {
+			if err := writeLine(file, "%d %d\n", j.N, time.Now().UnixNano()); err != nil {
+				return 0, err
+			}
+			select {
+			case <-time.After(10 * workingTime): // so some are at work when their process is killed
+			case <-ctx.Done():
+				return 0, ctx.Err()
+			}
+			return j.N, nil
+		})
+	}, limit.Rate(pacedRate, time.Second))
+}
+
 // workFor works until it is killed, or its parent is gone.
-func workFor(url, file string) error {
+func workFor(url, file string, lease time.Duration) error {
 	ctx, stop := context.WithTimeout(context.Background(), 3*time.Minute)
 	defer stop()
 	w, err := postgres.Open(ctx, url)
 	if err != nil {
 		return err
 	}
-	app, err := stepwell.New(w, stepwell.Config{Definitions: []stepwell.Definition{counted(file)}})
+	app, err := stepwell.New(w, stepwell.Config{Definitions: []stepwell.Definition{counted(file), paced(file)}, Lease: lease})
 	if err != nil {
 		return err
 	}
@@ -89,6 +114,31 @@ func workFor(url, file string) error {
 		stop()
 	}()
 	return app.Run(ctx)
+}
+
+// beginWorker begins a process that works, until it is killed or the test is over.
+func beginWorker(t *testing.T, url, file string, lease time.Duration) *exec.Cmd {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(self)
+	cmd.Env = append(os.Environ(), workerURL+"="+url, workerFile+"="+file, workerLease+"="+lease.String())
+	cmd.Stderr = os.Stderr
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = in.Close()
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+	})
+	return cmd
 }
 
 // TestNeverTooManyOfProcesses: three processes, of which some are killed and stopped, and a database that crashes. At
@@ -101,29 +151,7 @@ func TestNeverTooManyOfProcesses(t *testing.T) {
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	begin := func() *exec.Cmd {
-		t.Helper()
-		cmd := exec.Command(self)
-		cmd.Env = append(os.Environ(), workerURL+"="+url, workerFile+"="+file)
-		cmd.Stderr = os.Stderr
-		in, err := cmd.StdinPipe()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() {
-			_ = in.Close()
-			_ = cmd.Process.Kill()
-			_ = cmd.Wait()
-		})
-		return cmd
-	}
+	begin := func() *exec.Cmd { return beginWorker(t, url, file, 0) }
 	w, err := postgres.Open(t.Context(), url)
 	if err != nil {
 		t.Fatal(err)
@@ -178,6 +206,90 @@ func TestNeverTooManyOfProcesses(t *testing.T) {
 		}
 	}
 	neverTooMany(t, linesOf(t, file))
+}
+
+const (
+	pacedRate = 20 // a second
+	pacedRuns = 100
+)
+
+// TestNeverTooOftenOfProcesses: three processes work under a rate, and are killed on the way. In no time more begin
+// than the rate says, and none is lost; who goes on with what a killed one had does not pay again.
+func TestNeverTooOftenOfProcesses(t *testing.T) {
+	t.Parallel()
+	url := pgtest.New(t, pgtest.Config{NoSync: true}).URL(t)
+	file := filepath.Join(t.TempDir(), "bodies")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	w, err := postgres.Open(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = w.Close() })
+	workflow := paced(file)
+	app, err := stepwell.New(w, stepwell.Config{Definitions: []stepwell.Definition{workflow}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ids := make([]string, pacedRuns)
+	for n := range ids {
+		r, err := workflow.Start(t.Context(), app, job{"t", n})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ids[n] = r.ID()
+	}
+	begin := func() *exec.Cmd { return beginWorker(t, url, file, 2*time.Second) }
+	all := []*exec.Cmd{begin(), begin(), begin()}
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for i, lines := range []int{20, 50, 80} {
+		for deadline := time.Now().Add(time.Minute); len(linesOf(t, file)) < lines; <-tick.C {
+			if time.Now().After(deadline) {
+				t.Fatalf("%d have begun, want %d", len(linesOf(t, file)), lines)
+			}
+		}
+		if err := all[i].Process.Kill(); err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, begin())
+	}
+	for n, id := range ids {
+		if got, err := workflow.Get(app, id).Result(t.Context()); got != n || err != nil {
+			t.Fatalf("run %s: got %d, %v, want %d", id, got, err, n)
+		}
+	}
+	neverTooOften(t, linesOf(t, file))
+}
+
+// neverTooOften holds the first beginnings of runs against the rate. What is late, as on a machine that is busy, may
+// come together with what follows: a second's share.
+func neverTooOften(t *testing.T, lines []string) {
+	t.Helper()
+	first := map[int]int64{}
+	for _, line := range lines {
+		var n int
+		var at int64
+		if _, err := fmt.Sscan(line, &n, &at); err != nil {
+			t.Fatalf("%q: %v", line, err)
+		}
+		if was, is := first[n]; !is || at < was {
+			first[n] = at
+		}
+	}
+	if len(lines) == len(first) {
+		t.Log("nothing was at work when its process was killed")
+	}
+	times := slices.Sorted(maps.Values(first))
+	for i := range times {
+		for j := i; j < len(times); j++ {
+			span := time.Duration(times[j] - times[i])
+			if most := 1 + int((span+3*time.Second/2)*pacedRate/time.Second); j-i+1 > most {
+				t.Fatalf("%d began within %s, want %d at most", j-i+1, span, most)
+			}
+		}
+	}
 }
 
 func linesOf(t *testing.T, file string) (lines []string) {

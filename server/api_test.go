@@ -29,6 +29,7 @@ func TestWalk(t *testing.T) {
 			walkQueues(r)
 			walkTopics(r)
 			walkSchedules(r)
+			walkWDK(r)
 			walkSystem(r) // which drains the server
 			walkShort(r)
 			walkValues(r)
@@ -36,6 +37,7 @@ func TestWalk(t *testing.T) {
 			r.want(202, "POST", at, `{}`)
 			r.want(202, "POST", at+"/a/b", `{}`)
 			if missing := r.notVisited(false, "listLimits", "getLimit", "setLimit", // in TestLimits: not all worlds keep any
+				"holdWorkflow", "releaseWorkflow", "listHolds", // in TestHold
 				"heartbeatHook", "listStreams", "readStream", "listStreamsByID", "readStreamByID"); len(missing) > 0 {
 				t.Errorf("these routes were not walked: %v", missing)
 			}
@@ -53,6 +55,7 @@ func walkValues(r *rig) {
 		}
 	}
 	r.refused(404, "NOT_FOUND", "GET", fmt.Sprintf("/v1/workflows/other/runs/o-big/values/%v", id), "")
+	r.want(201, "POST", "/v1/blobs?run=o-blob", "x", "Content-Type", octets) // see TestUploadBlob
 }
 
 const orders = "/v1/workflows/order/runs"
@@ -83,12 +86,12 @@ func TestRetentionThatIsLowered(t *testing.T) {
 
 // walkLife claims a run from its birth to its result.
 func walkLife(r *rig) {
-	start := `{"id": "o1", "input": {"customer": "ada", "cents": 4200}, "idempotencyKey": "k1", "retentionDays": 7, "priority": 4, "attributes": {"city": "Ulm"}, "timeout": "7d", "context": {"a": "b"}}`
+	start := `{"id": "o1", "input": {"customer": "ada", "cents": 4200}, "idempotencyKey": "k1", "retentionDays": 7, "priority": 4, "attributes": {"city": "Ulm"}, "timeout": "7d", "startTTL": "5m", "context": {"a": "b"}}`
 	a := r.want(201, "POST", orders, start)
 	if got, want := a.header.Get("Location"), orders+"/o1"; got != want {
 		r.Errorf("Location: got %q, want %q", got, want)
 	}
-	for path, want := range map[string]any{"id": "o1", "retention": "7d", "timeout": "7d", "priority": 4.0, "idempotencyKey": "k1", "attributes.city": "Ulm", "input.cents": 4200.0} {
+	for path, want := range map[string]any{"id": "o1", "retention": "7d", "timeout": "7d", "startTTL": "5m", "priority": 4.0, "idempotencyKey": "k1", "attributes.city": "Ulm", "input.cents": 4200.0} {
 		if got := a.get(path); got != want {
 			r.Errorf("%s: got %v, want %v", path, got, want)
 		}
@@ -226,7 +229,8 @@ func walkOperate(r *rig) {
 	if got := r.want(202, "DELETE", orders+"/o3?force=true", "").get("status"); got != "cancelled" {
 		r.Errorf("forced cancel: got %v, want cancelled", got)
 	}
-	r.want(202, "DELETE", orders+"/o4", "")
+	r.want(202, "DELETE", "/v1/runs/o4", "") // the short form
+	r.refused(404, "NOT_FOUND", "DELETE", "/v1/runs/nobody", "")
 	for _, act := range []string{"pause", "resume", "wake"} {
 		r.refused(409, "RUN_OVER", "POST", orders+"/o2/"+act, "")
 	}
@@ -239,7 +243,7 @@ func walkOperate(r *rig) {
 // walkFail retries a run that failed.
 func walkFail(r *rig) {
 	r.want(201, "POST", orders, `{"id": "o5", "input": {"customer": "dan", "cents": 0}}`)
-	a := r.want(200, "GET", orders+"/o5?wait=30s", "")
+	a := r.want(200, "GET", orders+"/o5?wait=30s&newest=false", "")
 	if a.get("status") != "failed" || !strings.Contains(fmt.Sprint(a.get("error.message")), "nothing to pay") {
 		r.Errorf("failed run: got %s, want failed: nothing to pay", a.body)
 	}
@@ -249,8 +253,29 @@ func walkFail(r *rig) {
 	if got := r.want(200, "GET", fmt.Sprintf("%s/%v?wait=30s", orders, newest), "").get("origin.run"); got != again {
 		r.Errorf("retried twice: the second is of run %v, want %v", got, again)
 	}
-	if got := r.want(200, "GET", orders+"/o5?newest=true", "").get("id"); got != newest {
-		r.Errorf("the newest: got %v, want %v", got, newest)
+	alone := r.want(200, "GET", fmt.Sprintf("%s/%v?wait=30s", orders, newest), "").get("startedAt")
+	for _, query := range []string{"newest=true", "wait=30s"} {
+		got := r.want(200, "GET", orders+"/o5?"+query, "")
+		if got.get("id") != newest || alone == nil || got.get("startedAt") != alone {
+			r.Errorf("%s: got %s, want run %v, begun at %v", query, got.body, newest, alone)
+		}
+	}
+	for path, id := range map[string]any{ // who waits for the result is given the newest's
+		"/v1/runs/o5?wait=30s": newest, orders + "/o5?wait=30s": newest, orders + "/o5?wait=30s&newest=true": newest,
+		orders + "/o5": "o5", orders + "/o5?wait=30s&newest=false": "o5", orders + "/o5?newest=false": "o5",
+	} {
+		if got := r.want(200, "GET", path, ""); got.get("id") != id {
+			r.Errorf("%s: got run %v, want %v", path, got.get("id"), id)
+		}
+	}
+	for _, path := range []string{"/v1/runs?status=failed&limit=200", orders + "?prefix=o5", orders + "?origin=o5"} {
+		for i := range 2 {
+			if got := r.want(200, "GET", path, ""); got.get(fmt.Sprintf("runs.%d.id", i)) == "o5" || got.get(fmt.Sprintf("runs.%d.id", i)) == again {
+				if got.get(fmt.Sprintf("runs.%d.newest.run", i)) != newest || got.get(fmt.Sprintf("runs.%d.newest.status", i)) != "failed" {
+					r.Errorf("%s: got %s, want run %v in the place of both", path, got.body, newest)
+				}
+			}
+		}
 	}
 	r.refused(400, "INVALID", "POST", orders+"/o1/retry", "")
 	for path, want := range map[string]any{orders + "?origin=o5": again, "/v1/runs?origin=o5&status=failed": again, "/v1/runs?origin=o4444": nil, orders + "?parent=o5": nil} {
@@ -312,7 +337,7 @@ func walkLists(r *rig) {
 		r.Errorf("by a workflow: got %v, want l6", got)
 	}
 	for query, says := range map[string]string{
-		"status=asleep": "there are pending, running, completed, failed, cancelled, blocked, paused, delayed, queued, working, retrying, sleeping, waiting, damaged",
+		"status=asleep": "there are pending, running, completed, failed, cancelled, blocked, paused, held, delayed, limited, queued, working, retrying, sleeping, waiting, damaged",
 		"prefix=a%20b":  "no ID of a run begins with", "version=0": "want a number from 1", "roots=yes": "want true or false", "since=yesterday": "2026-11-27",
 	} {
 		if a := r.refused(400, "INVALID", "GET", "/v1/runs?"+query, ""); !strings.Contains(string(a.body), says) {

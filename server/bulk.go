@@ -5,6 +5,8 @@ package server
 import (
 	"encoding/json"
 	"net/http"
+	"net/url"
+	"strconv"
 	"strings"
 
 	"github.com/stepwell/stepwell"
@@ -66,6 +68,32 @@ func (f *bulkFilter) none() bool {
 		f.Search == "" && f.Key == "" && f.Prefix == "" && f.Version == 0 && f.Patch == "" && f.Unpatched == "" && !f.Roots
 }
 
+// values are what the filter says, as the query of a list has it: for the audit log.
+func (f *bulkFilter) values() url.Values {
+	out := url.Values{}
+	for name, value := range map[string]string{
+		"workflow": f.Workflow, "since": f.Since, "until": f.Until, "search": f.Search, "key": f.Key, "prefix": f.Prefix, "patch": f.Patch,
+		"unpatched": f.Unpatched, "parent": f.Parent, "origin": f.Origin, "input": string(f.Input),
+	} {
+		if value != "" {
+			out.Set(name, value)
+		}
+	}
+	for _, s := range f.Status {
+		out.Add("status", string(s))
+	}
+	for name, value := range f.Attributes {
+		out.Set("attr."+name, string(value))
+	}
+	if f.Version != 0 {
+		out.Set("version", strconv.Itoa(f.Version))
+	}
+	if f.Roots {
+		out.Set("roots", "true")
+	}
+	return out
+}
+
 func (f *bulkFilter) query() (q stepwell.ListFilter, err error) {
 	q = stepwell.ListFilter{Workflow: f.Workflow, Status: f.Status, Parent: f.Parent, Origin: f.Origin, Attributes: f.Attributes,
 		Search: f.Search, Key: f.Key, Prefix: f.Prefix, Version: f.Version, Patch: f.Patch, Unpatched: f.Unpatched, Roots: f.Roots}
@@ -106,6 +134,11 @@ func (s *Server) bulk(w http.ResponseWriter, r *request) error {
 	if err != nil {
 		return err
 	}
+	r.noted = []any{"filter", operate.FilterNoted(b.Filter.values())}
+	r.because(b.Reason)
+	if b.DryRun {
+		r.noted = append(r.noted, "dry_run", true)
+	}
 	q, err := b.Filter.query()
 	if err != nil {
 		return err
@@ -121,6 +154,7 @@ func (s *Server) bulk(w http.ResponseWriter, r *request) error {
 	defer done()
 	do := act.On(s.app, words)
 	work := &bulkWork{s: s, r: r, filter: q, cursor: b.Cursor, dry: b.DryRun, limit: b.Limit, is: act, do: do, total: bulked{DryRun: b.DryRun}}
+	defer func() { r.noted = append(r.noted, "runs_done", work.total.Done, "runs_refused", work.total.Refused) }()
 	if strings.Contains(r.Header.Get("Accept"), ndJSON) {
 		return work.lines(w)
 	}

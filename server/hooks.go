@@ -33,7 +33,7 @@ func hookRoutes() []route {
 			id: "sendHook", summary: "Send a payload to a hook", key: "The delivery ID: the same ID is delivered once, for at least 24 hours and the last 10,000 deliveries of the run.", body: "Payload", optional: true,
 			responses: []response{{202, "Accepted", "", "The payload is durable."}},
 		}},
-		{method: "POST", path: "/v1/hooks/{token}/heartbeat", scope: Open, handle: heartbeatHook, op: operation{
+		{method: "POST", path: "/v1/hooks/{token}/heartbeat", scope: Open, handle: heartbeatHook, audit: true, op: operation{
 			id: "heartbeatHook", summary: "Say that whoever has the token of a hook is still at it, with details for people", body: "Payload", optional: true,
 			responses: []response{{202, "Accepted", "", "It is durable, or one before it is that is no older than an eighth of the hook's time."}},
 		}},
@@ -112,7 +112,11 @@ func (c *reception) send(w http.ResponseWriter, r *request) error {
 	if err != nil {
 		return err
 	}
-	if err := c.app.SendHook(r.Context(), r.PathValue("token"), r.payload(), opts...); err != nil {
+	token := r.PathValue("token")
+	if err := noteHook(c.app, r, token); err != nil {
+		return err
+	}
+	if err := c.app.SendHook(r.Context(), token, r.payload(), opts...); err != nil {
 		if unfit, ok := errors.AsType[*world.UnfitError](err); ok { // who has the token is not told the workflow
 			err = &world.UnfitError{Places: unfit.Places}
 		}
@@ -121,8 +125,24 @@ func (c *reception) send(w http.ResponseWriter, r *request) error {
 	return accept(w)
 }
 
+// noteHook notes for the audit log which run the hook with a token is of.
+func noteHook(app *stepwell.App, r *request, token string) error {
+	if world.CheckToken(token) != nil {
+		return nil
+	}
+	hooks, err := app.Hooks(r.Context(), "", token)
+	if err == nil && len(hooks) > 0 {
+		r.created = hooks[0].Run
+	}
+	return err
+}
+
 func heartbeatHook(s *Server, w http.ResponseWriter, r *request) error {
-	if err := stepwell.HeartbeatHook(r.Context(), s.app, r.PathValue("token"), r.payload()); err != nil {
+	token := r.PathValue("token")
+	if err := noteHook(s.app, r, token); err != nil {
+		return err
+	}
+	if err := stepwell.HeartbeatHook(r.Context(), s.app, token, r.payload()); err != nil {
 		return gone(err)
 	}
 	return accept(w)

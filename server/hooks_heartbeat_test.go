@@ -29,10 +29,10 @@ func (r *rig) walkHeartbeats() {
 	r.Helper()
 	r.want(201, "POST", "/v1/workflows/survey/runs", `{"id": "s1", "input": ""}`)
 	r.until("the hook", func() bool { return r.send("GET", "/v1/hooks?run=s1", "").get("0.run") == "s1" })
-	if got := r.want(200, "GET", "/v1/hooks/survey", ""); got.get("heartbeat") != "1h0m0s" || got.get("metadata") != "the roof" {
+	if got := r.want(200, "GET", "/v1/hooks/survey", ""); got.get("heartbeat") != "1h" || got.get("metadata") != "the roof" {
 		r.Errorf("the hook says %s", got.body)
 	}
-	if got := r.want(200, "GET", "/v1/hooks?token=survey", ""); got.get("0.heartbeat") != "1h0m0s" || got.get("0.metadata") != "the roof" {
+	if got := r.want(200, "GET", "/v1/hooks?token=survey", ""); got.get("0.heartbeat") != "1h" || got.get("0.metadata") != "the roof" {
 		r.Errorf("the list says %s", got.body)
 	}
 	r.want(202, "POST", "/v1/hooks/survey/heartbeat", `{"page": 3}`)
@@ -46,6 +46,9 @@ func (r *rig) walkHeartbeats() {
 	})
 	if steps := string(r.want(200, "GET", "/v1/runs/s1/steps?payloads=true", "").body); !strings.Contains(steps, `"output":{"page":3}`) || strings.Count(steps, `"outcome":"received"`) != 1 {
 		r.Errorf("the journal says %s", steps)
+	}
+	if log := r.log.String(); !strings.Contains(log, "msg=audit who=anonymous what=heartbeatHook") || !strings.Contains(log, "run_id=s1") || strings.Contains(log, "page") {
+		r.Errorf("the audit log should have the heartbeat, and not what it said:\n%s", log)
 	}
 	r.want(202, "POST", "/v1/hooks/survey", `"done"`)
 	r.want(200, "GET", "/v1/runs/s1?wait=30s", "")

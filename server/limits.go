@@ -1,6 +1,6 @@
 package server
 
-// This file has the doors of limits: how many runs of what may be at work at once.
+// This file has the doors of limits: how many runs of what may be at work at once, or begin in a period.
 
 import (
 	"cmp"
@@ -27,7 +27,7 @@ func limitRoutes() []route {
 			responses: []response{{200, "LimitPage", "", "The limit, and a page of its keys that runs need, by their texts."}},
 		}},
 		{method: "PUT", path: limitPath, scope: Operator, audit: true, handle: setLimit, op: operation{
-			id: "setLimit", summary: "Say how many runs of a key may be at work at once, in the place of what code says", body: "SetLimit",
+			id: "setLimit", summary: "Say how many runs of a key may be at work at once, or begin in a period, in the place of what code says", body: "SetLimit",
 			responses: []response{{200, "Limit", "", "The limit as it is now."}},
 		}},
 	}

@@ -4,7 +4,9 @@ package server
 
 import (
 	"context"
+	"strconv"
 	"testing"
+	"time"
 
 	"github.com/stepwell/stepwell"
 	limits "github.com/stepwell/stepwell/limit"
@@ -55,4 +57,30 @@ func TestLimits(t *testing.T) {
 	for _, id := range ids {
 		r.until("run "+id+" ends", func() bool { return r.want(200, "GET", "/v1/runs/"+id, "").get("status") == "completed" })
 	}
+}
+
+// TestRates: a rate is listed and shown; a start that it refuses says when to come again.
+func TestRates(t *testing.T) {
+	t.Parallel()
+	greet := func(_ stepwell.Context, in map[string]string) (string, error) { return in["tenant"], nil }
+	waits := stepwell.Define("waits", greet, limits.Rate(1, time.Hour, limits.Path("tenant")))
+	refuses := stepwell.Define("refuses", greet, limits.Rate(2, time.Hour, limits.Burst(1), limits.Refuse(), limits.Path("tenant")))
+	r := newRigOn(t, memory.New(), Options{}, waits, refuses)
+	var ids []string
+	for range 3 {
+		ids = append(ids, r.want(201, "POST", "/v1/workflows/waits/runs", `{"input": {"tenant": "ann"}}`).get("id").(string))
+	}
+	r.until("two are in line", func() bool {
+		a := r.want(200, "GET", "/v1/limits/waits", "")
+		return a.get("per") == "1h" && a.get("keys.0.waiting") == 2.0 && a.get("keys.0.next") != nil
+	})
+	if a := r.want(200, "GET", "/v1/runs/"+ids[2]+"/why", ""); a.get("kind") != "limit" || a.get("line.before") != 1.0 || a.get("line.per") != "1h" || a.get("line.at") == nil {
+		t.Errorf("why: got %s, want its turn", a.body)
+	}
+	r.want(201, "POST", "/v1/workflows/refuses/runs", `{"input": {"tenant": "ann"}}`)
+	a := r.want(429, "POST", "/v1/workflows/refuses/runs", `{"input": {"tenant": "ann"}}`)
+	if after, err := strconv.Atoi(a.header.Get("Retry-After")); err != nil || after < 1700 || after > 1800 || a.get("code") != "RATE_LIMITED" || a.get("limit") != "refuses" {
+		t.Errorf("a start beyond the rate: got %s, Retry-After %s; want that it may come in half an hour", a.body, a.header.Get("Retry-After"))
+	}
+	r.want(201, "POST", "/v1/workflows/refuses/runs", `{"input": {"tenant": "bob"}}`)
 }

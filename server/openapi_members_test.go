@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/stepwell/stepwell"
+	"github.com/stepwell/stepwell/flow"
 	"github.com/stepwell/stepwell/internal/operate"
 	"github.com/stepwell/stepwell/world"
 )
@@ -23,17 +24,17 @@ var (
 		"Accepted": reflect.TypeFor[accepted](), "Bulked": reflect.TypeFor[bulked](), "EventPage": reflect.TypeFor[eventPage](), "Health": reflect.TypeFor[health](),
 		"Hooks": reflect.TypeFor[[]hook](), "Journal": reflect.TypeFor[shownJournal](), "Manifest": reflect.TypeFor[manifest](), "OpenHook": reflect.TypeFor[openHook](),
 		"Problem": reflect.TypeFor[Problem](), "Run": reflect.TypeFor[stepwell.RunInfo](), "RunPage": reflect.TypeFor[runPage](), "StreamList": reflect.TypeFor[streamList](),
-		"WebhookAccepted": reflect.TypeFor[webhookAccepted](), "Why": reflect.TypeFor[stepwell.Why](), "Woken": reflect.TypeFor[woken](), "Workers": reflect.TypeFor[[]worker](),
+		"WebhookAccepted": reflect.TypeFor[webhookAccepted](), "Why": reflect.TypeFor[stepwell.Why](), "Woken": reflect.TypeFor[woken](), "UploadedBlob": reflect.TypeFor[uploadedBlob](), "Workers": reflect.TypeFor[[]worker](),
 		"Workflows": reflect.TypeFor[[]counts](), "Versions": reflect.TypeFor[operate.Versions](), "Failures": reflect.TypeFor[operate.Failures](), "Class": reflect.TypeFor[world.Class](),
 		"MessageQueue": reflect.TypeFor[operate.Queue](), "MessageQueues": reflect.TypeFor[queueList](), "QueuePause": reflect.TypeFor[operate.QueuePause](), "QueueChanged": reflect.TypeFor[queueChanged](),
 		"Published": reflect.TypeFor[sentMessage](), "PublicationPage": reflect.TypeFor[publicationPage](), "Subscribed": reflect.TypeFor[subscribed](),
-		"Subscriptions": reflect.TypeFor[subscriptionList](), "NewSecret": reflect.TypeFor[newSecret](), "Schedule": reflect.TypeFor[operate.Schedule](), "SchedulePage": reflect.TypeFor[schedulePage](),
+		"Subscriptions": reflect.TypeFor[subscriptionList](), "NewSecret": reflect.TypeFor[newSecret](), "Schedule": reflect.TypeFor[operate.Schedule](), "Held": reflect.TypeFor[flow.Held](), "Holds": reflect.TypeFor[[]flow.Held](), "SchedulePage": reflect.TypeFor[schedulePage](),
 		"TriggeredSchedule": reflect.TypeFor[triggeredSchedule](), "BackfilledSchedule": reflect.TypeFor[backfilledSchedule](),
 		"InLine": reflect.TypeFor[world.InLine](), "Limits": reflect.TypeFor[limitList](), "Limit": reflect.TypeFor[operate.Limit](), "LimitPage": reflect.TypeFor[operate.LimitPage](),
 		"Sent": reflect.TypeFor[sentMessages](), "ReceivedMessages": reflect.TypeFor[receivedMessages](), "MessagePage": reflect.TypeFor[messagePage](), "Settled": reflect.TypeFor[settled](),
 	}
 	readTypes = map[string]reflect.Type{
-		"Bulk": reflect.TypeFor[bulk](), "Empty": reflect.TypeFor[struct{}](), "Fork": reflect.TypeFor[fork](), "Reason": reflect.TypeFor[reason](), "Restart": reflect.TypeFor[restart](),
+		"Bulk": reflect.TypeFor[bulk](), "Empty": reflect.TypeFor[struct{}](), "Fork": reflect.TypeFor[fork](), "Reason": reflect.TypeFor[reason](), "Note": reflect.TypeFor[noted](), "Restart": reflect.TypeFor[restart](),
 		"Wake":     reflect.TypeFor[wake](),
 		"StartRun": reflect.TypeFor[start](), "DeclareQueue": reflect.TypeFor[declaration](), "Purge": reflect.TypeFor[purge](), "Redrive": reflect.TypeFor[redrive](),
 		"SetLimit": reflect.TypeFor[settingLimit](),

@@ -124,6 +124,9 @@ func describe(rt *route) object {
 	if op.body != "" {
 		o["requestBody"] = object{"required": !op.optional, "content": object{"application/json": object{"schema": schemaRef(op.body)}}}
 	}
+	if op.binary {
+		o["requestBody"] = object{"required": true, "content": object{octets: object{"schema": object{"type": "string", "format": "binary"}}}}
+	}
 	if op.free {
 		o["requestBody"] = object{"content": object{"*/*": object{"schema": object{"type": "string", "format": "binary"}}}}
 	}

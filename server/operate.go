@@ -43,6 +43,7 @@ func (s *Server) pauseRun(w http.ResponseWriter, r *request) error {
 	if err := r.decode(&b); err != nil {
 		return err
 	}
+	r.because(b.Reason)
 	id, err := s.findID(r)
 	if err != nil {
 		return err

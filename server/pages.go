@@ -83,11 +83,11 @@ func (h uiHost) Refused(r *http.Request, err error) ui.Refusal {
 }
 
 // Audit: see [ui.Host].
-func (h uiHost) Audit(r *http.Request, who, what, run string, err error) {
+func (h uiHost) Audit(r *http.Request, who, what, run string, err error, more ...any) {
 	if what == "ui login" && err != nil {
 		h.s.audit.sayRefused(r, wrongKey)
 	}
-	h.s.audit.note(r, who, what, run, "", err)
+	h.s.audit.note(r, who, what, run, "", err, more...)
 }
 
 // Postable: see [ui.Host].

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -27,11 +28,12 @@ type Problem struct {
 	Detail  string `json:"detail,omitempty"`  // what was wrong with this request
 	Request string `json:"request,omitempty"` // where the server failed: find it in its log
 
-	RetryAfterMs int64  `json:"retryAfterMs,omitempty"` // TOO_EARLY: how long to wait
+	RetryAfterMs int64  `json:"retryAfterMs,omitempty"` // TOO_EARLY, RATE_LIMITED: how long to wait
 	Step         string `json:"step,omitempty"`         // TOO_EARLY: which step
 	Run          string `json:"run,omitempty"`          // CORRUPTED_EVENT_LOG, NO_KEY
-	Key          string `json:"key,omitempty"`          // NO_KEY: the ID of the missing key
+	Key          string `json:"key,omitempty"`          // NO_KEY: the missing key's ID; RATE_LIMITED: the limit's key
 	Seq          int64  `json:"seq,omitempty"`          // CORRUPTED_EVENT_LOG: the first event that cannot be right
+	Limit        string `json:"limit,omitempty"`        // RATE_LIMITED: which rate
 
 	Errors []world.Misfit `json:"errors,omitempty"` // UNFIT: the places that do not fit, at most ten
 }
@@ -48,6 +50,7 @@ var (
 	errHost        = errors.New("without API keys the server answers to its address and to localhost alone")
 	errOrigin      = errors.New("a page of another origin sent this")
 	errMedia       = errors.New("send application/json")
+	errOctets      = errors.New("send application/octet-stream: the bytes as they are")
 	errAcceptable  = errors.New("this is application/json")
 	errBusy        = errors.New("too many requests wait for results or follow events; come again")
 	errFull        = errors.New("all connections are worked on; come again")
@@ -75,6 +78,7 @@ var problems = slices.Concat([]world.Coded{
 	{Err: errHost, Status: 421, Code: "MISDIRECTED", Title: "Unknown host name"},
 	{Err: errOrigin, Status: 403, Code: "CROSS_ORIGIN", Title: "Request from another origin"},
 	{Err: errMedia, Status: 415, Code: "UNSUPPORTED_MEDIA_TYPE", Title: "Unsupported media type"},
+	{Err: errOctets, Status: 415, Code: "UNSUPPORTED_MEDIA_TYPE", Title: "Unsupported media type"},
 	{Err: errAcceptable, Status: 406, Code: "NOT_ACCEPTABLE", Title: "Not acceptable"},
 	{Err: errBusy, Status: 429, Code: wire.CodeBusy, Title: "Too many requests wait"},
 	{Err: errCrowded, Status: 503, Code: wire.CodeBusy, Title: "Too much is being read"},
@@ -113,6 +117,10 @@ func problemOf(err error) *Problem {
 	if errors.As(err, &early) {
 		p.Step, p.RetryAfterMs = early.Step, int64((early.RetryAfter+time.Millisecond-1)/time.Millisecond)
 	}
+	var rate *world.RateError
+	if errors.As(err, &rate) {
+		p.RetryAfterMs, p.Limit, p.Key = int64((rate.After+time.Millisecond-1)/time.Millisecond), rate.Limit, rate.Key
+	}
 	var corrupt *world.CorruptError
 	if errors.As(err, &corrupt) {
 		p.Run, p.Seq = corrupt.Run, corrupt.Seq
@@ -129,8 +137,14 @@ func problemOf(err error) *Problem {
 	if p.Status < 500 || errors.Is(err, errNotReady) || errors.Is(err, errFull) || errors.Is(err, errCrowded) || errors.Is(err, world.ErrCorrupt) || errors.Is(err, world.ErrFormat) {
 		p.Detail = detail(err.Error())
 	}
+	if errors.Is(err, world.ErrStorage) && p.Detail == "" {
+		p.Detail = storageAway
+	}
 	return p
 }
+
+// storageAway is all that is told of a database that fails: the cause may name hosts.
+const storageAway = "the database does not answer, or refuses (away, full, read-only): workers go on by themselves when it is back; ask again when GET /readyz says yes"
 
 // mostDetail is how long a problem's detail may be: what was sent may stand in it.
 const mostDetail = 2000
@@ -165,7 +179,7 @@ func writeProblem(w http.ResponseWriter, p *Problem) {
 			h.Set("WWW-Authenticate", `Bearer realm="stepwell"`)
 		}
 	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
-		h.Set("Retry-After", "1")
+		h.Set("Retry-After", strconv.FormatInt(max(1, (p.RetryAfterMs+999)/1000), 10))
 	case http.StatusRequestTimeout, http.StatusRequestEntityTooLarge:
 		h.Set("Connection", "close") // what is left of the body is not waited for
 	}

@@ -72,13 +72,22 @@ func TestStartsAndSignalsAreAudited(t *testing.T) {
 		return r.send("GET", "/v1/hooks?run=a1", "", operator...).get("0.run") == "a1"
 	})
 	r.want(202, "POST", "/v1/hooks/courier%2Fgus", `"Bob"`)
+	r.want(202, "POST", "/v1/hooks/courier%2Fgus", `"Bob"`, operator...)
+	r.want(200, "POST", "/v1/bulk/pause", `{"filter": {"workflow": "order", "status": ["running"], "attributes": {"city": "Ulm"}}}`, "Authorization", bearer(adminSecret))
+	r.want(200, "POST", "/v1/bulk/pause", `{"filter": {"key": "gus-1"}, "dryRun": true}`, "Authorization", bearer(adminSecret))
 	log := r.log.String()
 	for _, want := range []string{
-		"msg=audit who=olga what=startRun from=127.0.0.1:", "run_id=a1 workflow.name=order", "who=olga what=signalRun", `run_id=a1 act="paid/in full"`,
-		"run_id=nobody act=paid workflow.name=order refused=NOT_FOUND", "who=anonymous what=sendHook",
+		`what=bulk from=127.0.0.1:`, `act=pause filter="attr.city=...&status=running&workflow=order" runs_done=0 runs_refused=0`,
+		`act=pause filter="key=..." dry_run=true runs_done=0 runs_refused=0`, "msg=audit who=olga what=startRun from=127.0.0.1:", "run_id=a1 workflow.name=order", "who=olga what=signalRun", `run_id=a1 act="paid/in full"`,
+		"run_id=nobody act=paid workflow.name=order refused=NOT_FOUND", "who=anonymous what=sendHook", "who=olga what=sendHook",
 	} {
 		if !strings.Contains(log, want) {
 			t.Errorf("the log does not have %q:\n%s", want, log)
+		}
+	}
+	for line := range strings.Lines(log) {
+		if strings.Contains(line, "what=sendHook") && !strings.Contains(line, "run_id=a1") {
+			t.Errorf("the log does not say which run the hook is of: %s", line)
 		}
 	}
 	if strings.Contains(log, "courier/gus") || strings.Contains(log, "Bob") {

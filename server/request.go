@@ -17,6 +17,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/stepwell/stepwell"
 	"github.com/stepwell/stepwell/internal/human"
 	"github.com/stepwell/stepwell/world"
 )
@@ -28,7 +29,8 @@ type request struct {
 	key     *Key       // who asks; nil: nobody needs a key here
 	query   url.Values // only parameters of the route
 	body    []byte     // JSON, or empty where the route allows it
-	created string     // the run that was begun, or was there, for the audit log
+	created string     // the run that was begun or was there, or whose hook it is, for the audit log
+	noted   []any      // what else that has of it
 
 	max int64
 }
@@ -280,6 +282,17 @@ func (d *duration) UnmarshalJSON(b []byte) error {
 	v, err := ParseDuration(text)
 	*d = duration(v)
 	return err
+}
+
+// orForever is a duration in a body, or "forever": what the workflow says does not hold then.
+type orForever time.Duration
+
+func (d *orForever) UnmarshalJSON(b []byte) error {
+	if string(b) == `"forever"` {
+		*d = orForever(stepwell.Forever)
+		return nil
+	}
+	return (*duration)(d).UnmarshalJSON(b)
 }
 
 // invalid is an error about the request.

@@ -37,6 +37,7 @@ type operation struct {
 	body      string  // the schema of the body; "": none
 	optional  bool    // the body may be left out
 	free      bool    // body and answer may be anything: a webhook's
+	binary    bool    // the body is bytes, which are streamed
 	responses []response
 }
 
@@ -75,11 +76,13 @@ func routes() []route {
 		bulkRoutes(),
 		historyRoutes(),
 		valueRoutes(),
+		blobRoutes(),
 		streamRoutes(),
 		queueRoutes(),
 		messageRoutes(),
 		topicRoutes(),
 		scheduleRoutes(),
+		startRoutes(),
 		limitRoutes(),
 		hookRoutes(),
 		webhookRoutes(),
@@ -87,6 +90,7 @@ func routes() []route {
 		telemetryRoutes(),
 		wireRoutes(),
 		manifestRoutes(),
+		wdkRoutes(),
 	))
 }
 
@@ -112,7 +116,7 @@ func short(long []route) []route {
 // Parameters that several routes have.
 var (
 	paramCursor = param{name: "cursor", schema: "Cursor", about: "Go on behind the page that had this cursor."}
-	paramNewest = param{name: "newest", schema: "Truth", about: "true: show the newest run in the place of one that did not complete, its retry or restart in place."}
+	paramNewest = param{name: "newest", schema: "Truth", about: "true: show the newest run in the place of one that did not complete, its retry or restart in place. With wait it is so unless this is false."}
 	paramWait   = param{name: "wait", schema: "Duration", about: "Wait so long for the run to be over: 30s. At most 60 s, unless the server is told otherwise."}
 )
 

@@ -13,7 +13,9 @@ import (
 	"time"
 
 	"github.com/stepwell/stepwell"
+	"github.com/stepwell/stepwell/flow"
 	"github.com/stepwell/stepwell/internal/logs"
+	"github.com/stepwell/stepwell/internal/operate"
 	"github.com/stepwell/stepwell/world"
 )
 
@@ -40,10 +42,15 @@ var filterParams = []param{
 func runRoutes() []route {
 	list := filterParams
 	page := []response{{200, "RunPage", "", "A page of runs, newest first. A page of a filtered list may be short, even empty, and have a cursor."}}
+	cancel := []param{
+		{name: "reason", schema: "Text", about: "Why, for the log."},
+		{name: "force", schema: "Flag", about: "End it at once, without its code cleaning up. Needs a key of scope admin."},
+	}
+	asked := []response{{202, "Run", "", "The request is durable; forced, the run is over."}}
 	return []route{
 		{method: "POST", path: "/v1/workflows/{workflow}/runs", scope: Operator, handle: (*Server).startRun, audit: true, op: operation{
 			id: "startRun", summary: "Start a run", key: "The idempotency key: used again, the run that has it is returned.", body: "StartRun", optional: true,
-			responses: []response{{201, "Run", "", "The run, which is durable."}, {200, "Run", "", "The run that has the idempotency key."}},
+			responses: []response{{201, "Run", "", "The run, which is durable."}, {200, "Run", "", "The run that has the idempotency key, or, of a singleton, that is live."}},
 		}},
 		{method: "GET", path: "/v1/workflows/{workflow}/runs", scope: Viewer, wide: true, handle: (*Server).listRuns, op: operation{
 			id: "listRuns", summary: "List the runs of a workflow", query: list, responses: page,
@@ -53,19 +60,17 @@ func runRoutes() []route {
 		}},
 		{method: "GET", path: "/v1/workflows/{workflow}/runs/{run}", scope: Viewer, handle: (*Server).getRun, op: operation{
 			id: "getRun", summary: "Show a run, or wait for its result", query: []param{paramWait, paramNewest},
-			responses: []response{{200, "Run", "", "The run as it stands; with wait, perhaps still not over."}},
+			responses: []response{{200, "Run", "", "The run as it stands; with wait, perhaps still not over, and the newest run in its place where it did not complete."}},
 		}},
 		{method: "GET", path: "/v1/runs/{run}", scope: Viewer, handle: (*Server).getRun, op: operation{
 			id: "findRun", summary: "Show a run of whatever workflow", query: []param{paramWait, paramNewest},
-			responses: []response{{200, "Run", "", "The run as it stands."}},
+			responses: []response{{200, "Run", "", "The run as it stands; with wait, perhaps still not over, and the newest run in its place where it did not complete."}},
 		}},
-		{method: "DELETE", path: "/v1/workflows/{workflow}/runs/{run}", scope: Operator, handle: (*Server).cancelRun, audit: true, op: operation{
-			id: "cancelRun", summary: "Ask a run to end",
-			query: []param{
-				{name: "reason", schema: "Text", about: "Why, for the log."},
-				{name: "force", schema: "Flag", about: "End it at once, without its code cleaning up. Needs a key of scope admin."},
-			},
-			responses: []response{{202, "Run", "", "The request is durable; forced, the run is over."}},
+		{method: "DELETE", path: strings.TrimSuffix(longForm, "/"), scope: Operator, handle: (*Server).cancelRun, audit: true, op: operation{
+			id: "cancelRun", summary: "Ask a run to end", query: cancel, responses: asked,
+		}},
+		{method: "DELETE", path: strings.TrimSuffix(shortForm, "/"), scope: Operator, handle: (*Server).cancelRun, audit: true, op: operation{
+			id: "cancelRunByID", summary: "Ask a run to end, of whatever workflow", query: cancel, responses: asked,
 		}},
 		{method: "POST", path: longForm + "signals/{event}", scope: Operator, handle: (*Server).signalRun, audit: true, op: operation{
 			id: "signalRun", summary: "Send an event to a run", key: "The delivery ID: the same ID is delivered to a run once for each event, for at least 24 hours and the last 10,000 deliveries of the run.", body: "Payload", optional: true,
@@ -76,10 +81,16 @@ func runRoutes() []route {
 
 // runPage is a page of runs.
 type runPage struct {
-	Runs   []stepwell.RunInfo `json:"runs"`
-	Cursor string             `json:"cursor,omitempty"` // none: this is the end
+	Runs   []listedRun `json:"runs"`
+	Cursor string      `json:"cursor,omitempty"` // none: this is the end
 
 	Reached time.Time `json:"reached,omitzero"` // with a cursor: all that were created later were looked at
+}
+
+// listedRun is a run in a list, with why it does not move, as far as its row says it.
+type listedRun struct {
+	stepwell.RunInfo
+	Why stepwell.Why `json:"why"`
 }
 
 // start is the body of a start.
@@ -90,7 +101,8 @@ type start struct {
 	IdempotencyKey string                     `json:"idempotencyKey"`
 	RetentionDays  int                        `json:"retentionDays"`
 	Delay          duration                   `json:"delay"`
-	Timeout        duration                   `json:"timeout"`
+	Timeout        orForever                  `json:"timeout"`
+	StartTTL       orForever                  `json:"startTTL"`
 	Priority       int                        `json:"priority"`
 	Attributes     map[string]json.RawMessage `json:"attributes"`
 	Context        map[string]string          `json:"context"`
@@ -153,6 +165,9 @@ func (s *Server) startRun(w http.ResponseWriter, r *request) error {
 	if b.Timeout != 0 { // 0: as the workflow says
 		opts = append(opts, stepwell.Timeout(time.Duration(b.Timeout)))
 	}
+	if b.StartTTL != 0 {
+		opts = append(opts, flow.StartTTL(time.Duration(b.StartTTL)))
+	}
 	if len(b.Signals) > mostSignals {
 		return invalid("%d signals, more than %d", len(b.Signals), mostSignals)
 	}
@@ -173,12 +188,15 @@ func (s *Server) startRun(w http.ResponseWriter, r *request) error {
 // created answers with a run that was begun, or was there.
 func (s *Server) created(w http.ResponseWriter, r *request, started *stepwell.Run[json.RawMessage]) error {
 	r.created = started.ID()
+	if r.PathValue("run") != "" { // a retry, a fork or a restart of another run
+		r.noted = append(r.noted, "new_run", started.ID())
+	}
 	info, err := s.app.Get(r.Context(), started.ID())
 	if err != nil {
 		return err
 	}
 	status := http.StatusCreated
-	if started.Existed() {
+	if info.Merged = started.Merged(); started.Existed() {
 		status = http.StatusOK
 	}
 	w.Header().Set("Location", "/v1/workflows/"+url.PathEscape(info.Workflow)+"/runs/"+url.PathEscape(info.ID))
@@ -210,12 +228,14 @@ func (s *Server) findID(r *request) (string, error) {
 	return info.ID, nil
 }
 
+// getRun shows a run. Who waits for its end is told of the newest run's in its place, as who asks for a result is
+// anywhere; who says newest=false, of its own.
 func (s *Server) getRun(w http.ResponseWriter, r *request) error {
 	info, err := s.find(r)
 	if err != nil {
 		return err
 	}
-	follow, err := truth(r.query, "newest")
+	follow, err := truth(r.query, "newest", r.query.Has("wait"))
 	for err == nil {
 		if r.query.Has("wait") && !info.Status.Terminal() {
 			info, err = s.await(r, info)
@@ -235,10 +255,12 @@ func (s *Server) getRun(w http.ResponseWriter, r *request) error {
 	return answer(w, http.StatusOK, info)
 }
 
-// truth reads a query parameter that is true or false; "" is false.
-func truth(query url.Values, name string) (bool, error) {
+// truth reads a query parameter that is true or false, or left out.
+func truth(query url.Values, name string, without bool) (bool, error) {
 	switch v := query.Get(name); v {
-	case "", "false":
+	case "":
+		return without, nil
+	case "false":
 		return false, nil
 	case "true":
 		return true, nil
@@ -370,7 +392,15 @@ func (s *Server) listRuns(w http.ResponseWriter, r *request) error {
 	if err != nil {
 		return err
 	}
-	page := runPage{Runs: []stepwell.RunInfo{}, Cursor: r.query.Get("cursor")}
+	stats, err := s.app.World().Stats(r.Context())
+	if err != nil {
+		return err
+	}
+	waits, err := operate.WaitsOf(r.Context(), s.app, &stats)
+	if err != nil {
+		return err
+	}
+	page := runPage{Runs: []listedRun{}, Cursor: r.query.Get("cursor")}
 	for bytes := 0; ; {
 		some, err := s.app.Page(r.Context(), f, page.Cursor, min(limit-len(page.Runs), runsAtOnce))
 		if err != nil {
@@ -382,8 +412,8 @@ func (s *Server) listRuns(w http.ResponseWriter, r *request) error {
 				run.Input, run.Output, run.InputApart, run.OutputApart = nil, nil, "", ""
 			}
 			bytes += sizeOf(run)
+			page.Runs = append(page.Runs, listedRun{*run, waits.Why(run, stats.Now)})
 		}
-		page.Runs = append(page.Runs, some.Runs...)
 		page.Cursor, page.Reached = some.Cursor, some.Reached
 		if page.Cursor == "" || len(page.Runs) >= limit || bytes > s.pageBytes || len(f.Input)+len(f.Attributes) > 0 || f.Patch != "" || f.Unpatched != "" { // such a page has looked at many
 			return answer(w, http.StatusOK, page)
@@ -393,7 +423,7 @@ func (s *Server) listRuns(w http.ResponseWriter, r *request) error {
 
 // sizeOf is about how many bytes a run takes in an answer.
 func sizeOf(r *stepwell.RunInfo) int {
-	const rest = 500
+	const rest = 900
 	n := rest + len(r.Input) + len(r.Output)
 	for name, value := range r.Attributes {
 		n += len(name) + len(value)
@@ -409,6 +439,7 @@ func (s *Server) cancelRun(w http.ResponseWriter, r *request) error {
 	if err != nil {
 		return err
 	}
+	r.because(r.query.Get("reason"))
 	if force && !r.sees(Admin) {
 		return errForce
 	}

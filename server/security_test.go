@@ -129,10 +129,14 @@ func TestSecrets(t *testing.T) {
 		t.Errorf("why: got %s, want paused by olga", why.body)
 	}
 	r.refused(403, "FORBIDDEN", "DELETE", orders+"/t1?force=true", "", operator...)
-	r.want(202, "DELETE", orders+"/t1?force=true", "", admin...)
+	r.want(202, "DELETE", orders+"/t1?force=true&reason=it+is+stuck", "", admin...)
+	r.want(201, "POST", orders+"/t1/restart", `{"id": "t1-again"}`, operator...)
+	r.want(200, "POST", "/v1/bulk/cancel", `{"filter": {"key": "gus-1"}, "dryRun": true, "reason": "twice"}`, admin...)
+	r.want(200, "POST", "/v1/workflows/order/hold", `{"note": "the bank is away"}`, operator...)
 	log := r.log.String()
 	for _, want := range []string{
 		`msg=audit who=olga what=pauseRun from=127.0.0.1:`, `run_id=t1`, `who=olga what=cancelRun`, `refused=FORBIDDEN`, `who=ann what=cancelRun`,
+		`workflow.name=order reason=r`, `workflow.name=order reason="it is stuck"`, `new_run=t1-again`, `dry_run=true runs_done=0 runs_refused=0`, `reason=twice`, `reason="the bank is away"`,
 	} {
 		if !strings.Contains(log, want) {
 			t.Errorf("the log does not have %q:\n%s", want, log)

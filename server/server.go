@@ -19,7 +19,9 @@ import (
 	"github.com/stepwell/stepwell"
 	"github.com/stepwell/stepwell/acting"
 	"github.com/stepwell/stepwell/internal/courier"
+	"github.com/stepwell/stepwell/internal/human"
 	"github.com/stepwell/stepwell/internal/logs"
+	"github.com/stepwell/stepwell/server/wdk"
 	"github.com/stepwell/stepwell/world"
 	"github.com/stepwell/stepwell/world/remote/wire"
 )
@@ -145,6 +147,7 @@ type Server struct {
 
 	bulkTime time.Duration // for a bulk operation whose answer comes at its end; a constant but for tests
 	pusher   *pusher       // nil: there is nobody to push to
+	wdk      *wdk.Host     // Workflow DevKit's runtime calls it
 
 	drain    chan struct{} // closed by Drain
 	draining sync.Once
@@ -181,6 +184,7 @@ func New(app *stepwell.App, o Options) (*Server, error) {
 	if s.pusher, err = newPusher(below, o.Push, s.log); err != nil {
 		return nil, fmt.Errorf("server.New: %w", err)
 	}
+	s.wdk = wdk.New(s.world, s.log)
 	s.reception = reception{app: app, opts: &s.opts, log: s.log, audit: &s.audit, places: &s.places, drain: s.drain}
 	s.system = system{app: app, world: s.world, opts: &s.opts, log: s.log, pusher: s.pusher, drain: s.drain}
 	for path, methods := range byPath(routes()) {
@@ -211,6 +215,7 @@ func byPath(all []route) map[string]map[string]*route {
 func (s *Server) Drain() {
 	s.draining.Do(func() {
 		close(s.drain)
+		s.wdk.Close()
 		s.audit.flush()
 	})
 }
@@ -375,11 +380,29 @@ func (a *auditor) act(r *request, err error) {
 	if act == "" {
 		act = r.PathValue("event")
 	}
-	a.note(r.Request, r.name(), r.route.op.id, cmp.Or(r.PathValue("run"), r.created), act, err)
+	who := r.name()
+	if key := a.entry.key(r.Request); r.key == nil && key != nil { // of a door that needs none
+		who = key.Name
+	}
+	a.note(r.Request, who, r.route.op.id, cmp.Or(r.PathValue("run"), r.created), act, err, r.noted...)
 }
 
+// mostReason is how many characters of a reason the audit log has.
+const mostReason = 300
+
+// because is what the audit log has of a reason, or a note, that stands in the run's log too; "": none was given.
+func because(reason string) []any {
+	if reason == "" {
+		return nil
+	}
+	return []any{"reason", human.Cut(reason, mostReason)}
+}
+
+// because notes why something is done.
+func (r *request) because(reason string) { r.noted = append(r.noted, because(reason)...) }
+
 // note writes a line of the audit log; what is "" is left out.
-func (a *auditor) note(r *http.Request, who, what, run, act string, err error) {
+func (a *auditor) note(r *http.Request, who, what, run, act string, err error, more ...any) {
 	args := []any{"who", who, "what", what, "from", r.RemoteAddr}
 	if run != "" {
 		args = append(args, "run_id", run)
@@ -402,5 +425,5 @@ func (a *auditor) note(r *http.Request, who, what, run, act string, err error) {
 	if err != nil {
 		args = append(args, "refused", problemOf(err).Code)
 	}
-	a.log.Info("audit", args...)
+	a.log.Info("audit", append(args, more...)...)
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/stepwell/stepwell"
+	"github.com/stepwell/stepwell/flow"
 	"github.com/stepwell/stepwell/internal/operate"
 	"github.com/stepwell/stepwell/world"
 )
@@ -116,6 +117,8 @@ type counts struct {
 	Cancelled int    `json:"cancelled"`
 	Blocked   int    `json:"blocked"`
 	Paused    int    `json:"paused"`
+
+	Held *flow.Held `json:"held,omitempty"` // nil: it is not
 }
 
 func (y *system) workflows(w http.ResponseWriter, r *request) error {
@@ -123,13 +126,13 @@ func (y *system) workflows(w http.ResponseWriter, r *request) error {
 	if err != nil {
 		return err
 	}
-	once, err := operate.Counts(r.Context(), y.app, &stats)
+	once, err := operate.Workflows(r.Context(), y.app, &stats)
 	if err != nil {
 		return err
 	}
 	all := make([]counts, len(once))
 	for i, n := range once {
-		all[i] = counts{n.Workflow, n.Pending, n.Running, n.Completed, n.Failed, n.Cancelled, n.Blocked, n.Paused}
+		all[i] = counts{n.Workflow, n.Pending, n.Running, n.Completed, n.Failed, n.Cancelled, n.Blocked, n.Paused, n.Held}
 	}
 	return answer(w, http.StatusOK, all)
 }

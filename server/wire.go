@@ -37,7 +37,7 @@ func wireRoutes() []route {
 		actRoute("held", Worker, "List what a worker holds, behind a claim whose answer was lost", "WireHeldQuery", "WireHeld", (*doors).held),
 		actRoute("leave", Worker, "End a worker's lease, and hand back what it holds", "WireWorkerID", "WireAccepted", (*doors).leave),
 		actRoute("sweep", Worker, "Delete ended runs whose retention is over", "WireSweepQuery", "WireSwept", (*doors).sweep),
-	}, wireLogRoutes(), wireDefinitionRoutes(), wireMetricsRoutes(), wireApartRoutes(), wireMessageRoutes(), wireTopicRoutes(), wireScheduleRoutes(), wireLimitRoutes(), wireReadRoutes(), noticeRoutes())
+	}, wireLogRoutes(), wireDefinitionRoutes(), wireMetricsRoutes(), wireApartRoutes(), wireMessageRoutes(), wireTopicRoutes(), wireScheduleRoutes(), wireLimitRoutes(), wireStartRoutes(), wireReadRoutes(), noticeRoutes())
 }
 
 // doors are a server as remote workers and clients see it: a world over HTTP.

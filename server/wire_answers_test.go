@@ -167,6 +167,8 @@ func (c *caller) calls() map[string]func(ctx context.Context, w *remote.World) e
 		"schedules": func(ctx context.Context, w *remote.World) error {
 			return of(w.Schedules().Schedules(ctx, world.ScheduleQuery{}))
 		},
+		"hold":      func(ctx context.Context, w *remote.World) error { return w.Starts().Release(ctx, "answered") },
+		"holds":     func(ctx context.Context, w *remote.World) error { return of(w.Starts().Holds(ctx)) },
 		"limits":    func(ctx context.Context, w *remote.World) error { return of(w.Limits().ListLimits(ctx)) },
 		"set-limit": func(ctx context.Context, w *remote.World) error { return w.Limits().SetLimit(ctx, "answered", nil) },
 		"stats":     func(ctx context.Context, w *remote.World) error { return of(w.Stats(ctx)) },

@@ -37,7 +37,7 @@ func wireLimits(d *doors, r *request, in *wire.LimitsQuery) (out wire.Limits, er
 	}
 	switch {
 	case in.Run != "":
-		out.InLine, err = k.InLine(r.Context(), in.Run)
+		out.InLine, err = k.InLine(r.Context(), in.Run, in.Step)
 	case in.Limit != "":
 		if in.Most < 1 || in.Most > mostEvents {
 			return out, invalid("body: most %d: want 1 to %d", in.Most, mostEvents)

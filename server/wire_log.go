@@ -113,9 +113,17 @@ func (d *doors) commit(r *request, in *wire.Commit) (wire.Committed, error) {
 		return done, err
 	})
 	if c.Birth() && c.Worker == "" {
-		d.audit.note(r.Request, r.name(), r.route.op.id, c.Run, "start", err)
+		d.audit.note(r.Request, r.name(), r.route.op.id, c.Run, "start", err, originOf(c)...)
 	}
 	return wire.OfCommitted(done), err
+}
+
+// originOf is what the audit log has of the run that another goes on with; none: it is no retry, fork or restart.
+func originOf(c *world.Commit) []any {
+	if b := c.Events[0].Birth; b != nil && b.Origin != nil {
+		return []any{"origin", b.Origin.Run}
+	}
+	return nil
 }
 
 func (d *doors) outcome(r *request, in *wire.Commit) (wire.Committed, error) {
@@ -156,7 +164,7 @@ func wakesTask(d *wire.Delivery) bool {
 // below a worker payloads go by token, which tells what it is of.
 func maySay(r *request, d *wire.Delivery, e *wire.Event) error {
 	switch e.Type {
-	case world.SignalReceived, world.CancelRequested, world.RunPaused, world.RunResumed, world.StepWoken:
+	case world.SignalReceived, world.InputReceived, world.CancelRequested, world.RunPaused, world.RunResumed, world.StepWoken:
 		return nil
 	case world.HookReceived:
 		switch {
@@ -184,7 +192,7 @@ func maySay(r *request, d *wire.Delivery, e *wire.Event) error {
 func plainEvent(r *request, e *world.Event) world.Event {
 	out := world.Event{Type: e.Type, Time: e.Time, OccurredAt: e.OccurredAt, ID: e.ID}
 	switch e.Type {
-	case world.SignalReceived, world.HookReceived:
+	case world.SignalReceived, world.HookReceived, world.InputReceived:
 		out.Name, out.Payload, out.Encrypted = e.Name, e.Payload, e.Encrypted
 	case world.StepWoken:
 		out.Attempt, out.By = e.Attempt, r.key.Name
@@ -221,7 +229,7 @@ func (d *doors) deliver(r *request, in *wire.Delivery) (wire.Delivered, error) {
 		if run == "" { // it went by token
 			run = done.Run
 		}
-		d.audit.note(r.Request, r.name(), r.route.op.id, run, string(sent.Events[0].Type), err)
+		d.audit.note(r.Request, r.name(), r.route.op.id, run, string(sent.Events[0].Type), err, because(sent.Events[0].Reason)...)
 	}
 	return wire.OfDelivered(done), err
 }

@@ -53,7 +53,11 @@ func wireMessage(d *doors, r *request, in *wire.MessageAct) (wire.MessageActed, 
 	out, err := lasting(r.Context(), func(ctx context.Context) (wire.MessageActed, error) { return actOnMessages(ctx, k, in) })
 	if act != "" && people {
 		r.SetPathValue("queue", queue)
-		d.audit.note(r.Request, r.name(), r.route.op.id, "", act, err)
+		reason := ""
+		if p := in.Pause; p != nil && p.Pause != nil {
+			reason = p.Pause.Reason
+		}
+		d.audit.note(r.Request, r.name(), r.route.op.id, "", act, err, because(reason)...)
 	}
 	return out, err
 }

@@ -62,7 +62,11 @@ func wireSchedule(d *doors, r *request, in *wire.ScheduleAct) (out wire.Schedule
 	})
 	if people {
 		r.SetPathValue("schedule", name)
-		d.audit.note(r.Request, r.name(), r.route.op.id, "", act, err)
+		reason := ""
+		if in.Put != nil && in.Put.Paused != nil {
+			reason = in.Put.Paused.Reason
+		}
+		d.audit.note(r.Request, r.name(), r.route.op.id, "", act, err, because(reason)...)
 	}
 	return out, err
 }

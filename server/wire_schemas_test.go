@@ -24,6 +24,7 @@ var (
 		wire.PieceOf{}, wire.Piece{}, wire.PieceData{}, wire.ValueOf{}, wire.ValueKeys{},
 		wire.MessageAct{}, wire.MessageActed{}, wire.QueueQuery{}, wire.Queues{},
 		wire.TopicAct{}, wire.TopicActed{}, wire.TopicQuery{}, wire.Topics{},
+		wire.HoldAct{}, wire.Holds{},
 		wire.ScheduleAct{}, wire.ScheduleActed{}, wire.ScheduleQuery{}, wire.Schedules{},
 		wire.LimitsQuery{}, wire.Limits{}, wire.LimitAct{},
 	}

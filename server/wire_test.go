@@ -152,6 +152,11 @@ func TestProtocol(t *testing.T) {
 			r.is(r.call("schedules", `{"names": ["nightly"]}`), "schedules.0.says.workflow", "mail")
 			r.refused(400, "INVALID", "POST", inWorld+"schedule", `{"put": {"name": "never", "says": {"workflow": "mail", "times": ["0 0 30 2 *"]}}}`)
 			r.call("schedule", `{"delete": "nightly"}`)
+			r.call("hold", `{"workflow": "bill", "hold": true, "note": "the bank is down"}`)
+			r.is(r.call("holds", `{}`), "holds.0.note", "the bank is down")
+			r.call("hold", `{"workflow": "bill"}`)
+			r.is(r.call("holds", `{}`), "holds.0", nil)
+			r.refused(400, "INVALID", "POST", inWorld+"hold", `{"workflow": "a b", "hold": true}`)
 			r.refused(404, "NOT_FOUND", "POST", inWorld+"set-limit", `{"limit": "bank", "number": 1}`)
 			r.is(r.call("limits", `{}`), "limits.0", nil)
 			placed := `{"first": 1, "events": [{"type": "run_created", ` + at + `, "payload": 1, "birth": {"workflow": "pay", "version": 1, "seed": 7, "priority": 1,

@@ -188,6 +188,9 @@ func (w *bridged) Abilities() world.Abilities {
 	if w.able.ScheduleKeeper != nil {
 		a.ScheduleKeeper = w
 	}
+	if w.able.StartKeeper != nil {
+		a.StartKeeper = w
+	}
 	if w.able.LimitKeeper != nil {
 		a.LimitKeeper = w
 	}

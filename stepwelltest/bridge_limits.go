@@ -30,6 +30,6 @@ func (l bridgedLimits) ListLimitKeys(ctx context.Context, limit, behind string, 
 	})
 }
 
-func (l bridgedLimits) InLine(ctx context.Context, run string) (*world.InLine, error) {
-	return outside(ctx, l.w.b, func(ctx context.Context) (*world.InLine, error) { return l.below.InLine(ctx, run) })
+func (l bridgedLimits) InLine(ctx context.Context, run, step string) (*world.InLine, error) {
+	return outside(ctx, l.w.b, func(ctx context.Context) (*world.InLine, error) { return l.below.InLine(ctx, run, step) })
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/stepwell/stepwell"
+	"github.com/stepwell/stepwell/internal/kit"
 )
 
 // Env is where the workflows of one test run: a world, in memory unless [NewOn] made it, a worker, and a clock that
@@ -112,6 +113,9 @@ func Start[In, Out any](e *Env, workflow *stepwell.Workflow[In, Out], in In, opt
 	run := &Run[Out]{env: e, get: workflow.Get, n: len(e.life.started)}
 	name := fmt.Sprintf("run-%d", run.n+1)
 	all := append([]stepwell.StartOption{stepwell.RunID(name)}, opts...)
+	if kit.Gathers(workflow) { // its starts have no IDs of their own
+		all = all[1:]
+	}
 	e.must(act{"start " + workflow.Name(), func(l *life) error {
 		started, err := workflow.Start(l.ctx, l.client, in, all...)
 		if err == nil {

@@ -59,6 +59,9 @@ func TestAHookIsWaitedForAsLongAsSomebodyIsHeard(t *testing.T) {
 		}
 		env.Advance(2 * time.Minute)
 		run.WantWaiting(stepwell.WhyHook)
+		if why := run.Why(); why.Until.Sub(why.At).Round(time.Minute) != 7*time.Minute { // 8 and an eighth, since the last
+			t.Errorf("it waits until %s, at %s", why.Until, why.At)
+		}
 		if why := fmt.Sprint(run.Why().Also); !strings.Contains(why, `hook "survey": last heard 2 m ago`) {
 			t.Errorf("why says beside: %s", why)
 		}
@@ -100,6 +103,9 @@ func TestADeadlineHoldsBesideHeartbeats(t *testing.T) {
 	for range 4 {
 		env.Advance(3 * time.Minute)
 		sayHeartbeat(env, nil)
+	}
+	if why := run.Why(); why.Until.Sub(why.At).Round(time.Minute) != 3*time.Minute { // no heartbeat moves that
+		t.Errorf("it waits until %s, at %s", why.Until, why.At)
 	}
 	if got := run.MustComplete(); got != "late after 15m0s" {
 		t.Errorf("got %q", got)

@@ -13,8 +13,8 @@
 //     workflow_retention_swept_total count what this process wrote into logs: add up those of all processes, with sum.
 //   - workflow_runs_in_flight{workflow} and workflow_runs_blocked{workflow,reason} are read from the database, and so the same whoever
 //     tells them: take one, with max. With Totals so are workflow_queue_messages{queue,state},
-//     workflow_queue_oldest_ready_seconds{queue}, workflow_publications_due, workflow_publications_oldest_due_seconds and
-//     workflow_subscriptions_paused.
+//     workflow_queue_oldest_ready_seconds{queue}, workflow_publications_due, workflow_publications_oldest_due_seconds,
+//     workflow_subscriptions_paused, workflow_limit_places{limit} and workflow_limit_runs{limit,state}.
 //
 // A process that ends between a commit and the next scrape takes what it counted with it, as counters do; nothing is counted twice, not on a replay either.
 //

@@ -28,32 +28,14 @@ var (
 // pair is a workflow and a reason.
 type pair struct{ workflow, name string }
 
-// gauges is a collector.
+// gauges read them.
 type gauges struct {
-	world   world.World
-	labels  *metrics.Labels
-	reading reading[[]prometheus.Metric]
+	world  world.World
+	labels *metrics.Labels
 }
 
-func newGauges(o *Options, l *metrics.Labels) *gauges {
-	g := &gauges{world: o.World, labels: l}
-	g.reading = reading[[]prometheus.Metric]{every: o.Every, log: o.Logger, what: "the gauges of runs", read: g.look}
-	return g
-}
-
-// Describe implements [prometheus.Collector].
-func (g *gauges) Describe(to chan<- *prometheus.Desc) {
-	to <- inFlight
-	to <- blocked
-}
-
-// Collect implements [prometheus.Collector]. Where the database does not answer the gauges are left out: all else is told.
-func (g *gauges) Collect(to chan<- prometheus.Metric) {
-	if all, ok := g.reading.now(); ok {
-		for _, m := range all {
-			to <- m
-		}
-	}
+func newGauges(o *Options, l *metrics.Labels) *collector {
+	return o.collects("the gauges of runs", (&gauges{o.World, l}).look, inFlight, blocked)
 }
 
 // look reads the gauges.
@@ -92,10 +74,10 @@ func (g *gauges) look(ctx context.Context) ([]prometheus.Metric, error) {
 	}
 	var out []prometheus.Metric
 	for workflow, n := range flying {
-		out = append(out, prometheus.MustNewConstMetric(inFlight, prometheus.GaugeValue, float64(n), workflow))
+		out = append(out, gauge(inFlight, float64(n), workflow))
 	}
 	for p, n := range stuck {
-		out = append(out, prometheus.MustNewConstMetric(blocked, prometheus.GaugeValue, float64(n), p.workflow, p.name))
+		out = append(out, gauge(blocked, float64(n), p.workflow, p.name))
 	}
 	return out, nil
 }

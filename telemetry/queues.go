@@ -31,40 +31,16 @@ var (
 
 var messageStates = []world.MessageState{world.MessageReady, world.MessageDelayed, world.MessageOut, world.MessageParked, world.MessageDead}
 
-// queueGauges is a collector.
-type queueGauges struct {
-	able    world.Abilities
-	reading reading[[]prometheus.Metric]
-}
+// queueGauges read them.
+type queueGauges struct{ able world.Abilities }
 
-// newQueueGauges makes one; nil: the world has no queues.
-func newQueueGauges(o *Options) *queueGauges {
-	g := &queueGauges{able: world.AbilitiesOf(o.World)}
+// newQueueGauges makes a collector of them; nil: the world has no queues.
+func newQueueGauges(o *Options) *collector {
+	g := &queueGauges{world.AbilitiesOf(o.World)}
 	if g.able.MessageKeeper == nil {
 		return nil
 	}
-	g.reading = reading[[]prometheus.Metric]{every: o.Every, log: o.Logger, what: "the gauges of queues and topics", read: g.look}
-	return g
-}
-
-// Describe implements [prometheus.Collector].
-func (g *queueGauges) Describe(to chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{queueMessages, queueOldest, publicationsDue, publicationsOldest, subscriptionsPaused} {
-		to <- d
-	}
-}
-
-// Collect implements [prometheus.Collector].
-func (g *queueGauges) Collect(to chan<- prometheus.Metric) {
-	if all, ok := g.reading.now(); ok {
-		for _, m := range all {
-			to <- m
-		}
-	}
-}
-
-func gauge(d *prometheus.Desc, v float64, labels ...string) prometheus.Metric {
-	return prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)
+	return o.collects("the gauges of queues and topics", g.look, queueMessages, queueOldest, publicationsDue, publicationsOldest, subscriptionsPaused)
 }
 
 // look reads the gauges.

@@ -114,6 +114,9 @@ func (t *Telemetry) count(o *Options) (*observe.Observer, error) {
 		if g := newQueueGauges(o); o.Totals && g != nil {
 			all = append(all, g)
 		}
+		if g := newLimitGauges(o); o.Totals && g != nil {
+			all = append(all, g)
+		}
 	}
 	for i, c := range all {
 		if err := to.Register(c); err != nil {

@@ -20,6 +20,7 @@ type Abilities struct {
 	MessageKeeper  MessageKeeper
 	TopicKeeper    TopicKeeper
 	ScheduleKeeper ScheduleKeeper
+	StartKeeper    StartKeeper
 	LimitKeeper    LimitKeeper
 	Decrypter      Decrypter
 	ApartKeeper    ApartKeeper
@@ -61,6 +62,7 @@ func AbilitiesOf(w World) (a Abilities) {
 	a.MessageKeeper, _ = w.(MessageKeeper)
 	a.TopicKeeper, _ = w.(TopicKeeper)
 	a.ScheduleKeeper, _ = w.(ScheduleKeeper)
+	a.StartKeeper, _ = w.(StartKeeper)
 	a.LimitKeeper, _ = w.(LimitKeeper)
 	a.Decrypter, _ = w.(Decrypter)
 	a.ApartKeeper, _ = w.(ApartKeeper)

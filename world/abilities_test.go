@@ -33,6 +33,7 @@ type everything struct {
 	world.MessageKeeper
 	world.TopicKeeper
 	world.ScheduleKeeper
+	world.StartKeeper
 	world.LimitKeeper
 	world.Decrypter
 	world.ApartKeeper

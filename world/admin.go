@@ -14,6 +14,7 @@ type Run struct {
 	Version  int             `json:"version"`
 	Status   Status          `json:"status"`
 	Key      string          `json:"key,omitempty"`
+	FirstKey string          `json:"firstKey,omitempty"` // that it took over with another's place
 	Priority int             `json:"priority"`
 	Input    json.RawMessage `json:"input,omitempty"`
 	Output   json.RawMessage `json:"output,omitempty"`
@@ -24,10 +25,14 @@ type Run struct {
 	Error      *Error                     `json:"error,omitempty"`
 	Parent     *Parent                    `json:"parent,omitempty"`
 	Origin     *Origin                    `json:"origin,omitempty"` // of a fork, a restart, a retry
+	Newest     *Heir                      `json:"newest,omitempty"` // in its place; nil: nothing took it
 	CreatedAt  time.Time                  `json:"createdAt"`
+	StartedAt  time.Time                  `json:"startedAt,omitzero"` // see [StartWithin]; zero: not begun
 	EndedAt    time.Time                  `json:"endedAt,omitzero"`
 	Retention  time.Duration              `json:"retention,omitempty"` // ns; 0: for ever
 	Timeout    time.Duration              `json:"timeout,omitempty"`   // of the whole run from run_started, ns; 0: none
+	Gather     *Gather                    `json:"gather,omitempty"`    // see [Birth.Gather]: Input is the first
+	StartTTL   time.Duration              `json:"startTTL,omitempty"`  // see [Birth.StartTTL]
 	Attributes map[string]json.RawMessage `json:"attributes,omitempty"`
 	Claims     int64                      `json:"takes"`                // invocations so far
 	Encryption string                     `json:"encryption,omitempty"` // ID of the key that its payloads are encrypted with; "": none
@@ -37,12 +42,23 @@ type Run struct {
 	Damage     string                     `json:"damage,omitempty"`     // what of it is not what was written, and is left out here; "": nothing
 }
 
+// StartWithin is up to which number commits are looked at for the beginning of a run, where its row is read: one that
+// nobody acted on before has it in the first or second.
+const StartWithin = 20
+
+// Heir is the newest run in the place of one that did not complete: its retry or restart in place, or, where that did
+// not complete either, what took its place in turn. See [RetryKey].
+type Heir struct {
+	Run    string `json:"run"`
+	Status Status `json:"status"`
+}
+
 // RunOf is the row of a run with what it was created with, and nothing of what became of it. It is for worlds that keep
 // births as they came.
 func RunOf(id string, b *Birth, created time.Time) Run {
 	return Run{
 		ID: id, Workflow: b.Workflow, Version: b.Version, Key: b.Key, Priority: b.Priority, Parent: b.Parent, Origin: b.Origin,
-		CreatedAt: created, Retention: b.Retention, Timeout: b.Timeout,
+		CreatedAt: created, Retention: b.Retention, Timeout: b.Timeout, StartTTL: b.StartTTL, Gather: b.Gather,
 	}
 }
 
@@ -50,7 +66,7 @@ func RunOf(id string, b *Birth, created time.Time) Run {
 func (r *Run) Birth(created *Event) {
 	r.Input, r.InputApart, r.Encryption, r.Encrypted = created.Payload, created.Apart, created.Encrypted, created.Encrypted != ""
 	if created.Birth != nil {
-		r.Origin, r.Timeout = created.Birth.Origin, created.Birth.Timeout
+		r.Origin, r.Timeout, r.StartTTL, r.Gather = created.Birth.Origin, created.Birth.Timeout, created.Birth.StartTTL, created.Birth.Gather
 	}
 }
 
@@ -63,7 +79,10 @@ type QueueRow struct {
 	Blocked   *Block    `json:"blocked,omitempty"`
 	Full      bool      `json:"full,omitempty"`
 	Waiting   string    `json:"waiting,omitempty"`
-	Mail      int       `json:"mail"` // deliveries in the inbox
+	Held      bool      `json:"held,omitempty"`     // it has not begun, and is not to: its workflow is held
+	Limit     string    `json:"limit,omitempty"`    // it stands in line for a place of this limit
+	LimitKey  string    `json:"limitKey,omitempty"` // of this key; "": the limit has none
+	Mail      int       `json:"mail"`               // deliveries in the inbox
 }
 
 // RunQuery selects a page of runs, newest first.
@@ -116,7 +135,7 @@ type HookRow struct {
 	Token     string          `json:"token"`
 	Metadata  json.RawMessage `json:"metadata,omitempty"`
 	Encrypted string          `json:"sealed,omitempty"`    // set by who lists them: ID of the key that Metadata is encrypted with, where that is not there; "": readable
-	Heartbeat string          `json:"heartbeat,omitempty"` // set by who lists them: its timeout, like "10m0s"; "": none
+	Heartbeat string          `json:"heartbeat,omitempty"` // set by who lists them: its timeout, like "10m"; "": none
 	CreatedAt time.Time       `json:"createdAt"`
 	Ended     bool            `json:"ended,omitempty"` // it is over, with its run or before
 }

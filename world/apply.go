@@ -68,6 +68,8 @@ func (s *State) apply(e *Event, now time.Time) (bool, error) {
 		return true, CheckName("signal", e.Name)
 	case AttrSet:
 		return s.setAttr(e)
+	case InputReceived:
+		return s.gather(e)
 	}
 	return false, fmt.Errorf("%w: unknown event type", ErrInvalid)
 }
@@ -85,6 +87,18 @@ func (s *State) create(e *Event) (bool, error) {
 	s.Birth, s.Status, s.Version = *e.Birth, Pending, e.Birth.Version
 	s.CreatedAt, s.Input, s.InputApart, s.SegmentSeq = e.Time, e.Payload, e.Apart, 1
 	s.Attributes = maps.Clone(e.Birth.Attributes)
+	return true, nil
+}
+
+// gather takes the input of a further start.
+func (s *State) gather(e *Event) (bool, error) {
+	switch {
+	case s.Birth.Gather == nil:
+		return false, fmt.Errorf("%w: run %s gathers no inputs", ErrInvalid, s.ID)
+	case s.Status != Pending:
+		return false, fmt.Errorf("run %s has begun: %w", s.ID, ErrConflict)
+	}
+	s.Input, s.InputApart = s.Birth.Gather.JoinInput(s.Input, e.Payload), ""
 	return true, nil
 }
 

@@ -30,6 +30,15 @@ var (
 	over      = map[string][]Event{"completed": completed, "failed": failed, "cancelled": cancelled}
 )
 
+// gathering is a batch that has one item.
+func gathering() []Event {
+	e := ev(RunCreated, "")
+	b := *e.Birth
+	b.Gather, e.Payload = &Gather{Most: time.Hour, Number: 3}, []byte(`[1]`)
+	e.Birth = &b
+	return []Event{e}
+}
+
 func TestApply(t *testing.T) {
 	rules := append(runRules(), stepRules()...)
 	rules = append(rules, waitRules()...)
@@ -179,6 +188,13 @@ func runRules() []rule {
 			}
 		}},
 		{name: "asked before", before: asked, event: ev(CancelRequested, ""), noop: true},
+		{name: "gathers none", before: created, event: ev(InputReceived, ""), err: ErrInvalid},
+		{name: "gathers", before: gathering(), event: ev(InputReceived, "", func(e *Event) { e.Payload = []byte(`[2]`) }), effect: func(t *testing.T, s *State) {
+			if got := string(s.Input); got != `[1,2]` {
+				t.Errorf("got %s", got)
+			}
+		}},
+		{name: "begun", before: log(gathering(), RunStarted), event: ev(InputReceived, ""), err: ErrConflict},
 		{name: "pending", before: created, event: ev(RunPaused, ""), effect: status(Pending)},
 		{name: "running", before: running, event: ev(RunPaused, "", func(e *Event) { e.By, e.Reason = "ann", "rain" }), effect: func(t *testing.T, s *State) {
 			if s.Paused == nil || s.Paused.By != "ann" || s.Paused.Reason != "rain" {

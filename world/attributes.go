@@ -68,6 +68,11 @@ func CheckWorker(w *Worker) error {
 			return fmt.Errorf("worker %s: %w", w.ID, err)
 		}
 	}
+	for i := range w.StepLimits {
+		if err := w.StepLimits[i].CheckStep(); err != nil {
+			return fmt.Errorf("worker %s: limit %s of a step: %w", w.ID, show(w.StepLimits[i].Name), err)
+		}
+	}
 	for i := range w.Definitions {
 		if err := CheckDefinition(&w.Definitions[i]); err != nil {
 			return fmt.Errorf("worker %s: %w", w.ID, err)

@@ -20,6 +20,7 @@ type Birth struct {
 	Priority   int                        `json:"priority,omitempty"`  // 0 to 3; 3 is served first; default 1
 	Retention  time.Duration              `json:"retention,omitempty"` // how long the run is kept after its end, in ns; 0: for ever
 	Timeout    time.Duration              `json:"timeout,omitempty"`   // of the whole run from run_started, in ns; 0: none
+	StartTTL   time.Duration              `json:"startTTL,omitempty"`  // within which it is to begin, ns; 0: any time
 	NotBefore  time.Time                  `json:"notBefore,omitzero"`  // a delayed start
 	Parent     *Parent                    `json:"parent,omitempty"`
 	Origin     *Origin                    `json:"origin,omitempty"` // of a fork
@@ -27,6 +28,7 @@ type Birth struct {
 	Context    map[string]string          `json:"context,omitempty"`    // trace parent, the caller's tags
 	Attributes map[string]json.RawMessage `json:"attributes,omitempty"` // what the run starts with
 	Places     []Place                    `json:"places,omitempty"`     // what it needs to be at work, in order
+	Gather     *Gather                    `json:"gather,omitempty"`     // see [Commit.Items]
 }
 
 // Parent is the run and step that a child run answers to.

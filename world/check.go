@@ -44,7 +44,7 @@ func checkCommit(c *Commit) (bytes int, err error) {
 		case t.Priority < 0 || t.Priority >= priorities:
 			return s, fmt.Errorf("%w: run %s: task %s: priority %d is not 0 to 3", ErrInvalid, c.Run, t.Step, t.Priority)
 		}
-		if err := cmp.Or(CheckName("task name", t.Name), CheckTime("visible", t.Visible)); err != nil {
+		if err := cmp.Or(CheckName("task name", t.Name), CheckTime("visible", t.Visible), t.checkPlaces()); err != nil {
 			return s, fmt.Errorf("run %s: task %s: %w", c.Run, t.Step, err)
 		}
 	}
@@ -192,8 +192,8 @@ func checkBirth(c *Commit, i int) error {
 		return fmt.Errorf("%w: run %s: no birth", ErrInvalid, c.Run)
 	case b.Priority < 0 || b.Priority >= priorities:
 		return fmt.Errorf("%w: run %s: priority %d is not 0 to 3", ErrInvalid, c.Run, b.Priority)
-	case b.Retention < 0 || b.Timeout < 0:
-		return fmt.Errorf("%w: run %s: retention %s, timeout %s: less than nothing", ErrInvalid, c.Run, b.Retention, b.Timeout)
+	case b.Retention < 0 || b.Timeout < 0 || b.StartTTL < 0:
+		return fmt.Errorf("%w: run %s: retention %s, timeout %s, start TTL %s: less than nothing", ErrInvalid, c.Run, b.Retention, b.Timeout, b.StartTTL)
 	case c.Worker == "" && c.Release != nil:
 		return fmt.Errorf("%w: run %s: released by nobody", ErrInvalid, c.Run)
 	case c.Worker != "" && c.Ack != "":
@@ -218,6 +218,20 @@ func checkBirth(c *Commit, i int) error {
 	}
 	if err := CheckPlaces(b.Places); err != nil {
 		return fmt.Errorf("run %s: %w", c.Run, err)
+	}
+	if err := b.checkSingle(); err != nil {
+		return fmt.Errorf("run %s: %w", c.Run, err)
+	}
+	if b.Gather != nil {
+		if err := b.Gather.Check(); err != nil {
+			return fmt.Errorf("run %s: %w", c.Run, err)
+		}
+	}
+	if err := checkGathering(c, b); err != nil {
+		return err
+	}
+	if c.Schedule != nil && slices.ContainsFunc(b.Places, func(p Place) bool { return p.Refuse }) {
+		return fmt.Errorf("%w: run %s: its rate refuses starts, and a schedule cannot come again", ErrInvalid, c.Run)
 	}
 	if len(b.Places) > 0 && c.Worker != "" {
 		return fmt.Errorf("%w: run %s: a run under limits is created in the queue, not by a worker", ErrInvalid, c.Run)
@@ -315,6 +329,9 @@ func checkDelivery(d *Delivery) (bytes int, err error) {
 	if d.Repeat && (d.ID == "" || d.Act || d.Task != nil) {
 		return bad("only mail with a delivery ID can be a repeat")
 	}
+	if d.Unbegun && (!d.Act || len(d.Events) != 1 || d.Events[0].Type != RunCancelled) {
+		return bad("only a forced cancel can be for a run that has not begun")
+	}
 	if len(d.Print) > maxPrint {
 		return bad(fmt.Sprintf("a fingerprint of %d bytes, more than %d", len(d.Print), maxPrint))
 	}
@@ -370,6 +387,11 @@ func checkDelivery(d *Delivery) (bytes int, err error) {
 		if d.Token == "" {
 			return bytes, nil // as an act, or as mail
 		}
+	case InputReceived:
+		if d.Act && d.Token == "" && d.Items > 0 && d.Items <= MaxGathered && e.Payload != nil && d.ID != "" {
+			return bytes, nil
+		}
+		return bad("an input is an act, with an ID")
 	case RunCancelled:
 		if d.Act && d.Token == "" {
 			return bytes, nil

@@ -20,7 +20,8 @@ const LogFormat = 1
 //   - a birth (Events[0] is run_created): the run ID is new, else [ErrRunExists], unless the idempotency key is that run's: see [CreatedBefore];
 //     the idempotency key is new for the workflow, else Committed.Existing names the run that has it, with no error and nothing written;
 //   - otherwise, that Worker is alive and nobody else wrote at First or after, else [ErrLeaseLost]; a First beyond the next number is
-//     [ErrInvalid], an unknown run [ErrLeaseLost]; a birth by a worker that is not alive is [ErrLeaseLost] too;
+//     [ErrInvalid], an unknown run [ErrLeaseLost]; a birth by a worker that is not alive is [ErrLeaseLost] too,
+//     and so is one of a workflow that is held: see [Starter];
 //   - with Release and no events, that the queue still shows Worker and Claim, else [ErrLeaseLost];
 //   - each of Held is still held by Worker, else [ErrLeaseLost];
 //   - the queue of each of Messages was declared, else [ErrNotFound];
@@ -61,6 +62,13 @@ type Commit struct {
 	Release    *Release      // the worker gives the run up
 	Ack        string        // of a birth by a client: the receipt of a message that is deleted with it
 	Schedule   *Schedule     // of a birth by a client: the schedule that it is started by, as it is from now on
+	// Items says of a client's birth, which has Birth.Gather, that it may be merged: with so many inputs, of which a
+	// debounce has one. Where a run of its workflow and key gathers, and they fit, Committed.Existing names that one
+	// and Gathering is set, and nothing is written, nor acknowledged: the input is to be delivered to it, by an act.
+	// Else it opens one itself; one that was there is closed. The key of a start that was merged is an idempotency
+	// key of its run as well: Existing tells it, without Gathering, to whatever birth of the workflow has it. 0: it is
+	// born as any.
+	Items int
 	// Prints are of what was sent with a birth, in the order of BirthDeliveries: see Delivery.Print. Of what has none
 	// here it is the payload.
 	Prints [][]byte
@@ -183,6 +191,8 @@ type Committed struct {
 	Events   []Event // as they are read from the log, where a condition changed them; else nil: as sent
 	Existing string  // a birth with a known idempotency key: the run that has it
 	Mail     bool    // mail waits in the inbox of the run that was released: claim again
+
+	Gathering bool // Existing gathers, and takes the input of the birth when it is delivered; see [Commit].Items
 }
 
 // Task is a step that is queued for any worker.
@@ -205,6 +215,9 @@ type Task struct {
 	// Abandoned counts the attempts that their worker gave up, of all, not of the last ten: neither failures nor deaths. Set when claimed.
 	Abandoned int
 
+	// Places are what each attempt needs, in order; nobody holds the task as it is created. Commit only.
+	Places []Place
+
 	// Apart is the value that Input refers to, as Options say: see ApartOptions. It is set by a [TaskReader], which
 	// gives neither. "": none.
 	Apart string
@@ -224,6 +237,10 @@ type TaskKey struct {
 //   - mail: Events has one event without a number (signal_received, hook_received, cancel_requested, run_paused, run_resumed,
 //     wait_completed, a step's end driven from elsewhere, a step_woken with the attempt that ended last, which ends the delay before the
 //     next, or a step_retrying with [CodeAbandoned] and its attempt, from a worker that has lost the run). It is put in the inbox. A cancel is accepted by a full inbox.
+//   - an input: Act and Items are set and Events has one input_received, for a run that gathers: see [Commit].Items.
+//     It is appended to the log, under its ID, and the idempotency key that is its Name. Where the run gathers no
+//     more, or it does not fit, it is [ErrConflict] or [ErrTerminal]. Where another run has the key, Delivered.Run
+//     names that one, and it is a Duplicate.
 //   - an act: Act is set and Events has one run_paused, run_resumed or run_cancelled. Where nobody owns the run, and no earlier act waits, it is appended to the
 //     log at once, else put in the inbox, where a run_resumed makes a paused run runnable as other mail does one that is not; run_cancelled is forced: it is appended and ends the run, whoever owns it, and sends a cancel_requested to each
 //     child that is not detached, as no owner will. An act that says nothing new is accepted and writes nothing. A running run that
@@ -266,6 +283,11 @@ type Delivery struct {
 	// Repeat says that it may only be a repeat, of something with this ID that was accepted before: what is not is
 	// refused with [ErrNotFound], and nothing is written. A repeat is answered as always.
 	Repeat bool
+	// Items is how many inputs an input_received has.
+	Items int
+	// Unbegun says that a run_cancelled, as an act, holds only while the run has not begun, and nobody owns it: else it
+	// is accepted, and does nothing. It stays within a process.
+	Unbegun bool
 }
 
 // Delivered is what became of a delivery.

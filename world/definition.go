@@ -78,6 +78,7 @@ func PrintOf(schemas json.RawMessage) string {
 type Said struct {
 	Retention time.Duration `json:"retention,omitempty"` // after the end, in ns; below 0: for ever; 0: nothing is said
 	Timeout   time.Duration `json:"timeout,omitempty"`   // of a whole run, in ns; 0: none
+	StartTTL  time.Duration `json:"startTTL,omitempty"`  // within which a run is to begin, in ns; 0: none
 	Print     string        `json:"print,omitempty"`     // of its schemas; "": it has none
 
 	// Attributes are what its runs start with; a start's own of the same name take their place.
@@ -85,6 +86,9 @@ type Said struct {
 
 	// Limits are what its runs need places of. A store that keeps limits takes their numbers from here.
 	Limits []SaidLimit `json:"limits,omitempty"`
+
+	// Gather says that starts are gathered into one run; nil: each has its own.
+	Gather *SaidGather `json:"gather,omitempty"`
 }
 
 // Same reports whether another says the same.
@@ -117,6 +121,9 @@ func CheckDefinition(d *Definition) error {
 			return err
 		}
 	}
+	if d.StartTTL < 0 {
+		return fmt.Errorf("%w: workflow %s: start TTL %s: must not be negative", ErrInvalid, d.Workflow, d.StartTTL)
+	}
 	if d.Timeout < 0 {
 		return fmt.Errorf("%w: workflow %s: timeout %s: must not be negative", ErrInvalid, d.Workflow, d.Timeout)
 	}
@@ -129,6 +136,11 @@ func CheckDefinition(d *Definition) error {
 	for i := range d.Limits {
 		if err := d.Limits[i].Check(); err != nil {
 			return fmt.Errorf("workflow %s: limit %s: %w", d.Workflow, show(d.Limits[i].Name), err)
+		}
+	}
+	if d.Gather != nil {
+		if err := d.Gather.Check(); err != nil {
+			return fmt.Errorf("workflow %s: %w", d.Workflow, err)
 		}
 	}
 	switch {

@@ -128,6 +128,9 @@ func (d *Delivery) Keeper() *string {
 	if d.Sender != "" {
 		return &d.Sender
 	}
+	if len(d.Events) == 1 && d.Events[0].Type == InputReceived && d.Events[0].Name != "" { // an idempotency key
+		return new(string)
+	}
 	if id, ok := strings.CutPrefix(d.ID, PrefixStep+"_"); ok && len(id) >= ulid.EncodedSize {
 		if _, err := ulid.ParseStrict(id[:ulid.EncodedSize]); err == nil { // the key of a step, whoever passes it on
 			return new(string)

@@ -52,6 +52,7 @@
 //   - [MessageKeeper] has queues of messages, which programs use with no run: see [Messenger]. Without it there are
 //     none.
 //   - [ScheduleKeeper] has schedules, by which runs start by themselves: see [Scheduler]. Without it there are none.
+//   - [StartKeeper] keeps runs from beginning: see [Starter]. Without it no workflow can be held.
 //   - [TopicKeeper] has topics, and subscriptions to what is published under them: see [Publisher]. It has queues too.
 //     Without it there are none.
 //   - [LimitKeeper] holds runs back where too many of a kind are at work: see [Limiter]. Without it a birth with
@@ -72,10 +73,11 @@
 //
 //   - What they open, and the transactions that they share: [World], [Tx].
 //   - What an operator ends that is nothing but time: [Waking], and what was ended: [Woken].
-//   - A run as it is read: [Status], [Error], [Parent], [Origin], [QueueRow] (what the queue knows of it), [Block],
-//     [Late]; its log, [Event] by [EventType].
+//   - A run as it is read: [Status], [Error], [Parent], [Origin], [Heir] (what is in its place), [QueueRow] (what the
+//     queue knows of it), [Block], [Late]; its log, [Event] by [EventType].
 //   - Its story, from package world/journal: journal.Journal, journal.AttemptError, journal.Aside.
-//   - Where a run stands that waits for a place of a limit: [InLine].
+//   - What a run gathers before it begins: [Gather].
+//   - Where a run stands that waits for a place of a limit: [InLine]. What it keeps from others: [Place].
 //   - What is listed beside runs: [HookRow], [StreamRow], [WorkerRow].
 //   - What JSON a workflow takes and makes: [Schemas].
 //   - What servers ask an App to check before it is written: [Commit], [Delivery].

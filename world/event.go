@@ -19,6 +19,7 @@ const (
 	RunFailed       EventType = "run_failed"
 	RunCancelled    EventType = "run_cancelled"
 	CancelRequested EventType = "cancel_requested"
+	InputReceived   EventType = "input_received"
 	RunPaused       EventType = "run_paused"
 	RunResumed      EventType = "run_resumed"
 	StepCreated     EventType = "step_created"
@@ -39,7 +40,7 @@ const (
 
 // EventTypes lists all event types, in the order of the design's table.
 var EventTypes = []EventType{
-	RunCreated, RunStarted, RunContinued, RunCompleted, RunFailed, RunCancelled, CancelRequested, RunPaused, RunResumed,
+	RunCreated, RunStarted, RunContinued, RunCompleted, RunFailed, RunCancelled, CancelRequested, InputReceived, RunPaused, RunResumed,
 	StepCreated, StepStarted, StepRetrying, StepWoken, StepCompleted, StepFailed, WaitCreated, WaitCompleted,
 	HookCreated, HookConflict, HookReceived, HookDisposed, SignalReceived, AttrSet,
 }
@@ -114,7 +115,7 @@ type Event struct {
 	ID         string    `json:"id,omitempty"`         // correlation ID of the step, wait, hook or attribute
 	Delivery   string    `json:"delivery,omitempty"`   // delivery ID of what came through the inbox
 	Kind       Kind      `json:"kind,omitempty"`       // step_created, wait_created
-	Name       string    `json:"name,omitempty"`       // *_created, signal_received, attr_set: what the author wrote
+	Name       string    `json:"name,omitempty"`       // *_created, signal_received, attr_set: what the author wrote; input_received: its idempotency key
 	Path       string    `json:"path,omitempty"`       // *_created, attr_set: the coroutine
 	Occurrence int       `json:"occurrence,omitempty"` // *_created, attr_set: which use of the name in its coroutine
 
@@ -135,6 +136,7 @@ type Event struct {
 	Version int             `json:"version,omitempty"` // run_started: the version, where the birth left it open
 	Birth   *Birth          `json:"birth,omitempty"`   // run_created
 	Next    *Continuation   `json:"next,omitempty"`    // run_continued
+	Places  []Place         `json:"places,omitempty"`  // step_created, queued: what each attempt needs
 	Listen  *Listen         `json:"listen,omitempty"`  // wait_created of kind event: it gets what is published, too
 	// Listened is of wait_completed, run_continued and what ends a run: a wait ends with it that listened.
 	Listened  bool   `json:"listened,omitempty"`
@@ -288,7 +290,7 @@ const (
 	CodePanic      = "PANIC"               // a body, or workflow code, panicked
 	CodeTimeout    = "TIMEOUT"             // an attempt, or the run, took too long
 	CodeHeartbeat  = "HEARTBEAT"           // an attempt sent no heartbeat for longer than its heartbeat timeout
-	CodeNotStarted = "NOT_STARTED"         // no worker began the step in time
+	CodeNotStarted = "NOT_STARTED"         // no worker began the step, or the run, in time
 	CodeCancelled  = "CANCELLED"           // the run was cancelled before the step ended
 	CodeCrashLoop  = "CRASH_LOOP"          // it ended its process, again and again
 	CodeAbandoned  = "ABANDONED"           // an attempt was given up by its worker: drained, or its lease lost

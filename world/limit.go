@@ -1,6 +1,6 @@
 package world
 
-// Limits: how many runs of what may be at work at once. See docs/limits-design.md.
+// Limits: how many runs of what may be at work at once, and how many may begin in a period. See docs/limits-design.md.
 
 import (
 	"cmp"
@@ -9,6 +9,8 @@ import (
 	"encoding/binary"
 	"fmt"
 	"slices"
+	"strings"
+	"time"
 )
 
 // LimitKeeper is a [World] that keeps limits.
@@ -21,6 +23,13 @@ type LimitKeeper interface{ Limits() Limiter }
 // due, and stands in line where there is no room: by priority, then who was created first. A cancel for which no
 // code runs takes no place. It gives them back when its owner releases it or it is paused, but for those that it
 // holds until its end; and all when it is over. A run whose worker died keeps them.
+//
+// A task with places is the same: it is given when it holds all of them, and stands in line as a run does, by when its
+// step was asked for. It gives them back when an attempt ends, and when it is dropped or its run is over; the next
+// attempt takes them anew. One whose worker died keeps them, and pays the rates again, as its next attempt begins.
+//
+// The places of a rate come last. A key has as many as its rate lets in now, and they are not given back: a run that is
+// claimed has paid, and needs them no more, whatever becomes of it.
 type Limiter interface {
 	// ListLimits tells of all limits, in order of their names.
 	ListLimits(ctx context.Context) ([]Limit, error)
@@ -32,8 +41,8 @@ type Limiter interface {
 	// ListLimitKeys tells of the keys of a limit, in order of their texts, behind one of them; most are told at once.
 	ListLimitKeys(ctx context.Context, limit, behind string, most int) ([]LimitKey, error)
 
-	// InLine tells where a run stands in line; nil: in none.
-	InLine(ctx context.Context, run string) (*InLine, error)
+	// InLine tells where a run stands in line, or the task of a step of it; nil: in none.
+	InLine(ctx context.Context, run, step string) (*InLine, error)
 }
 
 // Place is what a run needs to be at work: one of the places of a key.
@@ -42,6 +51,12 @@ type Place struct {
 	Key      string `json:"key,omitempty"`      // "": the limit has none
 	Number   int    `json:"number"`             // how many places a key has, where nobody has said it before
 	UntilEnd bool   `json:"untilEnd,omitempty"` // it is held while the run waits, too
+
+	Per    time.Duration `json:"per,omitempty"`    // so many begin in each; 0: so many are at work at once
+	Burst  int           `json:"burst,omitempty"`  // of a rate: how many may begin at one moment; 0: one
+	Refuse bool          `json:"refuse,omitempty"` // of a rate: what is beyond it is refused at its start
+
+	Single Single `json:"single,omitempty"` // of the one live run of its workflow and key
 }
 
 // Limit is a limit as it stands.
@@ -50,6 +65,15 @@ type Limit struct {
 	Said     int  // places of a key, as code says
 	Set      *int // as an operator says, and then that holds; nil: nobody has
 	UntilEnd bool
+
+	Per    time.Duration // of a rate, as code says; 0: it is none
+	Burst  int           // of a rate
+	Refuse bool          // of a rate: what is beyond it is refused
+}
+
+// NewLimit is a limit of which nothing is known but what code says.
+func NewLimit(said *SaidLimit) *Limit {
+	return &Limit{Name: said.Name, Said: said.Number, UntilEnd: said.UntilEnd, Per: said.Per, Burst: said.Burst, Refuse: said.Refuse}
 }
 
 // Number is how many places a key has.
@@ -65,12 +89,19 @@ type LimitKey struct {
 	Key     string
 	Used    int // places that are held
 	Waiting int // runs in line; at most [MostCounted]
+
+	// Oldest is since when one of them has waited that has for longest, in its first line from its start on. Zero:
+	// nobody waits.
+	Oldest time.Time
+	Next   time.Time // of a rate: when it lets in the next; zero: now
 }
 
 // InLine is where a run stands in line.
 type InLine struct {
 	Place
 	Before int `json:"before"` // runs before it; at most [MostCounted]
+
+	At time.Time `json:"at,omitzero"` // of a rate: when it lets the run in at the soonest; zero: never, or no rate
 }
 
 // The limits of limits.
@@ -87,8 +118,8 @@ func (p *Place) ID() int64 {
 	return int64(binary.BigEndian.Uint64(sum[:8]))
 }
 
-// compare is the one order in which all runs take places: those that are held until the end first, and narrow lines
-// before wide ones. So no two runs wait for each other.
+// compare is the one order in which all runs take places: those that are held until the end first, rates last, and
+// narrow lines before wide ones. So no two runs wait for each other, and who has paid a rate begins.
 func (p *Place) compare(q *Place) int {
 	truth := func(b bool) int {
 		if b {
@@ -96,7 +127,7 @@ func (p *Place) compare(q *Place) int {
 		}
 		return 0
 	}
-	return cmp.Or(truth(q.UntilEnd)-truth(p.UntilEnd), truth(p.Key == "")-truth(q.Key == ""),
+	return cmp.Or(truth(q.UntilEnd)-truth(p.UntilEnd), truth(p.Per > 0)-truth(q.Per > 0), truth(p.Key == "")-truth(q.Key == ""),
 		cmp.Compare(p.Limit, q.Limit), cmp.Compare(p.Key, q.Key))
 }
 
@@ -112,16 +143,20 @@ func CheckPlaces(all []Place) error {
 	}
 	for i := range all {
 		p := &all[i]
-		if err := CheckLimit(p.Limit, p.Number); err != nil {
+		said := SaidBy(all[i : i+1])
+		if err := said[0].check(0); err != nil {
 			return err
 		}
 		if len(p.Key) > MaxLimitKey {
-			return fmt.Errorf("%w: limit %s: a key of %d bytes: the most is %d", ErrInvalid, p.Limit, len(p.Key), MaxLimitKey)
+			return fmt.Errorf("%w: limit %s: a key of %d bytes: the most is %d: take what is shorter, as an ID or a hash", ErrInvalid, p.Limit, len(p.Key), MaxLimitKey)
 		}
 		if p.Key != "" {
 			if err := CheckName("key of a limit", p.Key); err != nil {
 				return fmt.Errorf("limit %s: %w", p.Limit, err)
 			}
+		}
+		if p.Single != "" && slices.ContainsFunc(all[:i], func(q Place) bool { return q.Single != "" }) {
+			return fmt.Errorf("%w: limit %s: it is the second singleton of a run", ErrInvalid, p.Limit)
 		}
 		if i > 0 && all[i-1].compare(p) >= 0 {
 			return fmt.Errorf("%w: limit %s: places are not in order, or one is there twice", ErrInvalid, p.Limit)
@@ -135,21 +170,63 @@ func NoLimit(name string) error {
 	return fmt.Errorf("limit %.140q: %w: the first definition that names it makes it, or the first start of a run under it", name, ErrNotFound)
 }
 
+// Scope is what the places of a limit are. It belongs to the limit's name, for ever.
+type Scope int16
+
+// The scopes of limits.
+const (
+	WhileRunning    Scope = iota // a place is held while the run is at work
+	UntilEnd                     // it is held until the run is over
+	PerPeriod                    // a rate: the run pays once
+	PerPeriodRefuse              // a rate: a start that cannot pay at once is refused
+)
+
+// String tells people.
+func (s Scope) String() string {
+	switch s {
+	case UntilEnd:
+		return "a limit whose places are held until its runs end"
+	case PerPeriod:
+		return "a rate whose excess waits"
+	case PerPeriodRefuse:
+		return "a rate whose excess is refused"
+	}
+	return "a limit whose places are held while its runs are at work"
+}
+
+// Scope is that of the limit.
+func (l *Limit) Scope() Scope { return scopeOf(l.Per, l.UntilEnd, l.Refuse) }
+
+// Scope is that of the limit of a place.
+func (p *Place) Scope() Scope { return scopeOf(p.Per, p.UntilEnd, p.Refuse) }
+
+func scopeOf(per time.Duration, untilEnd, refuse bool) Scope {
+	switch {
+	case per > 0 && refuse:
+		return PerPeriodRefuse
+	case per > 0:
+		return PerPeriod
+	case untilEnd:
+		return UntilEnd
+	}
+	return WhileRunning
+}
+
 // CheckScope refuses, with [ErrInvalid], that a limit be of another scope than what is kept of it: two kinds of runs
 // would take its places in different orders, and could wait for each other.
-func CheckScope(limit string, untilEnd, kept bool) error {
-	if untilEnd == kept {
+func CheckScope(limit string, said, kept Scope) error {
+	if said == kept {
 		return nil
 	}
-	scope := map[bool]string{false: "while its runs are at work", true: "until its runs end"}
-	return fmt.Errorf("%w: limit %s holds places %s, and is known as one that holds them %s: give it another name", ErrInvalid, limit, scope[untilEnd], scope[kept])
+	return fmt.Errorf("%w: limit %s is said to be %s, and is known as %s, which it stays for ever: give it another name, with limit.Name", ErrInvalid, limit, said, kept)
 }
 
 // SaidBy are the limits that places are of.
 func SaidBy(places []Place) []SaidLimit {
 	said := make([]SaidLimit, len(places))
 	for i := range places {
-		said[i] = SaidLimit{Name: places[i].Limit, Number: places[i].Number, UntilEnd: places[i].UntilEnd}
+		p := &places[i]
+		said[i] = SaidLimit{Name: p.Limit, Number: p.Number, UntilEnd: p.UntilEnd, Per: p.Per, Burst: p.Burst, Refuse: p.Refuse, Single: p.Single}
 	}
 	return said
 }
@@ -159,17 +236,24 @@ func LimitsOf(all []Definition) (said []SaidLimit) {
 	for i := range all {
 		said = append(said, all[i].Limits...)
 	}
+	return sortLimits(said)
+}
+
+func sortLimits(said []SaidLimit) []SaidLimit {
 	slices.SortStableFunc(said, func(a, b SaidLimit) int { return cmp.Compare(a.Name, b.Name) })
 	return said
 }
 
 // CheckLimit refuses, with [ErrInvalid], what no limit is. A number of 0 holds all runs back.
 func CheckLimit(name string, number int) error {
+	if workflow, single := strings.CutPrefix(name, singlePrefix); single {
+		return fmt.Errorf("%w: limit %.140q is the singleton of workflow %.128s: one run of a key is live, and that is no number to set", ErrInvalid, name, workflow)
+	}
 	if CheckWorkflowName(name) != nil {
 		return fmt.Errorf("%w: name of a limit %.140q: want 1 to 128 of A-Z a-z 0-9 _ . -", ErrInvalid, name)
 	}
 	if number < 0 || number > MaxLimit {
-		return fmt.Errorf("%w: limit %s: %d at once: want 0 to %d", ErrInvalid, name, number, MaxLimit)
+		return fmt.Errorf("%w: limit %s: its number is %d: want 0 to %d, and 0 lets in nobody", ErrInvalid, name, number, MaxLimit)
 	}
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"time"
 )
 
 // SaidLimit is a limit as a definition says it.
@@ -16,19 +17,58 @@ type SaidLimit struct {
 	UntilEnd bool   `json:"untilEnd,omitempty"`
 	Path     string `json:"path,omitempty"`     // of the key in the JSON of the input; "": it has none
 	Computed bool   `json:"computed,omitempty"` // only its code can tell the key
+
+	Per    time.Duration `json:"per,omitempty"` // of a rate, as are those that follow; see [Place]
+	Burst  int           `json:"burst,omitempty"`
+	Refuse bool          `json:"refuse,omitempty"`
+
+	Single Single `json:"single,omitempty"`
+}
+
+// Scope is that of the limit.
+func (l *SaidLimit) Scope() Scope { return scopeOf(l.Per, l.UntilEnd, l.Refuse) }
+
+// Text tells people how many it lets in.
+func (l *SaidLimit) Text() string {
+	switch {
+	case l.Per <= 0:
+		return fmt.Sprintf("%d at once", l.Number)
+	case l.Burst > 1:
+		return fmt.Sprintf("%d in %s, %d at one moment", l.Number, l.Per, l.Burst)
+	}
+	return fmt.Sprintf("%d in %s", l.Number, l.Per)
+}
+
+// Place is one of its places, without a key.
+func (l *SaidLimit) Place() Place {
+	return Place{Limit: l.Name, Number: l.Number, UntilEnd: l.UntilEnd, Per: l.Per, Burst: l.Burst, Refuse: l.Refuse, Single: l.Single}
 }
 
 // Check refuses, with [ErrInvalid], what no definition says.
 func (l *SaidLimit) Check() error {
-	if l.Path != "" {
-		for name := range strings.SplitSeq(l.Path, ".") {
-			if name == "" || len(l.Path) > MaxTemplate {
-				return fmt.Errorf("%w: path %.80q: want names with dots between, of %d bytes at most", ErrInvalid, l.Path, MaxTemplate)
-			}
-		}
+	if err := checkPath(l.Path); err != nil {
+		return err
 	}
-	if l.Number < 1 {
-		return fmt.Errorf("%w: %d at once: want 1 at least", ErrInvalid, l.Number)
+	return l.check(1)
+}
+
+// check refuses what no limit is, of least a number of places.
+func (l *SaidLimit) check(least int) error {
+	if l.Single != "" {
+		return l.checkSingle()
+	}
+	if l.Per != 0 {
+		if err := CheckRate(l.Number, l.Per, l.Burst); err != nil {
+			return fmt.Errorf("limit %s: %w", l.Name, err)
+		}
+		if l.UntilEnd {
+			return fmt.Errorf("%w: limit %s: a rate holds no places until the end", ErrInvalid, l.Name)
+		}
+	} else if l.Burst != 0 || l.Refuse {
+		return fmt.Errorf("%w: limit %s: only a rate has a burst, or refuses", ErrInvalid, l.Name)
+	}
+	if l.Number < least {
+		return fmt.Errorf("%w: limit %s: %d at once: want 1 at least", ErrInvalid, l.Name, l.Number)
 	}
 	return CheckLimit(l.Name, l.Number)
 }
@@ -60,7 +100,7 @@ func KeyAt(input []byte, path string) (string, error) {
 // where only that can tell.
 func SaidPlaces(said []SaidLimit, input []byte) (places []Place, err error) {
 	for _, l := range said {
-		p := Place{Limit: l.Name, Number: l.Number, UntilEnd: l.UntilEnd}
+		p := l.Place()
 		if l.Path != "" {
 			p.Key, err = KeyAt(input, l.Path)
 		} else if l.Computed {

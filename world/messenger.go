@@ -82,7 +82,7 @@ const Scanned = 1_000
 type Received struct {
 	Messages []Message
 	More     bool      // others are ready
-	Next     time.Time // when the next one is ready; zero: none is to come
+	Next     time.Time // when to look again: the next one is ready then, or later; zero: none is to come
 	Now      time.Time // of the store
 	Dead     int       // how many became dead letters, as they were received too often
 }

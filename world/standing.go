@@ -14,7 +14,9 @@ import (
 const (
 	StandsBlocked  Status = "blocked"  // it cannot go on
 	StandsPaused   Status = "paused"   // somebody paused it
+	StandsHeld     Status = "held"     // its workflow is held, and it does not begin before that is over
 	StandsDelayed  Status = "delayed"  // it starts later
+	StandsLimited  Status = "limited"  // it stands in line for a place of a limit
 	StandsQueued   Status = "queued"   // it is ready, and no worker has it yet
 	StandsWorking  Status = "working"  // a worker has it
 	StandsRetrying Status = "retrying" // a step failed, and is tried again later
@@ -26,7 +28,7 @@ const (
 // statuses and standings are the words of both kinds, in the order in which people see them.
 var (
 	statuses  = []Status{Pending, Running, Completed, Failed, Cancelled}
-	standings = []Status{StandsBlocked, StandsPaused, StandsDelayed, StandsQueued, StandsWorking, StandsRetrying, StandsSleeping, StandsWaiting, StandsDamaged}
+	standings = []Status{StandsBlocked, StandsPaused, StandsHeld, StandsDelayed, StandsLimited, StandsQueued, StandsWorking, StandsRetrying, StandsSleeping, StandsWaiting, StandsDamaged}
 )
 
 // StatusWords are all words that a list of runs is filtered by: each status, and how a run stands.
@@ -58,8 +60,12 @@ func (r *Run) Stands(now time.Time) Status {
 		return StandsPaused
 	case q.Owner != "":
 		return StandsWorking
+	case q.Held:
+		return StandsHeld
 	case q.WakeAt.After(now) && r.Status == Pending:
 		return StandsDelayed
+	case q.Limit != "":
+		return StandsLimited
 	case r.Status == Pending, q.Mail > 0, !q.WakeAt.IsZero() && !q.WakeAt.After(now):
 		return StandsQueued
 	case strings.HasPrefix(q.Waiting, "sleep "):

@@ -2,6 +2,7 @@ package world
 
 import (
 	"context"
+	"slices"
 	"time"
 )
 
@@ -147,6 +148,14 @@ type Worker struct {
 	// workers is not told them.
 	Definitions  []Definition
 	MaxRetention time.Duration
+
+	// StepLimits are what its code says of the limits of its steps; they are noted in the same way.
+	StepLimits []SaidLimit
+}
+
+// Says are the limits that its code names, in order of their names; of two that say the same name the last.
+func (w *Worker) Says() []SaidLimit {
+	return sortLimits(append(slices.Clone(w.StepLimits), LimitsOf(w.Definitions)...))
 }
 
 // Class is a workflow and a version of it. Version 0 in a run's row means that its birth left the version open; a worker names it

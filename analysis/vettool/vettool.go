@@ -17,5 +17,7 @@ func Main() {
 		return nil
 	})
 	flag.BoolVar(&analysis.ListAllowed, "allowed", false, "report what //stepwell:allow allows, with the reasons")
+	flag.BoolVar(&analysis.ListShapes, "shapes", false, "report the shapes of what is recorded, for "+analysis.ShapesFile)
+	flag.String("golden", "", "any text that is another when logs in testdata/histories, or recorded shapes, have changed: go vet keeps findings for as long as its flags are the same")
 	unitchecker.Main(analysis.Analyzers()...)
 }

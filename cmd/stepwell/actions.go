@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -151,6 +152,12 @@ func (p *picture) wayOn(a *proposal, run string) {
 	switch w := &p.story.Why; w.Kind {
 	case stepwell.WhyPaused:
 		a.do("resume:", "runs resume "+run)
+	case stepwell.WhyHeld:
+		a.note("release:", "workflows release "+shellWord(w.Workflow), "all of its runs begin")
+	case stepwell.WhyLimit:
+		if w.Line != nil {
+			a.note("look:", "limits show "+shellWord(w.Line.Limit), "who holds its places, and how long its lines are")
+		}
 	case stepwell.WhySleep:
 		a.do("wake:", "runs wake "+run)
 	case stepwell.WhyChild, stepwell.WhyRun:
@@ -161,12 +168,25 @@ func (p *picture) wayOn(a *proposal, run string) {
 		a.note("look:", "workers", "who is there, and what they have")
 	case stepwell.WhyWorking, stepwell.WhyStalled, stepwell.WhySuspect:
 		a.do("follow:", "runs tail "+run)
-	case stepwell.WhyRetry:
-		if w.Until.Sub(w.At) > longRetry {
-			a.note("retry now:", "runs wake "+run+" --retries", "attempts are counted as before")
-		}
-	case stepwell.WhyDelayed:
+	case stepwell.WhyDelayed, stepwell.WhyGathers:
 		a.do("start now:", "runs wake "+run+" --starts")
+	}
+	p.retryNow(a, run)
+}
+
+// retryNow proposes to end what a run waits for that is tried again by itself, where that is far away.
+func (p *picture) retryNow(a *proposal, run string) {
+	w := &p.story.Why
+	far := func(at time.Time) bool { return at.Sub(w.At) > longRetry }
+	switch {
+	case w.Kind == stepwell.WhyPaused:
+	case w.Kind == stepwell.WhyBlocked:
+		harms := w.Block.Code == world.CodeCrashLoop // it ends a worker once more
+		if far(w.Until) && w.Block.Code != world.CodeCorrupt && !harms {
+			a.note("try now:", "runs wake "+run+" --retries", "when what blocks it is mended")
+		}
+	case slices.ContainsFunc(p.story.Journal.Entries, func(en *journal.Entry) bool { return en.Status == journal.EntryPending && far(en.RetryAt) }):
+		a.note("retry now:", "runs wake "+run+" --retries", "attempts are counted as before")
 	}
 }
 
@@ -179,7 +199,7 @@ func (p *picture) unblock(a *proposal, run string) {
 	case world.CodeCorrupt:
 		a.note("look:", "doctor --full", "what else is damaged; a row that is put back heals it")
 		if b.Seq > 2 {
-			a.note("fork:", fmt.Sprintf("runs fork %s --at %d", run, b.Seq-1), "a new run from before the damage; then end this one")
+			a.note("fork:", fmt.Sprintf("runs fork %s --at %d", run, b.Seq-1), forked("a new run from before the damage; then end this one", &p.story.Why))
 		}
 		if p.story.Why.Workers > 0 { // else wayOut says it
 			a.note("force:", "runs cancel "+run+" --force", "ends it without its log")
@@ -190,7 +210,7 @@ func (p *picture) unblock(a *proposal, run string) {
 		a.note("look:", "workers", "which build they are of")
 	}
 	if b.Seq > 2 && b.Code == world.CodeDiverged {
-		a.note("fork:", fmt.Sprintf("runs fork %s --at %d", run, b.Seq-1), "a new run with what they agree on; then cancel this one")
+		a.note("fork:", fmt.Sprintf("runs fork %s --at %d", run, b.Seq-1), forked("a new run with what they agree on; then cancel this one", &p.story.Why))
 	}
 	if en := p.story.Journal.Entry(b.Step); en != nil && b.Code == world.CodeDecode { // nothing runs again
 		step := en.Key().String()
@@ -199,6 +219,14 @@ func (p *picture) unblock(a *proposal, run string) {
 		}
 		a.note("fork:", "runs fork "+run+" --result "+shellWord(step+"="+payloadWord), "a new run, with a result that its code takes in the place of PAYLOAD; then cancel this one")
 	}
+}
+
+// forked is what a fork of a blocked run makes, and what it does again.
+func forked(makes string, w *stepwell.Why) string {
+	if w.Fork == "" {
+		return makes
+	}
+	return makes + "; " + w.Fork
 }
 
 // wayOut proposes how to end a run.
@@ -232,6 +260,11 @@ func (p *picture) sends(run string, a *proposal) {
 		switch {
 		case n == mostSends:
 			return
+		case en.Attends() != "" && en.Status == journal.EntryWaiting:
+			if hook := p.story.Journal.Entry(en.Attends()); hook != nil && hook.Token != "" {
+				a.note("heartbeat:", "hooks heartbeat "+shellWord(hook.Token), "whoever has the token is still at it, and the run goes on waiting")
+				n++
+			}
 		case en.Kind == world.KindEvent && en.Status == journal.EntryWaiting:
 			signal := "runs signal " + run + " " + shellWord(en.Name) + " "
 			if len(en.Match) > 0 {

@@ -13,6 +13,7 @@ import (
 // commandOf has the command for each operation of the API, or why there is none.
 var commandOf = map[string]string{
 	"startRun":      "runs start",
+	"uploadBlob":    "runs start", // --blob
 	"getWorkflow":   "runs start", // --help-input
 	"listRuns":      "runs list",
 	"listAllRuns":   "runs list",
@@ -53,6 +54,9 @@ var commandOf = map[string]string{
 	"resumeSubscription": "topics resume",
 	"redeliver":          "topics redeliver",
 	"rotateSecret":       "topics rotate-secret",
+	"holdWorkflow":       "workflows hold",
+	"releaseWorkflow":    "workflows release",
+	"listHolds":          "workflows",
 	"listLimits":         "limits list",
 	"getLimit":           "limits show",
 	"setLimit":           "limits set",

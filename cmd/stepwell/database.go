@@ -3,11 +3,15 @@ package main
 // This file finds and opens the database that a command is about.
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/url"
 	"regexp"
+
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/stepwell/stepwell"
 	"github.com/stepwell/stepwell/keyring"
@@ -81,7 +85,20 @@ func (t *target) withNew(ctx context.Context, f func(db *database) error) error 
 
 func (t *target) use(db *database, err error, f func(db *database) error) error {
 	if err != nil {
+		return away(t.url(), err)
+	}
+	return errors.Join(away(t.url(), f(db)), db.app.Close(), db.world.Close())
+}
+
+// away says what to do where a PostgreSQL server does not answer.
+func away(where string, err error) error {
+	var said *fault
+	if _, refused := errors.AsType[*pgconn.ConnectError](err); !refused || errors.As(err, &said) || isServer(where) {
 		return err
 	}
-	return errors.Join(f(db), db.app.Close(), db.world.Close())
+	next := "is it running, and is that where it is?"
+	if u, parsed := url.Parse(where); parsed == nil && u.Hostname() != "" {
+		next += "  pg_isready -h " + shellWord(u.Hostname()) + " -p " + cmp.Or(u.Port(), "5432")
+	}
+	return &fault{exitFailure, err, next + "\n  nothing was changed; workers go on by themselves when it is back"}
 }

@@ -140,7 +140,7 @@ func TestDockerfile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if copies != 5 || !strings.Contains(text, "-X main.version=") || !regexp.MustCompile(`(?m)^var version string$`).Match(source) {
+	if copies != 5 || !strings.Contains(text, "-X main.version=") || !regexp.MustCompile(`(?m)^\tversion string$`).Match(source) {
 		t.Errorf("got %d copied paths, want 5, and -X main.version", copies)
 	}
 	goMod, err := os.ReadFile(filepath.Join("..", "..", "go.mod"))

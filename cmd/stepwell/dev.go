@@ -51,6 +51,8 @@ It gets these variables, unless they are set:
 To stop, the program and what it started get an interrupt, as from Ctrl-C, and are killed when they take too long. The server has the settings of
 stepwell server, from the environment. The program's standard output is passed on, a name before each line.
 
+What breaks the rules of workflow code is found without running it, by stepwell vet ./...
+
 ` + exitHelp + `
 With --once the exit code is the program's own.`,
 		Example: `  stepwell dev -- go run ./myapp

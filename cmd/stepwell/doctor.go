@@ -12,7 +12,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/stepwell/stepwell"
 	"github.com/stepwell/stepwell/internal/human"
+	"github.com/stepwell/stepwell/internal/operate"
 	"github.com/stepwell/stepwell/world"
 )
 
@@ -23,8 +25,8 @@ func doctorCommand(c *cli) *cobra.Command {
 		Short: "Examine a database: runs that stand still, and what makes it slow",
 		Long: `Examine a database: runs that are due and that nobody takes, workers that are lost, mail that nobody reads, streams with gaps, clocks that
 differ, missing indexes, dead rows, transactions that stay open, settings that lose data; rows that are not what was written, payloads that did
-not fit and were set aside; dead letters, queues and subscriptions that are paused or lost, what was published and goes nowhere. Nothing is changed,
-unless you say --mend. What is not well comes with what to do. Each check is shown as it is made.
+not fit and were set aside; workflows that are held; dead letters, queues and subscriptions that are paused or lost, what was published and goes
+nowhere. Nothing is changed, unless you say --mend. What is not well comes with what to do. Each check is shown as it is made.
 
 Exit codes:
   0    nothing is bad; there may be warnings
@@ -91,6 +93,8 @@ func examine(ctx context.Context, c *cli, db *database, q reading) error {
 	} else if ok {
 		show(f)
 	}
+	show(examineHolds(ctx, c, db))
+	show(examineRetries(ctx, c, db))
 	examineQueues(ctx, c, db, able, show)
 	if !q.mend {
 		verifyWorld(ctx, c, db.world, q, show)
@@ -129,6 +133,50 @@ func valuesKeys(ctx context.Context, k world.ApartKeeper, db *database) (f world
 		f.Advice = "give them with STEPWELL_ENCRYPTION_KEYS or STEPWELL_ENCRYPTION_KEY_FILE, here and to all workers"
 	}
 	return f, db.ring != nil || len(missing) > 0, err
+}
+
+// examineHolds tells which workflows are held: somebody may have forgotten it.
+func examineHolds(ctx context.Context, c *cli, db *database) world.Finding {
+	f := world.Finding{Check: "held workflows", Health: world.HealthGood, Found: "none is held"}
+	held, err := operate.Holds(ctx, db.app)
+	if err != nil {
+		f.Health, f.Found = world.HealthWarning, "could not be looked at: "+err.Error()
+	}
+	var all []string
+	for i := range held {
+		h := &held[i]
+		all = append(all, human.Visible(h.Workflow)+", "+heldText(h)+", since "+human.When(h.Since.In(c.zone), c.now()))
+	}
+	if len(all) > 0 {
+		f.Health, f.Found = world.HealthWarning, "none of their runs begins: "+strings.Join(all[:min(len(all), mostTold)], "; ")
+		if n := len(all) - mostTold; n > 0 {
+			f.Found += fmt.Sprintf("; and %d more", n)
+		}
+		f.Advice = "when they may begin:  " + c.command("workflows release "+shellWord(held[0].Workflow))
+	}
+	return f
+}
+
+// manyRetry is how many runs that wait for the next attempt of a step are worth a warning.
+const manyRetry = 100
+
+// examineRetries tells of runs that wait for the next attempt of a step: many do where something that they all need is
+// away.
+func examineRetries(ctx context.Context, c *cli, db *database) world.Finding {
+	f := world.Finding{Check: "retries", Health: world.HealthGood}
+	page, err := db.app.Page(ctx, stepwell.ListFilter{Status: []world.Status{world.StandsRetrying}}, "", manyRetry)
+	switch n := len(page.Runs); {
+	case err != nil:
+		f.Health, f.Found = world.HealthWarning, "could not be looked at: "+err.Error()
+	case n >= manyRetry:
+		f.Health, f.Found = world.HealthWarning, fmt.Sprintf("%d runs or more wait for the next attempt of a step", n)
+		f.Advice = "what they fail of, and how to try all of them now:  " + c.command("failures")
+	case n > 0:
+		f.Found = human.Count(n, "run") + " before the next attempt of a step"
+	default:
+		f.Found = "none waits for the next attempt of a step"
+	}
+	return f
 }
 
 // findingWidths are the widths of columns that are known before there is anything in them: each finding is shown as it comes.

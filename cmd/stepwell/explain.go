@@ -34,6 +34,11 @@ func (t *target) explain(err error, run string) error {
 	case world.ErrInboxFull:
 		says("run %s has too many unread payloads", run)
 		f.next = "send it again later, with the same --delivery-id; see why it does not read:  " + t.command("runs show "+run)
+	case world.ErrRateLimited:
+		f.next = "nothing was started; see the rate:  " + t.command("limits list")
+		if rate, ok := errors.AsType[*world.RateError](err); ok {
+			f.next = "nothing was started; start it again in " + rate.After.String() + "; see the rate:  " + t.command("limits show "+rate.Limit)
+		}
 	case world.ErrDeliveryUsed:
 		says("run %s got another payload under this delivery ID", run)
 		f.next = "nothing was sent; what is new has an ID of its own"

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -17,18 +18,19 @@ import (
 
 func exportCommand(c *cli) *cobra.Command {
 	var flags filterFlags
-	all, decrypt := false, false
+	all, decrypt, values := false, false, false
 	cmd := &cobra.Command{
 		Use:   "export [RUN]...",
 		Short: "Write the logs of runs as JSON, to keep or to hold code against",
 		Long: `Write the logs of runs to standard output, as lines of JSON: for each run a head, an event a line, and an end. The runs are named, or those that a
 filter finds. stepwell import reads them into another database; stepwell check, App.Check and stepwelltest hold today's code against them.
 Payloads are written as they are, secrets included; those of encrypted runs stay encrypted, unless --decrypt is given. What waits in a run's inbox is not
-in its log.
+in its log. Values over 1 MiB, and blobs, are kept apart from logs: a run that has any comes to another database only with --values.
 
 ` + exitHelp,
 		Example: `  stepwell export wrun_01JD3V7Q5ZJ8K2M4N6P8R0T2V4 > order.jsonl
-  stepwell export --status running,pending > production.jsonl`,
+  stepwell export --status running,pending > production.jsonl
+  stepwell export wrun_01JD3V --values | stepwell import --db copy.db`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			some := all
 			for _, name := range []string{"workflow", "status", "since", "until", "input", "attr"} {
@@ -57,9 +59,9 @@ in its log.
 					out = visibleJSON{kept}
 				}
 				if len(args) == 0 {
-					err = exportFound(cmd.Context(), c, db, f, out, exporting(decrypt)...)
+					err = exportFound(cmd.Context(), c, db, f, out, exporting(decrypt, values)...)
 				} else {
-					err = exportNamed(cmd.Context(), c, db, args, out, exporting(decrypt)...)
+					err = exportNamed(cmd.Context(), c, db, args, out, exporting(decrypt, values)...)
 				}
 				return errors.Join(err, kept.Flush())
 			})
@@ -67,12 +69,16 @@ in its log.
 	}
 	flags.add(cmd)
 	cmd.Flags().BoolVar(&all, "all", false, "all runs, where no filter is given")
+	cmd.Flags().BoolVar(&values, "values", false, "write the values over 1 MiB that are kept apart, and blobs, too")
 	cmd.Flags().BoolVar(&decrypt, "decrypt", false, "write the payloads of encrypted runs in plain text; the environment has the keys")
 	c.jsonFlag(cmd, "write errors as JSON too")
 	return cmd
 }
 
-func exporting(decrypt bool) (opts []stepwell.ExportOption) {
+func exporting(decrypt, values bool) (opts []stepwell.ExportOption) {
+	if values {
+		opts = append(opts, stepwell.WithValues())
+	}
 	if decrypt {
 		opts = append(opts, stepwell.Decrypted())
 	}
@@ -137,7 +143,8 @@ func importRunsCommand(c *cli) *cobra.Command {
 		Long: `Read logs that stepwell export wrote (- or nothing: from standard input) into this database, as runs with the same IDs; a SQLite file that
 is not there is made. A run that is not over is paused: where it came from it may go on, and two of it would do everything twice.
 stepwell runs resume lets it go on here. Each run is there as a whole or not at all. An ID that is taken is refused; what stands before it in
-the file is imported. With --skip it is passed over, so that an import that was interrupted can be repeated.
+the file is imported. With --skip it is passed over, so that an import that was interrupted can be repeated. Values that the file brings are held
+against the log before anything is written; until then those of one run are in a file in TMPDIR.
 
 ` + exitHelp,
 		Example: `  stepwell import order.jsonl --db copy.db
@@ -177,6 +184,8 @@ func importFrom(ctx context.Context, c *cli, db *database, in io.Reader, o stepw
 	return nil
 }
 
+func apartOf(e world.Event) bool { return e.Apart != "" }
+
 // importOne imports a run, and says so.
 func importOne(ctx context.Context, c *cli, db *database, h *stepwell.History, o stepwell.ImportOptions, skip bool) error {
 	is := imported{acted: acted{Run: h.Run, Action: "import", Result: "imported"}, Events: len(h.Events)}
@@ -186,6 +195,8 @@ func importOne(ctx context.Context, c *cli, db *database, h *stepwell.History, o
 		return &fault{exitFailure, refused, "nothing was written; give the key that it was exported with, or export it with --decrypt"}
 	case errors.Is(refused, world.ErrCorrupt): // the file, and no rows
 		return &fault{exitFailure, refused, "nothing was written; export it again"}
+	case errors.Is(refused, stepwell.ErrInvalid) && h.Values == nil && slices.ContainsFunc(h.Events, apartOf):
+		return &fault{exitUsage, refused, "nothing was written; export it again, with --values:  stepwell export " + h.Run + " --values"}
 	}
 	if refused != nil && !(skip && errors.Is(refused, stepwell.ErrRunExists)) {
 		return c.explain(refused, h.Run)

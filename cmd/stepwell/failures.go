@@ -20,9 +20,9 @@ func failuresCommand(c *cli) *cobra.Command {
 	var workflow, since string
 	cmd := &cobra.Command{
 		Use:   "failures",
-		Short: "Sort what failed and what is blocked by its cause",
-		Long: `Sort runs that failed and were not healed, and runs that are blocked, by their cause: what they say, but for numbers and IDs, and where.
-The newest 500 of each kind are looked at. A failed run in whose place a retry or a restart is does not count: that one does.
+		Short: "Sort what failed, what is blocked and what is tried again by its cause",
+		Long: `Sort runs that failed and were not healed, runs that are blocked, and runs that wait for the next attempt of a step, by their cause: what they
+say, but for numbers and IDs, and where. The newest 500 of each kind are looked at. A failed run in whose place a retry or a restart is does not count: that one does.
 Times are like 90s, 5m, 2h or 7d (so long ago), 2026-11-27 or 2026-11-27T09:12:00Z.
 With --json it is one object; the causes have the IDs of their runs, at most 200 of each.
 
@@ -51,6 +51,14 @@ With --json it is one object; the causes have the IDs of their runs, at most 200
 	return cmd
 }
 
+// toneOf is how bad a status is.
+func toneOf(s world.Status) tone {
+	if s == world.StandsRetrying {
+		return warm
+	}
+	return bad
+}
+
 // listFailures lists those that fit a filter; text is the filter as flags.
 func listFailures(ctx context.Context, c *cli, db *database, f stepwell.ListFilter, text string) error {
 	all, err := operate.FailuresOf(ctx, db.app, f)
@@ -64,7 +72,7 @@ func listFailures(ctx context.Context, c *cli, db *database, f stepwell.ListFilt
 	if err != nil {
 		return err
 	}
-	t := &table{gap: "  "}
+	t := &table{gap: "  ", dear: []int{2}} // how old the newest is
 	t.add(cell{text: "RUNS", tone: dim, right: true}, cell{text: "STATUS", tone: dim}, cell{text: "NEWEST", tone: dim, right: true}, cell{text: "RUN", tone: dim},
 		cell{text: "WORKFLOW", tone: dim}, cell{text: "CAUSE", tone: dim})
 	for _, is := range all.Causes {
@@ -75,25 +83,28 @@ func listFailures(ctx context.Context, c *cli, db *database, f stepwell.ListFilt
 		if is.Where != "" {
 			cause += " (" + human.Line(is.Where) + ")"
 		}
-		t.add(cell{text: strconv.Itoa(is.Count), right: true}, cell{text: string(is.Status), tone: bad}, cell{text: human.Age(stats.Now.Sub(is.Last)), right: true},
+		t.add(cell{text: strconv.Itoa(is.Count), right: true}, cell{text: string(is.Status), tone: toneOf(is.Status)}, cell{text: human.Age(stats.Now.Sub(is.Last)), right: true},
 			cell{text: is.Runs[0]}, cell{text: strings.Join(is.Workflows, ", ")}, cell{text: cause})
 	}
 	if len(all.Causes) > 0 {
 		t.write(c.stdout, c.style())
-	} else {
-		fmt.Fprintln(c.stderr, "nothing failed that was not healed, and nothing is blocked")
+	} else if !all.More {
+		fmt.Fprintln(c.stderr, "nothing failed that was not healed, nothing is blocked, and nothing waits for its next attempt")
 	}
 	if all.Healed > 0 {
 		fmt.Fprintf(c.stderr, "%s more failed, and a retry or a restart took their place\n", human.Count(all.Healed, "run"))
 	}
 	if all.More {
-		fmt.Fprintf(c.stderr, "there are more than the newest %d of each kind: --workflow, --since\n", operate.MostFailures)
+		fmt.Fprintf(c.stderr, "there are more than were looked at, %d of each kind: --workflow, --since\n", operate.MostFailures)
 	}
 	if text == "" {
 		text = " --all" // what is done to many wants a filter, or this
 	}
 	if all.Failed > 0 {
 		fmt.Fprintf(c.stderr, "to retry all that failed: %s\n", c.command("bulk retry --status "+string(world.Failed)+text))
+	}
+	if all.Retrying > 0 {
+		fmt.Fprintf(c.stderr, "to try all that wait for their next attempt now: %s\n", c.command("bulk wake --retries --status "+string(world.StandsRetrying)+text))
 	}
 	if all.Blocked > 0 {
 		fmt.Fprintf(c.stderr, "to try all that are blocked now: %s\n", c.command("bulk wake --retries --status "+string(world.StandsBlocked)+text))

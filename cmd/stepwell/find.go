@@ -1,6 +1,6 @@
 package main
 
-// This file finds the run that a person means: a whole ID, or the beginning of one.
+// This file finds the run that a person means: a whole ID, the beginning of one, or a key.
 
 import (
 	"context"
@@ -39,21 +39,22 @@ func (t *target) completeRun(cmd *cobra.Command, args []string, begins string) (
 	return ids, cobra.ShellCompDirectiveNoFileComp
 }
 
-// find returns the ID of the run that arg names: all of it, or a beginning that no other has, with its prefix or without.
+// find returns the ID of the run that arg names: all of it, or a beginning that no other has, with its prefix or
+// without. Where none begins so, it is the run with that idempotency key.
 func (t *target) find(ctx context.Context, db *database, arg string) (string, error) {
 	_, err := db.world.Run(ctx, arg)
 	if err == nil {
 		return arg, nil
 	}
 	prefix := strings.TrimRight(arg, "….")
-	if !errors.Is(err, stepwell.ErrNotFound) || len(prefix) < shortestPrefix {
+	if !errors.Is(err, stepwell.ErrNotFound) && !errors.Is(err, stepwell.ErrInvalid) {
 		return "", t.explain(err, arg)
 	}
 	var found []stepwell.RunInfo
 	more := false
 	for _, begins := range []string{prefix, world.PrefixRun + "_" + prefix} {
 		f := stepwell.ListFilter{Prefix: begins}
-		if world.CheckRunID(begins) != nil {
+		if len(prefix) < shortestPrefix || world.CheckRunID(begins) != nil {
 			continue
 		}
 		page, err := db.app.Page(ctx, f, "", mostAlike)
@@ -62,25 +63,38 @@ func (t *target) find(ctx context.Context, db *database, arg string) (string, er
 		}
 		found, more = append(found, page.Runs...), more || page.Cursor != ""
 	}
+	say, list := "%s runs begin with %s: give more of the ID", "runs list --prefix "+shellWord(prefix)
+	if len(found) == 0 && !more && world.CheckKey("key", arg) == nil {
+		page, err := db.app.Page(ctx, stepwell.ListFilter{Key: arg}, "", mostAlike)
+		if err != nil {
+			return "", err
+		}
+		for _, r := range page.Runs {
+			if r.Newest == nil { // or another has taken its key over
+				found = append(found, r)
+			}
+		}
+		say, list = "%s runs have the key %s: give the ID", "runs list --key "+shellWord(arg)
+	}
 	switch {
 	case len(found) == 0 && !more:
-		return "", t.explain(stepwell.ErrNotFound, arg)
+		return "", t.explain(err, arg)
 	case len(found) == 1 && !more:
 		return found[0].ID, nil
 	}
-	var list []string
+	var shown []string
 	for _, r := range found[:min(len(found), 5)] {
-		list = append(list, r.ID+"  "+r.Workflow+", "+string(r.Status))
+		shown = append(shown, r.ID+"  "+r.Workflow+", "+string(r.Status))
 	}
 	count := strconv.Itoa(len(found))
 	switch {
 	case more:
 		count = "more than " + count
-		list = append(list, "and more:  "+t.command("runs list --prefix "+shellWord(prefix)))
-	case len(found) > len(list):
-		list = append(list, fmt.Sprintf("and %d more", len(found)-len(list)))
+		shown = append(shown, "and more:  "+t.command(list))
+	case len(found) > len(shown):
+		shown = append(shown, fmt.Sprintf("and %d more", len(found)-len(shown)))
 	}
-	return "", &fault{exitUsage, fmt.Errorf("%s runs begin with %s: give more of the ID", count, arg), strings.Join(list, "\n  ")}
+	return "", &fault{exitUsage, fmt.Errorf(say, count, arg), strings.Join(shown, "\n  ")}
 }
 
 // relatives finds the runs that a filter names. One that is not there any more may have children that are.

@@ -171,6 +171,9 @@ func askHealth(ctx context.Context, c *cli, u *url.URL, client *http.Client) err
 	if err != nil {
 		return err
 	}
+	if len(sick) == 1 && sick[0] == "/readyz" {
+		return &fault{exitFailure, fmt.Errorf("%s is there, and is not ready", u.Redacted()), "where its database does not answer: is that running? The server's log says why; it goes on by itself when the database is back"}
+	}
 	if len(sick) > 0 {
 		return &fault{exitFailure, fmt.Errorf("%s does not say yes at %s", u.Redacted(), strings.Join(sick, " and ")), "is it running?  stepwell server"}
 	}

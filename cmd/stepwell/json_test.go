@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -54,6 +55,8 @@ var jsonCalls = []struct {
 	{args: "hooks send order-7 1", want: `{"run":"` + hookRun + `","action":"send","result":"sent","token":"order-7"}`},
 	{args: "hooks heartbeat order-7", code: exitUsage, want: `{"code":"INVALID"}`},
 	{args: "bulk pause --workflow order --dry-run", want: `{}`},
+	{args: "init testdata", code: exitUsage, want: `{"code":"USAGE","exit":2}`},
+	{args: "version", want: `{"go":"` + runtime.Version() + `"}`},
 	{args: "bulk pause --input email=a@b.c", want: `{"run":"` + waitingRun + `"}`},
 	{args: "bulk resume --input email=a@b.c", want: `{"run":"` + waitingRun + `"}`},
 	{args: "bulk wake --input email=a@b.c", want: `{"run":"` + waitingRun + `","action":"wake","result":"unchanged"}`},
@@ -101,6 +104,8 @@ var jsonCalls = []struct {
 	{args: "schedules trigger nightly --input 1", want: `{"action":"trigger","result":"triggered"}`},
 	{args: "schedules backfill nightly --from 2020-01-01 --until 2020-01-01", want: `{"action":"backfill","result":"backfilled"}`},
 	{args: "schedules delete nightly", want: `{"action":"delete","result":"deleted"}`},
+	{args: "workflows hold nightly --note late", want: `{"action":"hold","result":"held","workflow":"nightly"}`},
+	{args: "workflows release nightly", want: `{"action":"release","result":"released","workflow":"nightly"}`},
 	{args: "limits list", want: ""},
 	{args: "limits show import", code: exitNotFound, want: `{"code":"NOT_FOUND","exit":3}`},
 	{args: "limits set import 3", code: exitNotFound, want: `{"code":"NOT_FOUND","exit":3}`},

@@ -1,6 +1,6 @@
 package main
 
-// This file is the group of commands about limits: how many runs of what are at work at once.
+// This file is the group of commands about limits: how many runs of what are at work at once, or begin in a period.
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -22,8 +23,8 @@ func limitsCommand(c *cli) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "limits",
 		Short: "List limits, show how their keys stand, and change their numbers",
-		Long: `List limits, show how their keys stand, and change their numbers. A limit says how many runs of a workflow, or of a key of it, are at work at once; the
-others stand in line. Code defines limits; an operator changes their numbers while programs run.
+		Long: `List limits, show how their keys stand, and change their numbers. A limit says how many runs of a workflow, or of a key of it, are at work at once, and a
+rate how many begin in a period; the others stand in line. Code defines limits; an operator changes their numbers while programs run.
 
 ` + exitHelp,
 		Example: `  stepwell limits list
@@ -67,7 +68,8 @@ func completeLimit(c *cli) cobra.CompletionFunc {
 			all, err := l.ListLimits(cmd.Context())
 			for i := range all {
 				if strings.HasPrefix(all[i].Name, begins) && len(names) < mostCompleted {
-					names = append(names, all[i].Name+"\t"+strconv.Itoa(all[i].Number())+" at once")
+					l := operate.LimitOf(&all[i])
+					names = append(names, l.Name+"\t"+numberText(&l))
 				}
 			}
 			return err
@@ -80,8 +82,8 @@ func limitsListCommand(c *cli) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List the limits",
-		Long: `List the limits: how many runs of each key may be at work at once, what code says where an operator has said something else, and what counts. With --json each
-limit is one line.
+		Long: `List the limits: how many runs of each key may be at work at once, or begin in a period, what code says where an operator has said something else, and what
+counts. With --json each limit is one line.
 
 ` + exitHelp,
 		Example: `  stepwell limits list`,
@@ -102,7 +104,7 @@ limit is one line.
 
 func listLimits(c *cli, all []world.Limit) error {
 	t := &table{gap: "  "}
-	t.add(cell{text: "LIMIT", tone: dim}, cell{text: "AT ONCE", tone: dim, right: true}, cell{text: "CODE SAYS", tone: dim, right: true}, cell{text: "COUNTS", tone: dim})
+	t.add(cell{text: "LIMIT", tone: dim}, cell{text: "NUMBER", tone: dim, right: true}, cell{text: "CODE SAYS", tone: dim, right: true}, cell{text: "COUNTS", tone: dim})
 	for i := range all {
 		l := operate.LimitOf(&all[i])
 		if c.json {
@@ -125,10 +127,32 @@ func listLimits(c *cli, all []world.Limit) error {
 
 // countsText says what counts for a limit.
 func countsText(l *operate.Limit) string {
-	if l.UntilEnd {
+	switch {
+	case world.SingleOf(l.Name) != "":
+		return "live runs: a singleton"
+	case l.Per > 0 && l.Refuse:
+		return "runs that begin in " + l.Per.String() + burstText(l) + "; others are refused"
+	case l.Per > 0:
+		return "runs that begin in " + l.Per.String() + burstText(l)
+	case l.UntilEnd:
 		return "runs until their end"
 	}
 	return "runs at work"
+}
+
+func burstText(l *operate.Limit) string {
+	if l.Burst > 1 {
+		return fmt.Sprintf(", %d at one moment", l.Burst)
+	}
+	return ""
+}
+
+// numberText says how many a limit lets in.
+func numberText(l *operate.Limit) string {
+	if l.Per > 0 {
+		return fmt.Sprintf("%d in %s", l.Number, l.Per)
+	}
+	return fmt.Sprintf("%d at once", l.Number)
 }
 
 // mostKeysShown is how many keys of a limit are read at once.
@@ -139,8 +163,8 @@ func limitsShowCommand(c *cli) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "show LIMIT",
 		Short: "Show a limit, and how its keys stand",
-		Long: `Show a limit, and how its keys stand: how many places are held, and how many runs stand in line, counted up to 10,000. Keys that no run needs are not
-there. With --json it is one object.
+		Long: `Show a limit, and how its keys stand: how many places are held, and how many runs stand in line, counted up to 10,000, and since when the
+oldest does; of a rate, how many are let in and have not begun, and when the next has its turn. Keys that no run needs are not there. With --json it is one object.
 
 ` + exitHelp,
 		Example: `  stepwell limits show import
@@ -193,22 +217,34 @@ func showLimit(c *cli, page *operate.LimitPage) error {
 	if page.Set != nil {
 		said = fmt.Sprintf("; code says %d", page.Said)
 	}
-	fmt.Fprintf(c.stdout, "limit %s: %d at once of each key%s; counts %s\n", page.Name, page.Number, said, countsText(&page.Limit))
+	fmt.Fprintf(c.stdout, "limit %s: %s of each key%s; counts %s\n", page.Name, numberText(&page.Limit), said, countsText(&page.Limit))
 	if len(page.Keys) == 0 {
 		fmt.Fprintln(c.stdout, "no run needs it now")
 		return nil
 	}
+	next := ""
+	if page.Per > 0 {
+		next = "NEXT"
+	}
 	t := &table{gap: "  "}
-	t.add(cell{text: "KEY", tone: dim}, cell{text: "IN USE", tone: dim, right: true}, cell{text: "IN LINE", tone: dim, right: true})
+	t.add(cell{text: "KEY", tone: dim}, cell{text: "IN USE", tone: dim, right: true}, cell{text: "IN LINE", tone: dim, right: true}, cell{text: "OLDEST", tone: dim}, cell{text: next, tone: dim})
 	for _, k := range page.Keys {
 		key := human.Visible(k.Key)
 		if k.Key == "" {
 			key = "(none)"
 		}
-		t.add(cell{text: key}, cell{text: strconv.Itoa(k.Used), right: true}, cell{text: strconv.Itoa(k.Waiting), right: true})
+		t.add(cell{text: key}, cell{text: strconv.Itoa(k.Used), right: true}, cell{text: strconv.Itoa(k.Waiting), right: true}, cell{text: turnText(k.Oldest)}, cell{text: turnText(k.Next)})
 	}
 	t.write(c.stdout, c.style())
 	return nil
+}
+
+// turnText says since when one waits, or when a rate lets in the next.
+func turnText(at time.Time) string {
+	if at.IsZero() {
+		return ""
+	}
+	return at.Format(time.RFC3339)
 }
 
 // limitActed is what --json says of something that was done to a limit.
@@ -221,9 +257,9 @@ type limitActed struct {
 func limitsSetCommand(c *cli) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "set LIMIT NUMBER|code",
-		Short: "Say how many runs of a key may be at work at once",
-		Long: `Say how many runs of a key may be at work at once, in the place of what code says; "code" takes that back. Lowered, nobody is stopped, and nobody admitted
-until there is room; 0 admits nobody. Starts are accepted all the while.
+		Short: "Say how many runs of a key may be at work at once, or begin in a period",
+		Long: `Say how many runs of a key may be at work at once, or, of a rate, begin in its period, in the place of what code says; "code" takes that back. Lowered, nobody is
+stopped, and nobody admitted until there is room; 0 admits nobody. Starts are accepted all the while.
 
 ` + exitHelp,
 		Example: `  stepwell limits set import 3
@@ -247,7 +283,7 @@ until there is room; 0 admits nobody. Starts are accepted all the while.
 				if err != nil {
 					return err
 				}
-				text := fmt.Sprintf("limit %s: %d at once", is.Name, is.Number)
+				text := fmt.Sprintf("limit %s: %s", is.Name, numberText(&is))
 				if number == nil {
 					text += ", as code says"
 				}

@@ -52,7 +52,6 @@ func TestRESTAndJSONShowARunAlike(t *testing.T) {
 		if err := json.Unmarshal([]byte(listed[i]), &line); err != nil {
 			t.Fatal(err)
 		}
-		delete(line, "why") // which lists of the command line say besides
 		if diff := cmp.Diff(rest, line); diff != "" {
 			t.Errorf("run %s: -REST +runs list --json\n%s", id, diff)
 		}

@@ -70,11 +70,17 @@ func (p *picture) header(to io.Writer) {
 	if time.Duration(r.Retention) == stepwell.Forever {
 		line += "   kept forever"
 	}
+	if r.StartTTL > 0 {
+		line += "   start TTL " + human.Span(time.Duration(r.StartTTL))
+	}
+	if n := p.story.Journal.Gathered(); n > 1 {
+		line += fmt.Sprintf("   gathered %s", human.Count(n, "start"))
+	}
 	if r.Timeout > 0 {
 		line += "   timeout " + human.Span(time.Duration(r.Timeout))
 	}
-	if r.Key != "" {
-		line += "   key " + human.Visible(r.Key)
+	if key := timeline.Key(r.Key, r.FirstKey); key != "" {
+		line += "   key " + human.Visible(key)
 	}
 	fmt.Fprintln(to, line)
 }

@@ -28,6 +28,8 @@ func TestPicture(t *testing.T) {
 		world.Event{Type: world.RunContinued, Time: ago(time.Second), Payload: []byte("2"), Next: &world.Continuation{}},
 		event(world.WaitCreated, "wait_2", ago(time.Second), named(world.KindSleep, "nap"), func(e *world.Event) { e.Until = now.Add(time.Hour) }),
 		event(world.WaitCreated, "wait_3", ago(time.Second), named(world.KindEvent, "it's odd"), func(e *world.Event) { e.Until = now.Add(time.Hour) }),
+		event(world.HookCreated, "hook_3", ago(time.Second), named("", "survey"), func(e *world.Event) { e.Token = "roof" }),
+		event(world.WaitCreated, "wait_4", ago(time.Second), named(world.KindEvent, journal.Heartbeats+"hook_3")),
 		event(world.StepCreated, "step_3", ago(time.Second), named(world.KindClosure, "refund"), func(e *world.Event) { e.Path = world.UndoPath + "[0]" }),
 		event(world.StepStarted, "step_3", ago(time.Second), try(1)),
 		event(world.StepCompleted, "step_3", ago(time.Second), try(1)),

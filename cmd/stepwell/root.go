@@ -61,7 +61,7 @@ On a terminal tables fit its width, or COLUMNS: what is last is cut or wrapped. 
   stepwell runs list --db sqlite:app.db
   stepwell runs show wrun_01JD3V7Q5ZJ8K2M4N6P8R0T2V4`,
 		SilenceErrors: true, SilenceUsage: true,
-		Version:          builtFrom(),
+		Version:          builtFrom().String(),
 		Args:             known,
 		RunE:             func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 		PersistentPreRun: func(*cobra.Command, []string) { c.parsed = true },
@@ -81,7 +81,7 @@ On a terminal tables fit its width, or COLUMNS: what is last is cut or wrapped. 
 	root.AddCommand(demoCommand(c), demoWorkerCommand(c), runsCommand(c), hooksCommand(c), streamsCommand(c), eventsCommand(c), bulkCommand(c))
 	root.AddCommand(workflowsCommand(c), exportCommand(c), importRunsCommand(c), checkCommand(c), vetCommand(c), migrateCommand(c), doctorCommand(c), workersCommand(c))
 	root.AddCommand(failuresCommand(c), queuesCommand(c), topicsCommand(c), schedulesCommand(c), limitsCommand(c), keysCommand(c), retentionCommand(c))
-	root.AddCommand(serverCommand(c), devCommand(c), healthCommand(c), exitTopic())
+	root.AddCommand(serverCommand(c), devCommand(c), healthCommand(c), initCommand(c), versionCommand(c), exitTopic())
 	completeFlags(c, root)
 	return root
 }

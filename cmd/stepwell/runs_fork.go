@@ -35,7 +35,7 @@ func makeRun(c *cli, cmd *cobra.Command, arg, action, how string, f func(db *dat
 		text := fmt.Sprintf("%s run %s as run %s\n  see it:  %s", how, run, is.Run, c.command("runs show "+is.Run))
 		if fresh.Existed() {
 			is.Result = "existed"
-			text = fmt.Sprintf("run %s was %s before, as run %s", run, how, is.Run)
+			text = fmt.Sprintf("run %s has the place of run %s already\n  see it:  %s", is.Run, run, c.command("runs show "+is.Run))
 		}
 		return c.tell(is, text)
 	})

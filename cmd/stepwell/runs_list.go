@@ -15,7 +15,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/stepwell/stepwell"
+	"github.com/stepwell/stepwell/flow"
 	"github.com/stepwell/stepwell/internal/human"
+	"github.com/stepwell/stepwell/internal/operate"
+	"github.com/stepwell/stepwell/internal/timeline"
 	"github.com/stepwell/stepwell/world"
 )
 
@@ -33,10 +36,11 @@ func runsListCommand(c *cli) *cobra.Command {
 		Short: "List runs, newest first",
 		Long: `List runs, newest first: what they are, how they stand, how often a worker took them, and what they wait for.
 --search takes what is known: an ID or its beginning, a key, a workflow, or an attribute as NAME=VALUE. A status is one that a run has, or how it
-stands: blocked, paused, delayed, queued, working, retrying, sleeping or waiting. --version, --patch and --unpatched with --status pending,running say
-which runs still need old code.
+stands: blocked, paused, held, delayed, limited (in line for a limit), queued, working, retrying, sleeping or waiting. --version, --patch and --unpatched
+with --status pending,running say which runs still need old code.
 Times are like 90s, 5m, 2h or 7d (so long ago), 2026-11-27 or 2026-11-27T09:12:00Z.
 With --json each run is one line. A filter that finds little looks at some 50,000 runs and says how far it came; --cursor goes on there.
+A run that did not complete and has another in its place says so: retried as RUN, and how that stands ("newest" with --json).
 
 ` + exitHelp,
 		Example: `  stepwell runs list
@@ -196,6 +200,10 @@ func listRuns(ctx context.Context, c *cli, db *database, f stepwell.ListFilter, 
 	if !c.json {
 		now = now.In(c.zone)
 	}
+	waits, err := operate.WaitsOf(ctx, db.app, &stats)
+	if err != nil {
+		return err
+	}
 	var runs []listed
 	var reached time.Time
 	for looks := 0; len(runs) < limit && looks < mostLooks; looks++ {
@@ -206,8 +214,8 @@ func listRuns(ctx context.Context, c *cli, db *database, f stepwell.ListFilter, 
 		if err != nil {
 			return err
 		}
-		for _, r := range page.Runs {
-			runs = append(runs, listed{r, r.Why(stats.Workers, now)})
+		for i, r := range page.Runs {
+			runs = append(runs, listed{r, waits.Why(&page.Runs[i], now)})
 		}
 		if cursor, reached = page.Cursor, page.Reached; cursor == "" {
 			break
@@ -222,6 +230,15 @@ func listRuns(ctx context.Context, c *cli, db *database, f stepwell.ListFilter, 
 		}
 	} else {
 		writeRuns(c.output, runs, now)
+		retrying := 0
+		for _, r := range runs {
+			if (&world.Run{Status: r.Status, Queue: r.Queue}).Stands(now) == world.StandsRetrying {
+				retrying++
+			}
+		}
+		if retrying > 1 {
+			fmt.Fprintf(c.stderr, "what those that are tried again fail of, and how to try all of them now: %s\n", c.command("failures"))
+		}
 	}
 	switch {
 	case len(runs) < limit && cursor != "":
@@ -242,7 +259,7 @@ func writeRuns(o *output, runs []listed, now time.Time) {
 	if len(runs) == 0 {
 		return
 	}
-	t := &table{gap: "  ", spare: []int{5, 4}} // priority, then takes
+	t := &table{gap: "  ", spare: []int{5, 4}, dear: []int{6, 3}} // priority, then takes; key, then age
 	t.add(cell{text: "RUN", tone: dim}, cell{text: "WORKFLOW", tone: dim}, cell{text: "STATUS", tone: dim}, cell{text: "AGE", tone: dim, right: true},
 		cell{text: "TAKES", tone: dim, right: true}, cell{text: "PRIO", tone: dim, right: true}, cell{text: "KEY", tone: dim}, cell{text: "WHAT IT WAITS FOR", tone: dim})
 	for _, r := range runs {
@@ -251,7 +268,7 @@ func writeRuns(o *output, runs []listed, now time.Time) {
 			name += " v" + strconv.Itoa(r.Version)
 		}
 		t.add(cell{text: r.ID}, cell{text: name}, statusCell(&r), cell{text: human.Age(now.Sub(r.CreatedAt)), right: true},
-			cell{text: strconv.FormatInt(r.Takes, 10), right: true}, cell{text: strconv.Itoa(r.Priority), right: true}, cell{text: o.style().short(r.Key, 40)},
+			cell{text: strconv.FormatInt(r.Takes, 10), right: true}, cell{text: strconv.Itoa(r.Priority), right: true}, cell{text: o.style().short(timeline.Key(r.Key, r.FirstKey), 40)},
 			cell{text: listReason(&r)})
 	}
 	t.write(o.stdout, o.style())
@@ -267,22 +284,37 @@ func statusCell(r *listed) cell {
 		out = cell{text: "blocked", tone: bad}
 	case r.Why.Kind == stepwell.WhyPaused:
 		out = cell{text: "paused", tone: warm}
+	case r.Why.Kind == stepwell.WhyHeld:
+		out = cell{text: "held", tone: warm}
+	case r.Newest != nil && r.Newest.Status == world.Completed: // it is healed
+		out.tone = dim
 	}
 	return out
 }
 
 // listReason begins with the cause, as what is behind it may be cut; how the run stands is a column of its own. It is short where the run is over: nothing,
-// or what it failed of.
+// or what took its place and what it failed of.
 func listReason(r *listed) string {
 	switch {
 	case r.Damage == "" && r.Why.Kind == stepwell.WhyBlocked && r.Why.Block != nil:
 		stands, cause, _ := strings.Cut(human.Line(r.Why.String()), ": ")
 		code := r.Why.Block.Code
 		return code + ": " + cause + ";" + strings.TrimPrefix(stands, "blocked ("+code+")")
+	case r.Damage == "" && r.Why.Kind == stepwell.WhyHeld:
+		text := heldText(&flow.Held{By: r.Why.By, Note: r.Why.Reason})
+		if !r.Why.Since.IsZero() {
+			text += "; since " + human.When(r.Why.Since, r.Why.At)
+		}
+		return human.Line(text)
 	case r.Why.Kind != stepwell.WhyOver, r.Damage != "":
 		return human.Line(r.Why.String())
-	case r.Why.Error != nil:
-		return human.Line(r.Why.Error.Message)
 	}
-	return ""
+	var parts []string
+	if r.Newest != nil {
+		parts = append(parts, "retried as "+r.Newest.Run+", "+string(r.Newest.Status))
+	}
+	if r.Why.Error != nil {
+		parts = append(parts, human.Line(r.Why.Error.Message))
+	}
+	return strings.Join(parts, ": ")
 }

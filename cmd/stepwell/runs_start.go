@@ -7,17 +7,20 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/stepwell/stepwell"
+	"github.com/stepwell/stepwell/flow"
 	"github.com/stepwell/stepwell/internal/human"
 	"github.com/stepwell/stepwell/world"
 )
 
-// begun is what --json says of a run that was started: created, or existed, as its key had been used.
+// begun is what --json says of a run that was started: created; existed, as its key had been used; or merged into one
+// that gathers.
 type begun struct {
 	acted
 	Workflow string `json:"workflow"`
@@ -29,11 +32,12 @@ type begun struct {
 type startFlags struct {
 	id, key                 string
 	version, priority, days int
-	delay, timeout          time.Duration
+	delay, timeout, ttl     time.Duration
 	retention               time.Duration
 	attributes              map[string]any
 	tags                    map[string]string
 	attrs, context, sends   []string
+	blobs                   []string               // files that the input refers to
 	also                    []stepwell.StartOption // events that it sends
 	wait, helpInput         bool
 	patience                *time.Duration
@@ -45,10 +49,13 @@ func runsStartCommand(c *cli) *cobra.Command {
 		Use:   "start WORKFLOW [JSON|-]",
 		Short: "Start a run",
 		Long: `Start a run of a workflow, with its input as JSON (- reads it from standard input; without one it is null). A workflow that no worker knows is
-accepted: the run waits for one. With an idempotency key it can be started again safely: it is the same run, also with that run's ID. With
---wait it is as stepwell runs result behind it. An input that does not fit the version that a live worker has is refused, with the places.
+accepted: the run waits for one, and standard error says so. With an idempotency key it can be started again safely: it is the same run, also
+with that run's ID. With --wait it is as stepwell runs result behind it. An input that does not fit the version that a live worker has is refused, with the places.
 --send lets the start send events too: a new run has them before its code begins, and one that has the key gets them. A start that is repeated
 sends them again.
+Where the workflow gathers the inputs of its starts (a debounce, or a batch) it is merged into the run that does so, which standard output says; of a batch
+the input is one item, or a list of some.
+--blob uploads a file, which is then a blob of the run, and the input has the reference to it: for inputs that the workflow takes as blob.Ref.
 With --help-input nothing is started: it prints an input to fill in, and on standard error what each member takes.
 
 ` + exitHelp,
@@ -56,6 +63,7 @@ With --help-input nothing is started: it prints an input to fill in, and on stan
   stepwell runs start order - --delay 2h --attr city=Ulm < order.json
   stepwell runs start cart '{"who":"ann"}' --key ann --send 'added={"item":"book"}'
   stepwell runs start order --help-input > order.json
+  stepwell runs start import '{"tenant":"acme"}' --blob rows=orders.csv
   stepwell runs start report --wait`,
 		Args: arguments(1, 2, "WORKFLOW and perhaps JSON"),
 		ValidArgsFunction: func(cmd *cobra.Command, args []string, begins string) ([]string, cobra.ShellCompDirective) {
@@ -78,7 +86,13 @@ With --help-input nothing is started: it prints an input to fill in, and on stan
 			if err != nil {
 				return err
 			}
-			return c.with(cmd.Context(), func(db *database) error { return startNow(cmd.Context(), c, db, args[0], input, &flags) })
+			return c.with(cmd.Context(), func(db *database) error {
+				input, err := flags.upload(cmd.Context(), db, args[0], input)
+				if err != nil {
+					return err
+				}
+				return startNow(cmd.Context(), c, db, args[0], input, &flags)
+			})
 		},
 	}
 	fl := cmd.Flags()
@@ -87,10 +101,12 @@ With --help-input nothing is started: it prints an input to fill in, and on stan
 	fl.IntVar(&flags.version, "version", 0, "`version` of the workflow (default: the highest that a live worker has)")
 	fl.IntVar(&flags.priority, "priority", 0, "from 1 to 4, which is served first (default 2)")
 	spanFlag(cmd, func(d time.Duration) { flags.delay = d }, "delay", "how `long` it stays pending: 90s, 5m, 2h, 7d")
-	spanFlag(cmd, func(d time.Duration) { flags.timeout = d }, "timeout", "how `long` it may take (default: as the workflow says)")
+	lastingFlag(cmd, &flags.timeout, "timeout", "how `long` it may take, or forever (default: as the workflow says)")
+	lastingFlag(cmd, &flags.ttl, "start-ttl", "how `long` it may take to begin, or forever: else it is cancelled (default: as the workflow says)")
 	fl.IntVar(&flags.days, "retention-days", 0, "how many `days` it is kept after its end (default: as the workflow says)")
 	fl.StringArrayVar(&flags.attrs, "attr", nil, "an attribute that it starts with, `NAME=VALUE`; the value is JSON or a text; may be repeated")
 	fl.StringArrayVar(&flags.sends, "send", nil, "an event to send with the start, `EVENT=JSON`, or EVENT alone for null; may be repeated")
+	fl.StringArrayVar(&flags.blobs, "blob", nil, "upload a `FILE`, up to 1 GiB, as the input, or MEMBER=FILE as a member of it; may be repeated")
 	fl.StringArrayVar(&flags.context, "context", nil, "what is kept with it, such as traceparent, `NAME=TEXT`; may be repeated")
 	fl.BoolVar(&flags.helpInput, "help-input", false, "print an input to fill in, and what it takes; with --json its JSON Schema")
 	fl.BoolVar(&flags.wait, "wait", false, "wait until it is over, and print its output")
@@ -157,6 +173,9 @@ func (f *startFlags) options() []stepwell.StartOption {
 	if f.timeout != 0 { // 0: as the workflow says
 		opts = append(opts, stepwell.Timeout(f.timeout))
 	}
+	if f.ttl != 0 {
+		opts = append(opts, flow.StartTTL(f.ttl))
+	}
 	return append(opts, f.also...)
 }
 
@@ -183,6 +202,18 @@ func spanFlag(cmd *cobra.Command, set func(time.Duration), flag, usage string) {
 	})
 }
 
+// lastingFlag is a span, or forever: then what the workflow says does not hold.
+func lastingFlag(cmd *cobra.Command, into *time.Duration, flag, usage string) {
+	cmd.Flags().Func(flag, usage, func(text string) error {
+		var k stepwell.Kept
+		if err := k.UnmarshalText([]byte(text)); err != nil {
+			return usagef("", "--%s %q: %w", flag, text, err)
+		}
+		*into = time.Duration(k)
+		return nil
+	})
+}
+
 func startNow(ctx context.Context, c *cli, db *database, workflow string, input json.RawMessage, flags *startFlags) error {
 	run, err := db.app.Start(ctx, workflow, input, flags.options()...)
 	if errors.Is(err, stepwell.ErrUnfit) {
@@ -203,6 +234,16 @@ func startNow(ctx context.Context, c *cli, db *database, workflow string, input 
 	if run.Existed() {
 		is.Result = "existed"
 		text = fmt.Sprintf("run %s was started before, under the same key\n  see it:  %s", is.Run, c.command("runs show "+is.Run))
+		if flags.key == "" {
+			text = fmt.Sprintf("run %s is live, and nothing was started: %s is a singleton\n  see it:  %s", is.Run, workflow, c.command("runs show "+is.Run))
+		}
+	}
+	if run.Merged() {
+		is.Result = "merged"
+		text = fmt.Sprintf("run %s gathers inputs, and has this one: nothing was started beside it\n  see it:  %s", is.Run, c.command("runs show "+is.Run))
+	}
+	if err := c.warnNobody(ctx, db, run.ID()); err != nil {
+		return err
 	}
 	if flags.wait && !c.json { // standard output is the run's
 		fmt.Fprintln(c.stderr, human.VisibleLines(text))
@@ -213,6 +254,56 @@ func startNow(ctx context.Context, c *cli, db *database, workflow string, input 
 	}
 	return awaitResult(ctx, c, db.app, run, flags.patience, false)
 }
+
+// warnNobody says that no live worker has the workflow of a run, where that is so: the run waits, and its name may be
+// written wrong.
+func (c *cli) warnNobody(ctx context.Context, db *database, run string) error {
+	info, err := db.app.Get(ctx, run)
+	if err != nil {
+		return c.explain(err, run)
+	}
+	stats, err := db.world.Stats(ctx)
+	if err != nil || info.Status != world.Pending {
+		return err
+	}
+	if info.Queue != nil && info.Queue.Held {
+		fmt.Fprintf(c.stderr, "workflow %s is held: run %s begins when that is released\n  when it may:  %s\n", human.Visible(info.Workflow), info.ID, c.command("workflows release "+shellWord(info.Workflow)))
+		return nil
+	}
+	var known []string
+	for _, w := range stats.Workers {
+		for _, class := range w.Classes {
+			if !w.Until.After(stats.Now) {
+				continue
+			}
+			if class.Workflow == info.Workflow && (class.Version == info.Version || info.Version == 0) {
+				return nil
+			}
+			name := human.Visible(class.Workflow)
+			if class.Workflow == info.Workflow {
+				name = fmt.Sprintf("%s v%d", name, class.Version)
+			}
+			if !slices.Contains(known, name) {
+				known = append(known, name)
+			}
+		}
+	}
+	is, there := "workflow "+human.Visible(info.Workflow), "no worker is running"
+	if info.Version > 1 {
+		is += fmt.Sprintf(", version %d", info.Version)
+	}
+	if slices.Sort(known); len(known) > 0 {
+		there = "workers have " + strings.Join(known[:min(len(known), mostKnown)], ", ")
+		if more := len(known) - mostKnown; more > 0 {
+			there += fmt.Sprintf(" and %d more", more)
+		}
+	}
+	fmt.Fprintf(c.stderr, "no worker has %s: run %s waits until one that has it comes; %s\n", is, info.ID, there)
+	return nil
+}
+
+// mostKnown is how many workflows are named that workers have.
+const mostKnown = 10
 
 func runsResultCommand(c *cli) *cobra.Command {
 	var patience *time.Duration

@@ -18,10 +18,10 @@ import (
 func runsValueCommand(c *cli) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "value RUN ID",
-		Short: "Write an input, an output or a result over 1 MiB",
-		Long: `Write an input, an output or a result that is kept apart from the log of its run, as it is larger than 1 MiB, to standard output: as JSON, as it was
-recorded. RUN is an ID, or the beginning of one; stepwell runs show RUN tells the IDs of values. Where a part of it is missing or damaged the command
-fails, and what was written is not to be used.
+		Short: "Write an input, an output or a result over 1 MiB, or a blob",
+		Long: `Write a value that is kept apart from the log of its run to standard output: an input, an output or a result larger than 1 MiB, as JSON, as it was
+recorded, or a blob that one of them names, as it was written. RUN is an ID, or the beginning of one; stepwell runs show RUN --full tells the IDs of values.
+Where a part of it is missing or damaged the command fails, and what was written is not to be used.
 
 ` + exitHelp,
 		Example:           `  stepwell runs value wrun_01JD3V7Q5ZJ8K2M4N6P8R0T2V4 valu_01JD3V7Q61QK1ZXW0D8F4T6S2B > report.json`,

@@ -16,8 +16,8 @@ import (
 // woken is what --json says of delays that were ended.
 type woken struct {
 	acted
-	Retries int `json:"retries,omitempty"`
-	Starts  int `json:"starts,omitempty"`
+	Retries int `json:"retries"`
+	Starts  int `json:"starts"`
 	Sleeps  int `json:"sleeps"`
 }
 

@@ -3,38 +3,16 @@ package main
 // Schedules on the command line, on a database and on a server in front of one.
 
 import (
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/stepwell/stepwell/server"
 	"github.com/stepwell/stepwell/world/sqlite"
 )
 
-func TestSchedules(t *testing.T) {
-	t.Parallel()
-	for _, place := range []string{"database", "server"} {
-		t.Run(place, func(t *testing.T) {
-			t.Parallel()
-			path := filepath.Join(t.TempDir(), "app.db")
-			w, err := sqlite.Open(path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := w.Close(); err != nil {
-				t.Fatal(err)
-			}
-			s := &topicShell{T: t, where: []string{"--db", path}}
-			if place == "server" {
-				s.where = []string{"--server", serveFileAt(t, path, server.Options{}, sqlite.Options{})}
-			}
-			walkSchedules(s)
-		})
-	}
-}
+func TestSchedules(t *testing.T) { onPlaces(t, sqlite.Options{}, nil, walkSchedules) }
 
-func walkSchedules(s *topicShell) {
+func walkSchedules(s *prompt) {
 	s.says("made the schedule nightly, whose next time is ", "schedules", "create", "nightly", "report", "--time", "0 3 * * *", "--zone", "Europe/Berlin", "--input", `{"a":1}`, "--jitter", "10m", "--overlap", "queue-one")
 	s.says("at 03:00, in Europe/Berlin", "schedules", "list")
 	shown := s.says("03:00:00 CE", "schedules", "show", "nightly")

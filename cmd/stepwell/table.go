@@ -34,6 +34,7 @@ type table struct {
 	gap    string
 	least  []int  // widths of columns, at least
 	spare  []int  // columns that narrow terminals do not get, the first to go first
+	dear   []int  // those that go where even what stands before the last is too wide, behind all of spare
 	wrap   bool   // what is last is wrapped, and not cut
 	lead   string // before each line that is wrapped of a text that begins so, as comments of a shell do
 	rows   [][]cell
@@ -80,10 +81,11 @@ func (t *table) fit(columns int) (widths []int, below bool) {
 		room := columns - t.before(widths, last)
 		return room < min(least, widths[last])
 	}
+	wide := func() bool { return t.before(widths, len(widths)-1)-terminal.Width(t.gap) > columns }
 	var gone []int
-	for _, column := range t.spare {
-		if !narrow() {
-			break
+	for i, column := range slices.Concat(t.spare, t.dear) {
+		if i < len(t.spare) && !narrow() || i >= len(t.spare) && !wide() {
+			continue
 		}
 		for _, g := range gone { // columns move as others go
 			if g < column {

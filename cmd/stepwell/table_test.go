@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/stepwell/stepwell/internal/terminal"
 )
 
 func TestTable(t *testing.T) {
@@ -22,6 +24,8 @@ func TestTable(t *testing.T) {
 			"a  card declined by the bank of the\n   customer, who has to be asked"},
 		{"below", 32, table{gap: "  "}, [][]cell{{{text: "order"}, {text: "failed"}, {text: long}}, {{text: "b"}, {text: "done"}}},
 			"order  failed\n    card declined by the bank o…\nb      done"},
+		{"dear columns go where all is too wide", 14, table{gap: "  ", spare: []int{2}, dear: []int{1}},
+			[][]cell{{{text: "abcdefgh"}, {text: "12345"}, {text: "6"}, {text: "x"}}}, "abcdefgh  x"},
 		{"spare columns go first", 45, table{gap: "  ", spare: []int{2, 1}},
 			[][]cell{{{text: "a"}, {text: "12345"}, {text: "67890"}, {text: long}}}, "a  card declined by the bank of the customer…"},
 		{"comments stay comments", 40, table{gap: "  ", wrap: true, lead: "# "}, [][]cell{{{text: "a"}, {text: "# " + long}}},
@@ -53,6 +57,26 @@ func TestColumns(t *testing.T) {
 		sh := &shell{terminal: test.terminal, ask: func() (int, int) { return test.width, 0 }, getenv: func(string) string { return test.env }}
 		if got := columns(sh); got != test.want {
 			t.Errorf("%+v: got %d", test, got)
+		}
+	}
+}
+
+// TestListsFitIn60Columns: no line of a list is wider than a narrow terminal, on which it would be broken.
+func TestListsFitIn60Columns(t *testing.T) {
+	path := fixture(t)
+	for _, args := range []string{
+		"runs list", "runs list --status blocked", "hooks list", "workers", "workflows", "workflows order", "failures", "queues list", "schedules list", "topics list",
+		"limits list",
+	} {
+		env := map[string]string{"STEPWELL_DB": path, "NO_COLOR": "1", "COLUMNS": "60"}
+		code, out, errs := call{terminal: true, env: env}.do(t.Context(), strings.Fields(args)...)
+		if code != exitOK {
+			t.Errorf("%s: exit code %d, %s", args, code, errs)
+		}
+		for line := range strings.Lines(out) {
+			if n := terminal.Width(strings.TrimSuffix(line, "\n")); n > 60 {
+				t.Errorf("%s: %d columns: %s", args, n, line)
+			}
 		}
 	}
 }

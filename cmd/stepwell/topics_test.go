@@ -3,63 +3,18 @@ package main
 // Topics on the command line, on a database and on a server in front of one.
 
 import (
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/stepwell/stepwell/server"
 	"github.com/stepwell/stepwell/world/sqlite"
 )
 
 func TestTopics(t *testing.T) {
-	t.Parallel()
-	for _, place := range []string{"database", "server"} {
-		t.Run(place, func(t *testing.T) {
-			t.Parallel()
-			path := filepath.Join(t.TempDir(), "app.db")
-			w, err := sqlite.Open(path, sqlite.Options{Now: func() time.Time { return now }})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := w.Close(); err != nil {
-				t.Fatal(err)
-			}
-			s := &topicShell{T: t, where: []string{"--db", path}}
-			if place == "server" {
-				s.where = []string{"--server", serveFile(t, path, server.Options{})}
-			}
-			walkTopics(s)
-		})
-	}
+	onPlaces(t, sqlite.Options{Now: func() time.Time { return now }}, nil, walkTopics)
 }
 
-// topicShell runs commands on one place.
-type topicShell struct {
-	*testing.T
-	call  call
-	where []string
-}
-
-// says runs a command that works, and holds what it says.
-func (s *topicShell) says(want string, args ...string) string {
-	s.Helper()
-	code, out, errs := s.call.do(s.Context(), append(args, s.where...)...)
-	if code != 0 || !strings.Contains(out, want) {
-		s.Fatalf("%q: exit code %d, %q, %q; want %q", args, code, out, errs, want)
-	}
-	return out
-}
-
-// refuses runs a command that does not work, and holds what it says.
-func (s *topicShell) refuses(code int, want string, args ...string) {
-	s.Helper()
-	if got, out, errs := s.call.do(s.Context(), append(args, s.where...)...); got != code || !strings.Contains(errs, want) {
-		s.Errorf("%q: exit code %d, %q, %q; want %d and %q", args, got, out, errs, code, want)
-	}
-}
-
-func walkTopics(s *topicShell) {
+func walkTopics(s *prompt) {
 	s.refuses(3, "stepwell queues declare", "topics", "subscribe", "all", "#", "--queue", "mails")
 	s.says("declared", "queues", "declare", "mails")
 	s.says("subscribed all to #", "topics", "subscribe", "all", "#", "--queue", "mails", "--match", `{"n":1}`, "--ordered")

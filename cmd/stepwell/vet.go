@@ -27,6 +27,7 @@ const vetVariable = "STEPWELL_VET_TOOL"
 // vetting is what a call of vet asks for.
 type vetting struct {
 	fix, diff, allowed bool
+	shapes             bool
 	only               []string
 	pure               string
 }
@@ -49,6 +50,9 @@ A line that breaks a rule for a reason says so, in a comment on it, above it, or
 The file of --pure has a line for each package or function that workflow code may call whatever it comes to: example.com/money,
 example.com/money.Round or example.com/money.Amount.Round.
 
+Where a package has logs of runs in testdata/histories, its workflows are held against them. With --shapes the shapes of all that is recorded
+are written to testdata/shapes.json of each package, beside those that are there: a type that no longer holds one of them is found later.
+
 ` + exitHelp,
 		Example: `  stepwell vet ./...
   stepwell vet --fix ./orders
@@ -61,6 +65,7 @@ example.com/money.Round or example.com/money.Amount.Round.
 	f.BoolVar(&v.fix, "fix", false, "repair what has a plain repair, and report the rest")
 	f.BoolVar(&v.diff, "diff", false, "show the repairs and change nothing")
 	f.BoolVar(&v.allowed, "allowed", false, "list and count what //stepwell:allow allows, and report nothing else")
+	f.BoolVar(&v.shapes, "shapes", false, "write the shapes of what is recorded today to testdata/shapes.json, and report nothing")
 	f.StringSliceVar(&v.only, "only", nil, "only these `rules`, with commas between")
 	f.StringVar(&v.pure, "pure", "", "a `file` with functions and packages that workflow code may call")
 	c.jsonFlag(cmd, "write one JSON object a finding")
@@ -108,6 +113,9 @@ func (v *vetting) run(ctx context.Context, c *cli, packages []string) error {
 		}
 	}
 	said, err := goVet(ctx, append(flags, packages...), c.stdout)
+	if v.shapes {
+		return v.record(c, said, err)
+	}
 	n, rest, shown := v.show(c, said)
 	switch {
 	case shown != nil:
@@ -123,6 +131,27 @@ func (v *vetting) run(ctx context.Context, c *cli, packages []string) error {
 	return nil
 }
 
+// record writes the shapes that were found.
+func (v *vetting) record(c *cli, said string, failed error) error {
+	all, rest := map[string]shapes{}, ""
+	for line := range strings.Lines(said) {
+		m := vetLine.FindStringSubmatch(strings.TrimSuffix(line, "\n"))
+		if m == nil || m[5] == "" {
+			if !strings.HasPrefix(line, "# ") {
+				rest += line
+			}
+			continue
+		}
+		if err := keep(all, m[1], m[4]); err != nil {
+			return err
+		}
+	}
+	if failed != nil && (len(all) == 0 || rest != "") {
+		return vetFailed(rest, failed)
+	}
+	return writeShapes(c, all)
+}
+
 // flags are those of the tool.
 func (v *vetting) flags() (flags []string, err error) {
 	known := ruleNames()
@@ -134,6 +163,12 @@ func (v *vetting) flags() (flags []string, err error) {
 	}
 	if v.allowed {
 		flags = []string{"-allow", "-allowed"}
+	}
+	if v.shapes {
+		flags = []string{"-changed", "-shapes"}
+	}
+	if state := goldens(); state != "" {
+		flags = append(flags, "-golden="+state)
 	}
 	if v.pure == "" {
 		return flags, nil

@@ -23,6 +23,27 @@ type Context struct{}
 func (Context) Now() time.Time { return time.Time{} }
 
 func Sleep(ctx Context, name string, d time.Duration) error { return nil }
+
+type Workflow[In, Out any] struct{}
+
+func Define[In, Out any](name string, fn func(ctx Context, in In) (Out, error)) *Workflow[In, Out] { return nil }
+`,
+	"examples/order/order.go": `package order
+
+import (
+	"time"
+
+	"github.com/stepwell/stepwell"
+)
+
+type Order struct {
+	ID    string
+	Cents int
+}
+
+var Flow = stepwell.Define("order", func(ctx stepwell.Context, o Order) (string, error) {
+	return o.ID, stepwell.Sleep(ctx, "cool-off", time.Hour)
+})
 `,
 	"examples/shop/shop.go": `package shop
 
@@ -107,5 +128,38 @@ func TestVet(t *testing.T) {
 	}
 	if _, errs, code = vet("./nowhere"); code != exitFailure || !strings.Contains(errs, "nowhere") {
 		t.Errorf("got %d\n%s", code, errs)
+	}
+
+	// What was recorded is held against the code: the shapes of today fit, those of a type that has changed do not, and
+	// a log that is new is read at once.
+	order, shaped := filepath.Join(dir, "examples/order/order.go"), filepath.Join(dir, "examples/order/testdata/shapes.json")
+	if out, errs, code = vet("--shapes", "./examples/order"); code != exitOK || !strings.Contains(out, "shapes.json: 2 names") {
+		t.Errorf("got %d\n%s%s", code, out, errs)
+	}
+	if text, err := os.ReadFile(shaped); err != nil || !strings.Contains(string(text), `"workflow order v1 input": [{"Cents":"int","ID":"string"}]`) {
+		t.Errorf("got %v\n%s", err, text)
+	}
+	if out, errs, code = vet("./examples/order"); code != exitOK || out != "" {
+		t.Errorf("got %d\n%s%s", code, out, errs)
+	}
+	log := `{"history":1,"run":"a"}
+{"seq":1,"type":"run_created","birth":{"workflow":"order","version":1},"payload":{"ID":"7","Cents":3}}
+{"seq":2,"type":"wait_created","id":"w","kind":"sleep","name":"nap"}
+{"end":2}
+`
+	if err := os.MkdirAll(filepath.Join(dir, "examples/order/testdata/histories"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "examples/order/testdata/histories/a.jsonl"), []byte(log), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if out, _, code = vet("./examples/order"); code != exitFailure || !strings.Contains(out, `order.go:15:15: stepwell.Sleep "cool-off", where a run of order version 1 has recorded the sleep "nap" (testdata/histories/a.jsonl, event 2)`) {
+		t.Errorf("got %d\n%s", code, out)
+	}
+	if err := os.WriteFile(order, []byte(strings.Replace(vetted["examples/order/order.go"], "Cents int", "Euros int", 1)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if out, _, code = vet("--only", "changed", "./examples/order"); code != exitFailure || !strings.Contains(out, "workflow order v1 input no longer goes with what was recorded (testdata/shapes.json): it has no field for Cents any more") {
+		t.Errorf("got %d\n%s", code, out)
 	}
 }

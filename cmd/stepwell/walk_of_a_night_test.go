@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/url"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -150,6 +151,13 @@ func healed(t *testing.T, app *stepwell.App) {
 // TestWalkOfANightByCommands: the fifty are healed with six commands.
 func TestWalkOfANightByCommands(t *testing.T) {
 	path, app, day := aNight(t)
+	code, out, errs := call{}.do(t.Context(), "failures", "--db", path)
+	if !regexp.MustCompile(`(?m)^ +15  retrying .* charge +step "charge": the bank is away \(walk_of`).MatchString(out) || !strings.Contains(errs, "bulk wake --retries --status retrying --all") {
+		t.Errorf("failures: exit code %d, stdout\n%s\nstderr %s; want the fifteen that are tried again, of what, and how", code, out, errs)
+	}
+	if _, _, errs := (call{}).do(t.Context(), "runs", "list", "--workflow", "charge", "--db", path); !strings.Contains(errs, "stepwell failures") {
+		t.Errorf("runs list: stderr %s; want it to lead to the failures", errs)
+	}
 	day.Store(true) // the bank is back, and a mended build is deployed
 	for _, line := range []struct{ args, out string }{
 		{"bulk wake --workflow charge --retries", "woken: 15 runs"},
@@ -168,6 +176,10 @@ func TestWalkOfANightByCommands(t *testing.T) {
 		}
 	}
 	healed(t, app)
+	code, out, errs = call{}.do(t.Context(), "runs", "list", "--status", "failed", "--db", path)
+	if n := strings.Count(out, "  retried as wrun_"); code != exitOK || n != 20 || strings.Count(out, ", completed: ") != n {
+		t.Errorf("exit code %d, stderr %q; want all 20 that failed marked as healed in\n%s", code, errs, out)
+	}
 }
 
 // TestWalkOfANightByPages: the fifty are healed with six forms, each sent and then confirmed.
@@ -181,6 +193,12 @@ func TestWalkOfANightByPages(t *testing.T) {
 		if !strings.Contains(page, cause) {
 			t.Errorf("the page of failures has no %q", cause)
 		}
+	}
+	if !strings.Contains(page, "Try now 15…") || !strings.Contains(page, "Try all that wait for their next attempt now…") {
+		t.Errorf("the page of failures does not offer to try those that wait again:\n%s", page)
+	}
+	if page := body(t, http.MethodGet, "http://"+addr+"/ui/", nil); !strings.Contains(page, ">15 runs</a> wait for the next attempt") {
+		t.Errorf("the overview does not tell of those that wait:\n%s", page)
 	}
 	_, token, _ := strings.Cut(page, `name="token" value="`)
 	token, _, _ = strings.Cut(token, `"`)

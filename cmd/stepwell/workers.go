@@ -5,6 +5,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -77,12 +78,14 @@ func listWorkers(ctx context.Context, c *cli, db *database) error {
 		t.add(cell{text: human.Visible(is.Name)}, cell{text: human.Visible(is.Build)}, cell{text: human.Age(stats.Now.Sub(is.JoinedAt)), right: true},
 			cell{text: strconv.Itoa(is.Runs), right: true}, cell{text: strconv.Itoa(is.Tasks), right: true}, has)
 	}
-	switch {
-	case c.json:
-	case len(stats.Workers) == 0:
-		fmt.Fprintf(c.stderr, "no worker is running on %s: runs wait until one does\n", c.place())
-	default:
+	if c.json {
+		return nil
+	}
+	if len(stats.Workers) > 0 {
 		t.write(c.stdout, c.style())
+	}
+	if !slices.ContainsFunc(stats.Workers, func(w world.WorkerRow) bool { return w.Until.After(stats.Now) }) {
+		fmt.Fprintf(c.stderr, "no worker is running on %s: runs wait until one does\n", c.place())
 	}
 	return nil
 }

@@ -9,6 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/stepwell/stepwell/flow"
+	"github.com/stepwell/stepwell/internal/human"
 	"github.com/stepwell/stepwell/internal/operate"
 )
 
@@ -22,6 +24,8 @@ type counted struct {
 	Cancelled int    `json:"cancelled"`
 	Blocked   int    `json:"blocked"` // not among the pending and running
 	Paused    int    `json:"paused"`  // the same
+
+	Held *flow.Held `json:"held,omitempty"` // nil: it is not
 }
 
 func workflowsCommand(c *cli) *cobra.Command {
@@ -30,6 +34,8 @@ func workflowsCommand(c *cli) *cobra.Command {
 		Short: "Count the runs of each workflow, or of one by version",
 		Long: `Count the runs of each workflow that are kept, each once: one that is blocked or paused is not among the pending or running.
 With a WORKFLOW, count its runs that are not over by version: which code they still need, and how many workers have it. The newest 20,000 are looked at.
+
+A workflow can be held: its starts are accepted, and none of its runs begins until it is released.
 
 ` + exitHelp,
 		Example: `  stepwell workflows
@@ -47,6 +53,7 @@ With a WORKFLOW, count its runs that are not over by version: which code they st
 		},
 	}
 	c.jsonFlag(cmd, "write one JSON object a workflow")
+	cmd.AddCommand(workflowsHoldCommand(c), workflowsReleaseCommand(c))
 	return cmd
 }
 
@@ -55,18 +62,18 @@ func countWorkflows(ctx context.Context, c *cli, db *database) error {
 	if err != nil {
 		return err
 	}
-	once, err := operate.Counts(ctx, db.app, &stats)
+	once, err := operate.Workflows(ctx, db.app, &stats)
 	if err != nil {
 		return err
 	}
-	t := &table{gap: "  "}
+	t := &table{gap: "  ", dear: []int{5, 1}} // completed, then pending
 	header := []cell{{text: "WORKFLOW", tone: dim}}
 	for _, name := range []string{"PENDING", "RUNNING", "BLOCKED", "PAUSED", "COMPLETED", "FAILED", "CANCELLED"} {
 		header = append(header, cell{text: name, tone: dim, right: true})
 	}
 	t.add(header...)
 	for _, w := range once {
-		is := counted{w.Workflow, w.Pending, w.Running, w.Completed, w.Failed, w.Cancelled, w.Blocked, w.Paused}
+		is := counted{w.Workflow, w.Pending, w.Running, w.Completed, w.Failed, w.Cancelled, w.Blocked, w.Paused, w.Held}
 		if c.json {
 			if err := c.encoder().Encode(is); err != nil {
 				return err
@@ -80,12 +87,27 @@ func countWorkflows(ctx context.Context, c *cli, db *database) error {
 		if is.Blocked > 0 {
 			row[3].tone = bad
 		}
+		if is.Held != nil {
+			row = append(row, cell{text: heldText(is.Held), tone: warm})
+		}
 		t.add(row...)
 	}
 	if !c.json && len(once) > 0 {
 		t.write(c.stdout, c.style())
 	}
 	return nil
+}
+
+// heldText says by whom a workflow is held, and why.
+func heldText(h *flow.Held) string {
+	s := "held"
+	if h.By != "" {
+		s += " by " + human.Visible(h.By)
+	}
+	if h.Note != "" {
+		s += ": " + human.Cut(h.Note, 100)
+	}
+	return s
 }
 
 // countVersions tells which versions of a workflow are needed still.

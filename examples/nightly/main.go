@@ -4,7 +4,7 @@
 // itself.
 //
 //	go run ./examples/nightly
-//	go run ./examples/nightly --db nightly.db --stay
+//	go run ./examples/nightly --db sqlite:nightly.db --stay
 package main
 
 import (
@@ -46,7 +46,7 @@ var Nightly = schedule.Computed("nightly", Report,
 	schedule.Times("30 2 * * *"), schedule.Zone("Europe/Berlin"), schedule.Overlap(schedule.QueueAll))
 
 func main() {
-	db := flag.String("db", "memory:", "the database: memory:, a file, or a URL of PostgreSQL")
+	db := flag.String("db", "memory:", "the database: memory:, sqlite:FILE, or a URL of PostgreSQL")
 	asOf := flag.String("as-of", "2025-03-29T12:00:00Z", "make the reports of the two nights before this time")
 	stay := flag.Bool("stay", false, "stay, and make a report every night, until interrupted")
 	flag.Parse()

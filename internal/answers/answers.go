@@ -34,7 +34,7 @@ type Answer func(t *testing.T, s Stage)
 
 // Shared are the answers that are held here alone, for each store.
 func Shared() map[string]Answer {
-	return named(sharedOfSteps, sharedOfValues, sharedSideBySide, sharedToActs, sharedOfRuns, sharedOfMany, sharedToPeople, sharedHeartbeats, sharedToSend, sharedBlobs)
+	return named(sharedOfSteps, sharedOfValues, sharedSideBySide, sharedToActs, sharedOfRuns, sharedOfMany, sharedToPeople, sharedHeartbeats, sharedToSend, sharedBlobs, sharedDeclared)
 }
 
 // InRealTime are short forms of answers that internal/behaviour shows in virtual time, for a store that cannot follow it.

@@ -5,6 +5,7 @@ package answers
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -12,10 +13,12 @@ import (
 
 	"github.com/stepwell/stepwell"
 	"github.com/stepwell/stepwell/blob"
+	"github.com/stepwell/stepwell/world"
 )
 
 var sharedBlobs = map[string]func(*answers){
 	"a value that is a stream goes where values go": answerBlobs,
+	"a blob that was sent back is held by a fork":   answerBlobSent,
 }
 
 // letters are what a blob of one letter has.
@@ -105,5 +108,79 @@ func answerBlobs(r *answers) {
 	}
 	if _, err := blob.Read(r.ctx, wk.App, "blob-2", in); !errors.Is(err, stepwell.ErrNotFound) {
 		r.Errorf("read for it: %v", err)
+	}
+}
+
+// answerBlobSent: what a run holds and was sent back to it, in an event or to a hook, is held by a fork, too. So it is
+// where that takes over nothing of the segment that made it.
+func answerBlobSent(r *answers) {
+	type state struct {
+		Second bool
+		Token  string
+	}
+	back := stepwell.Event[blob.Ref]("back")
+	read := func(ctx stepwell.Context, name string, ref blob.Ref) (string, error) {
+		return stepwell.Step(ctx, name, func(ctx context.Context) (string, error) {
+			c, err := letterOf(blob.Open(ctx, ref))
+			if errors.Is(err, stepwell.ErrNotFound) {
+				err = stepwell.Fatal(err)
+			}
+			return c, err
+		})
+	}
+	wf := stepwell.Define("blob-sent", func(ctx stepwell.Context, s state) (string, error) {
+		if !s.Second {
+			for _, c := range []string{"a", "b"} {
+				if _, err := stepwell.Step(ctx, "make-"+c, func(ctx context.Context) (blob.Ref, error) { return blob.From(ctx, letters(c)) }); err != nil {
+					return "", err
+				}
+			}
+			return "", stepwell.ContinueAsNew(ctx, state{true, ctx.RunID() + "-hook"})
+		}
+		ref, _, err := back.Wait(ctx)
+		if err != nil {
+			return "", err
+		}
+		hook, err := stepwell.NewHook[blob.Ref](ctx, stepwell.Token(s.Token))
+		if err != nil {
+			return "", err
+		}
+		other, err := hook.Receive(ctx)
+		if err != nil {
+			return "", err
+		}
+		one, err := read(ctx, "read-event", ref)
+		if err != nil {
+			return "", err
+		}
+		two, err := read(ctx, "read-hook", other)
+		return one + two, err
+	}, stepwell.KeepSegments(1))
+	wk := r.begin(wf)
+	run, err := wf.Start(r.ctx, wk.App, state{}, stepwell.RunID("blob-sent-1"))
+	r.must(err)
+	var refs []blob.Ref
+	r.until("the blobs", func() bool {
+		refs = nil
+		for _, e := range r.events(run.ID(), world.StepCompleted) {
+			var ref blob.Ref
+			r.must(json.Unmarshal(e.Payload, &ref))
+			refs = append(refs, ref)
+		}
+		return len(refs) == 2
+	})
+	r.has(run.ID(), 1, world.WaitCreated)
+	r.must(back.Send(r.ctx, wk.App, run.ID(), refs[0]))
+	r.has(run.ID(), 1, world.HookCreated)
+	payload, err := json.Marshal(refs[1])
+	r.must(err)
+	r.must(wk.SendHook(r.ctx, run.ID()+"-hook", payload))
+	gives(r, run, "ab")
+	after := r.has(run.ID(), 1, world.HookReceived)[0].Seq
+	fork, err := wk.Fork(r.ctx, run.ID(), stepwell.ForkOptions{At: after})
+	r.must(err)
+	r.until("the fork", func() bool { return r.status(fork.ID()).Terminal() })
+	if info := r.get(fork.ID()); info.Status != world.Completed || string(info.Output) != `"ab"` {
+		r.Errorf("the fork %s with %s, %+v", info.Status, info.Output, info.Error)
 	}
 }

@@ -64,6 +64,13 @@ func NewWriter(ctx context.Context, to world.ApartKeeper, run string, most int64
 // ForBirth says that the value is for a run that is not there yet.
 func (w *Writer) ForBirth(is bool) { w.birth = is }
 
+// As gives the value an ID that it had elsewhere. Where it is another run's here, writing ends with
+// [world.ErrNotFound].
+func (w *Writer) As(id string) { w.of.ID = id }
+
+// IsEncrypted reports whether a piece is as it was encrypted.
+func IsEncrypted(piece []byte) bool { return len(piece) > 0 && piece[0] == formEncrypted }
+
 // ID is the value's.
 func (w *Writer) ID() string { return w.of.ID }
 

@@ -248,3 +248,7 @@ func blobsAreKilled(r *rig, op faults.Op, k int, late bool) bool {
 func TestAValueThatIsAStreamGoesWhereValuesGo(t *testing.T) {
 	shared(t, "a value that is a stream goes where values go")
 }
+
+func TestABlobThatWasSentBackIsHeldByAFork(t *testing.T) {
+	shared(t, "a blob that was sent back is held by a fork")
+}

@@ -272,7 +272,7 @@ func TestResultsOfBodiesThatRunWhileTheRunBlocksAreKept(t *testing.T) {
 
 // TestTheBuildThatWroteTheLogDiverges: a deploy is not to blame, and none is proposed.
 func TestTheBuildThatWroteTheLogDiverges(t *testing.T) {
-	for build, same := range map[string]bool{"4f1c2aa": true, "4f1c2aa+changes": false, "": false} {
+	for build, same := range map[string]bool{"4f1c2aa": true, "4f1c2aa+changes": false, "4f1c2aa+changes.1f2e3d4c": true, "unstamped.1f2e3d4c": true, "": true} {
 		across(t, kinds[:1], modes[:1], func(r *rig) {
 			var turns atomic.Int64
 			wf := stepwell.Define("draws", func(ctx stepwell.Context, _ struct{}) (int, error) {

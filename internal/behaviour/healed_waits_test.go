@@ -112,3 +112,56 @@ func TestWhoIsPausedGetsTheHealedResult(t *testing.T) {
 		})
 	}
 }
+
+// TestWhyNamesTheHealedRun: who waits on for the newest run in the place of its child is told of by that, and how it
+// stands.
+func TestWhyNamesTheHealedRun(t *testing.T) {
+	onWorlds(t, func(r *rig) {
+		var failures atomic.Int32
+		failures.Store(1)
+		work := stepwell.Define("work", func(ctx stepwell.Context, _ int) (int, error) {
+			if err := stepwell.Sleep(ctx, "first", time.Minute); err != nil {
+				return 0, err
+			}
+			if _, err := stepwell.Step(ctx, "charge", func(context.Context) (int, error) {
+				if failures.Add(-1) >= 0 {
+					return 0, stepwell.Fatal(errNoStock)
+				}
+				return 1, nil
+			}); err != nil {
+				return 0, err
+			}
+			n, _, err := stepwell.Event[int]("go").Wait(ctx)
+			return n, err
+		})
+		parent := stepwell.Define("parent", func(ctx stepwell.Context, _ int) (int, error) {
+			return work.Child(stepwell.RunID("child")).Run(ctx, 1)
+		})
+		app := r.begin(work, parent)
+		run := start(r, app, parent, 0)
+		r.pass(time.Second)
+		if err := app.Pause(r.ctx, run.ID(), "a test"); err != nil {
+			r.Fatal(err)
+		}
+		wantErr(r, work.Get(app.App, "child"), world.Failed)
+		made, err := app.Retry(r.ctx, "child")
+		if err != nil {
+			r.Fatal(err)
+		}
+		if err := app.Resume(r.ctx, run.ID()); err != nil {
+			r.Fatal(err)
+		}
+		why := r.wantWhy(app.App, run.ID(), stepwell.WhyChild, "waiting for child run "+made.ID()+" (work, running) to end")
+		if why.Peer != made.ID() || why.PeerIs != "running" {
+			r.Errorf("got run %s, %s; want run %s, running", why.Peer, why.PeerIs, made.ID())
+		}
+		story, err := app.Story(r.ctx, run.ID(), false)
+		if got := story.Peers["child"]; err != nil || got != "retried as "+made.ID()+", running" {
+			r.Errorf("the child is %q, %v", got, err)
+		}
+		if err := app.Signal(r.ctx, made.ID(), "go", []byte("7")); err != nil {
+			r.Fatal(err)
+		}
+		want(r, run, 7)
+	})
+}

@@ -42,3 +42,47 @@ func TestAHeartbeatThatNoWorkerHeard(t *testing.T) {
 		r.replays(run.ID(), wf)
 	})
 }
+
+// TestAForkOfAHookWithHeartbeats: its own hook is heard, and what was heard of the origin's counts.
+func TestAForkOfAHookWithHeartbeats(t *testing.T) {
+	wf := stepwell.Define("survey", func(ctx stepwell.Context, _ string) (string, error) {
+		hook, err := stepwell.NewHook[string](ctx, stepwell.HeartbeatTimeout(8*time.Minute))
+		if err != nil {
+			return "", err
+		}
+		return hook.Receive(ctx)
+	})
+	everywhere(t, func(r *rig) {
+		wk := r.begin(wf)
+		run := start(r, wk, wf, "")
+		r.pass(time.Minute)
+		tokenOf := func(id string) string {
+			hooks, err := wk.Hooks(r.ctx, id, "")
+			if err != nil || len(hooks) != 1 {
+				r.Fatalf("hooks of run %s: %+v, %v", id, hooks, err)
+			}
+			return hooks[0].Token
+		}
+		if err := stepwell.HeartbeatHook(r.ctx, r.client(), tokenOf(run.ID()), 1); err != nil {
+			r.Fatal(err)
+		}
+		r.pass(time.Minute)
+		last := r.events(run.ID())
+		fork, err := wk.Fork(r.ctx, run.ID(), stepwell.ForkOptions{At: last[len(last)-1].Seq})
+		if err != nil {
+			r.Fatal(err)
+		}
+		r.pass(time.Minute)
+		for range 3 {
+			if err := stepwell.HeartbeatHook(r.ctx, r.client(), tokenOf(fork.ID()), 2); err != nil {
+				r.Fatal(err)
+			}
+			r.pass(5 * time.Minute)
+		}
+		if err := wk.SendHook(r.ctx, tokenOf(fork.ID()), []byte(`"done"`)); err != nil {
+			r.Fatal(err)
+		}
+		want(r, wf.Get(wk.App, fork.ID()), "done")
+		r.replays(fork.ID(), wf)
+	})
+}

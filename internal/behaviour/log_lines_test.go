@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"log"
 	"log/slog"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -80,7 +81,10 @@ func (s *said) want(t testing.TB, msg string, n int, has map[string]string) {
 	t.Helper()
 	lines := s.of(slog.LevelWarn, msg)
 	if len(lines) != n {
-		t.Fatalf("%q was said %d times, want %d: %v", msg, len(lines), n, s.lines)
+		s.mu.Lock()
+		all := slices.Clone(s.lines)
+		s.mu.Unlock()
+		t.Fatalf("%q was said %d times, want %d: %v", msg, len(lines), n, all)
 	}
 	for k, v := range has {
 		got := lines[0].has[k]
@@ -128,13 +132,13 @@ func TestABlockedRunIsSaid(t *testing.T) {
 func TestADivergedRunIsSaid(t *testing.T) {
 	across(t, kinds[:1], modes[:1], func(r *rig) {
 		wf := goodDeploy.define()
-		wk, _ := r.logged(r.world, wf)
+		wk := r.beginWith(stepwell.Config{Definitions: []stepwell.Definition{wf}, Build: "4f1c2aa"})
 		run := start(r, wk, wf, struct{}{}, stepwell.RunID("r1"))
 		r.pass(time.Second)
 		wk.stop(r)
 		bad := deploy{"bad", release(add("other", 1), add("b", 10))}.define()
 		wk, log := r.logged(r.world, bad)
-		r.pass(5 * time.Second)
+		r.pass(5500 * time.Millisecond) // from the 1st second: it sleeps until the 5th, and is tried then and 1 s later
 		log.want(r, "run is blocked", 2, map[string]string{
 			"reason": "DIVERGED", "err": `the code no longer matches its log (event 3); the log has step "a"…`, "hint": `Deploy code that asks for "a" here…`,
 		})

@@ -153,6 +153,11 @@ func TestIdleWorkerIsQuiet(t *testing.T) {
 	}
 	before := statements()
 	own := statements() - before // what looking costs
+	within(t, 20*time.Second, "the worker has begun, and is quiet for a second", func() bool {
+		before := statements()
+		<-time.After(time.Second)
+		return statements()-before == own
+	})
 	const seconds = 5
 	before = statements()
 	<-time.After(seconds * time.Second)

@@ -148,6 +148,7 @@ func TestEveryExportedErrorIsKnown(t *testing.T) {
 		"ErrTimeout": stepwell.ErrTimeout, "ErrFull": stepwell.ErrFull, "ErrClosed": stepwell.ErrClosed, "ErrStreamClosed": stepwell.ErrStreamClosed,
 		"ErrAnswered": stepwell.ErrAnswered, "ErrDeliveryUsed": stepwell.ErrDeliveryUsed,
 		"ErrUnfit": stepwell.ErrUnfit, "ErrNotStarted": stepwell.ErrNotStarted, "ErrHeartbeat": stepwell.ErrHeartbeat,
+		"ErrRateLimited": stepwell.ErrRateLimited,
 	}
 	types := map[string]func(error) bool{
 		"StepError": is[*stepwell.StepError], "UndoError": is[*stepwell.UndoError], "ItemError": is[*stepwell.ItemError], "RunError": is[*stepwell.RunError],

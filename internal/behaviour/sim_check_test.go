@@ -19,6 +19,10 @@ func (s *simulation) check(seen *simCoverage) {
 	runs := s.runs()
 	for i := range runs {
 		r := &simRun{Run: &runs[i], events: s.events(runs[i].ID)}
+		if r.Workflow == simNowhere {
+			s.checkNowhere(r, seen)
+			continue
+		}
 		if err := json.Unmarshal(r.Input, &r.program); err != nil {
 			s.problem("input of run %s: %v", r.ID, err)
 			return
@@ -42,6 +46,7 @@ func (s *simulation) check(seen *simCoverage) {
 		s.checkReplay(r)
 	}
 	s.checkFamilies(reads)
+	s.checkSingles(reads, seen)
 	seen.see(s, reads)
 }
 
@@ -103,7 +108,7 @@ func checkLog(tell func(string, ...any), run string, events []world.Event) {
 func (s *simulation) checkSteps(r *simRun) {
 	problem := s.under(r)
 	budgets := map[string]int{}
-	r.program.walk(func(n *simNode) { budgets[n.Name] = n.Attempts })
+	r.program.walk(func(n *simNode) { budgets[n.Name], budgets[n.Name+simReads] = n.Attempts, 1 })
 	starts, failures := map[string]int{}, map[string]int{}
 	for i := range r.events {
 		e := &r.events[i]
@@ -112,7 +117,7 @@ func (s *simulation) checkSteps(r *simRun) {
 		case kind != world.KindClosure && kind != world.KindTask:
 		case e.Type == world.StepStarted:
 			starts[e.ID]++
-		case e.Type == world.StepRetrying && e.Error.Code != world.CodeAbandoned, e.Type == world.StepFailed && e.Error.Code != world.CodeCancelled:
+		case e.Type == world.StepRetrying && e.Error.Code != world.CodeAbandoned, e.Type == world.StepFailed && e.Error.Code != world.CodeCancelled && e.Error.Code != world.CodeNotStarted:
 			failures[e.ID]++
 		}
 	}
@@ -165,7 +170,7 @@ func checkPauses(problem func(string, ...any), r *simRun) {
 				problem("event %d %s comes during the pause that began with event %d", e.Seq, e.Type, pause.Seq)
 			}
 		default:
-			if pause != nil && !r.withCancel(e) && (e.Type != world.StepStarted || r.log.kinds[e.ID] == world.KindClosure) {
+			if pause != nil && !askedBefore(r, pause, e) && (e.Type != world.StepStarted || r.log.kinds[e.ID] == world.KindClosure) {
 				problem("event %d %s comes during the pause that began with event %d", e.Seq, e.Type, pause.Seq)
 			}
 		}
@@ -176,10 +181,19 @@ func checkPauses(problem func(string, ...any), r *simRun) {
 	}
 }
 
-// withCancel reports whether an event stands before the cancel in its commit: code had asked for it before the pause that the cancel ends, and its worker died
-// before that was written.
-func (r *simRun) withCancel(e *world.Event) bool {
-	return r.log.cancel != nil && r.log.cancel.Commit == e.Commit && e.Seq < r.log.cancel.Seq
+// askedBefore reports whether an event, that stands before the cancel that ends a pause, says what the code asked for in time: before the pause, though its
+// worker died before that was written, or in the commit of the cancel itself, of what came and fell due before it.
+func askedBefore(r *simRun, pause, e *world.Event) bool {
+	cancel := r.log.cancel
+	if cancel == nil || e.Seq > cancel.Seq {
+		return false
+	}
+	if e.Commit == cancel.Commit {
+		return true
+	}
+	asked := slices.Concat(r.events[:pause.Seq-1], slices.DeleteFunc(slices.Clone(r.events[pause.Seq:e.Seq]), func(e world.Event) bool { return e.Result() }))
+	_, err := replayStrictly(newSimCode(noBody, false).wf, r.ID, asked)
+	return err == nil
 }
 
 // cameToItsEnd reports whether the code had come to its end before an event, though its worker died before that was written: whoever claims the run

@@ -108,6 +108,7 @@ func (s *simulation) attend(ctx context.Context) {
 			return
 		}
 		s.holdLimit(ctx, runs, false)
+		s.holdSteps(ctx, runs, false)
 		s.last.Store(false)
 		s.payloads(ctx, sent, rnd)
 		if !s.pass(ctx, time.Second/s.haste) {
@@ -141,7 +142,7 @@ func (s *simulation) attendRun(ctx context.Context, r *world.Run) {
 			s.signal(ctx, r.ID, n, rand.New(rand.NewPCG(rnd.Uint64(), 1)))
 		}
 	})
-	s.operate(ctx, r.ID, rnd, r.Origin == nil)
+	s.operate(ctx, r.ID, rnd, r.Origin == nil, r.Parent == nil)
 }
 
 // signal sends an event that the run can wait for, at a time of its own, with a delivery ID.
@@ -167,6 +168,10 @@ func (s *simulation) payloads(ctx context.Context, sent map[string]int, rnd *ran
 		if rnd.IntN(3) == 0 {
 			continue
 		}
+		if n := s.attends(h, rnd); n != nil {
+			_ = s.insist(ctx, rnd, n, stepwell.ErrNotFound, stepwell.ErrInvalid)
+			continue
+		}
 		sent[h.Token]++
 		n := sent[h.Token]
 		_ = s.insist(ctx, rnd, func(app *stepwell.App) error {
@@ -176,12 +181,13 @@ func (s *simulation) payloads(ctx context.Context, sent map[string]int, rnd *ran
 }
 
 // operate has operators pause and resume, wake and cancel a run, and retry it where it is no retry. Each pause ends.
-func (s *simulation) operate(ctx context.Context, run string, rnd *rand.Rand, first bool) {
+// Where it has no parent it is restarted, too: that has none, and nobody would end what waits for ever.
+func (s *simulation) operate(ctx context.Context, run string, rnd *rand.Rand, first, root bool) {
 	at := func() time.Duration { return time.Duration(rnd.IntN(30_000)) * time.Millisecond / s.haste }
 	act := func(after time.Duration, do func(*stepwell.App) error, then ...func()) {
 		own := rand.New(rand.NewPCG(rnd.Uint64(), 1))
 		s.others.Go(func() {
-			if s.pass(ctx, after) && s.insist(ctx, own, do, stepwell.ErrInvalid) == nil {
+			if s.pass(ctx, after) && s.insist(ctx, own, do, stepwell.ErrInvalid, stepwell.ErrRunExists) == nil {
 				for _, next := range then {
 					next()
 				}
@@ -209,12 +215,15 @@ func (s *simulation) operate(ctx context.Context, run string, rnd *rand.Rand, fi
 		act(at(), func(app *stepwell.App) error { return app.ForceCancel(ctx, run, "a test") })
 	}
 	if rnd.IntN(2) == 0 && first { // now and then: most times it did not fail yet, or is refused
-		for range 8 {
+		for i := range 8 {
 			act(at(), func(app *stepwell.App) error {
 				s.creating.Add(1)
 				defer s.creating.Add(-1)
 				if s.last.Load() {
 					return nil
+				}
+				if root && i%3 == 2 {
+					return s.restart(ctx, app, run)
 				}
 				_, err := app.Retry(ctx, run)
 				return err

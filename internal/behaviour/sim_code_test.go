@@ -6,9 +6,14 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/stepwell/stepwell"
+	"github.com/stepwell/stepwell/blob"
 	"github.com/stepwell/stepwell/world"
 )
 
@@ -28,7 +33,8 @@ type simCode struct {
 
 func newSimCode(work simBody, old bool, limits ...stepwell.WorkflowOption) *simCode {
 	c := &simCode{work: work, old: old}
-	c.task = stepwell.DefineStep("task", work, stepwell.Retry{Base: 20 * time.Millisecond})
+	c.task = stepwell.DefineStep("task", work, append(stepLimits(limits), stepwell.Retry{Base: 20 * time.Millisecond})...)
+	limits = slices.DeleteFunc(limits, func(o stepwell.WorkflowOption) bool { _, is := o.(ofSteps); return is })
 	c.wf = stepwell.Define("sim", func(ctx stepwell.Context, p simNode) (int, error) {
 		v, err := c.run(ctx, p)
 		if err == nil && p.Carry != nil {
@@ -70,7 +76,9 @@ func (c *simCode) run(ctx stepwell.Context, n simNode) (int, error) {
 	case "step":
 		return c.step(ctx, n)
 	case "task":
-		return simOutcome(c.task.With(n.retry()).Run(ctx, n))
+		return simOutcome(c.task.With(n.begins()...).Run(ctx, n))
+	case "blob":
+		return c.blob(ctx, n)
 	case "sleep":
 		return 1, stepwell.Sleep(ctx, n.Name, n.Lasts)
 	case "event", "never":
@@ -102,7 +110,7 @@ func (c *simCode) run(ctx stepwell.Context, n simNode) (int, error) {
 			return c.step(ctx, n.Kids[0], stepwell.Undo(undo.Name, undone, undo.retry()))
 		}
 		v, err := c.run(ctx, n.Kids[0])
-		if err == nil && v != simFailed {
+		if err == nil && v != simFailed && v != simLate {
 			stepwell.Compensate(ctx, undo.Name, func(b context.Context) error { _, err := c.work(b, undo); return err }, undo.retry())
 		}
 		return v, err
@@ -121,8 +129,59 @@ func (c *simCode) run(ctx stepwell.Context, n simNode) (int, error) {
 }
 
 func (c *simCode) step(ctx stepwell.Context, n simNode, opts ...stepwell.StepOption) (int, error) {
-	return simOutcome(stepwell.Step(ctx, n.Name, func(b context.Context) (int, error) { return c.work(b, n) }, append(opts, n.retry())...))
+	return simOutcome(stepwell.Step(ctx, n.Name, func(b context.Context) (int, error) { return c.work(b, n) }, append(opts, n.begins()...)...))
 }
+
+// blob makes a value that is a stream in one step, and reads it in another, which never fails by itself.
+func (c *simCode) blob(ctx stepwell.Context, n simNode) (int, error) {
+	ref, err := stepwell.Step(ctx, n.Name, func(b context.Context) (blob.Ref, error) {
+		v, err := c.work(b, n)
+		if err != nil {
+			return blob.Ref{}, err
+		}
+		var ref blob.Ref
+		err = insistent(b, func(b context.Context) error { ref, err = blob.From(b, strings.NewReader(strconv.Itoa(v))); return err })
+		return ref, err
+	}, n.begins()...)
+	if v, err := simOutcome(0, err); err != nil || v != 0 {
+		return v, err
+	}
+	read := simNode{Op: "step", Name: n.Name + simReads, Attempts: 1}
+	return simOutcome(stepwell.Step(ctx, read.Name, func(b context.Context) (int, error) {
+		if _, err := c.work(b, read); err != nil {
+			return 0, err
+		}
+		v := 0
+		err := insistent(b, func(b context.Context) error {
+			r, err := blob.Open(b, ref)
+			if err != nil {
+				return err
+			}
+			text, err := io.ReadAll(r)
+			if err == nil {
+				v, err = strconv.Atoi(string(text))
+			}
+			return errors.Join(err, r.Close())
+		})
+		return v, err
+	}, read.retry()))
+}
+
+// insistent does something with values again where a store fails, which would end the attempt of a step. It does not
+// heed the end of its context either: only [simulation.work] is asked whether a body saw that.
+func insistent(ctx context.Context, do func(context.Context) error) error {
+	ctx = context.WithoutCancel(ctx)
+	for {
+		err := do(ctx)
+		if !errors.Is(err, world.ErrStorage) && !errors.Is(err, world.ErrUnknownOutcome) {
+			return err
+		}
+		<-time.After(10 * time.Millisecond)
+	}
+}
+
+// simReads ends the name of the step that reads a blob.
+const simReads = "-read"
 
 // beside evaluates what has several kids at once.
 func (c *simCode) beside(ctx stepwell.Context, n simNode) (int, error) {
@@ -179,6 +238,9 @@ func (c *simCode) hook(ctx stepwell.Context, n simNode) (int, error) {
 		rounds = 2
 	}
 	opts := []stepwell.HookOption{stepwell.Metadata(n.Name)}
+	if n.Timeout > 0 {
+		opts = append(opts, stepwell.HeartbeatTimeout(max(n.Timeout, time.Second)))
+	}
 	if n.Token != "" {
 		opts = append(opts, stepwell.Token(n.Token))
 	}
@@ -196,7 +258,9 @@ func (c *simCode) hook(ctx stepwell.Context, n simNode) (int, error) {
 				}
 			}
 			var v int
-			v, err = h.Receive(ctx)
+			if v, err = h.Receive(ctx); errors.Is(err, stepwell.ErrHeartbeat) {
+				v, err = simSilent, nil
+			}
 			vs = append(vs, v)
 		}
 		if err == nil && !n.Open {
@@ -287,6 +351,14 @@ func (n *simNode) retry() stepwell.Retry {
 	return stepwell.Retry{Attempts: n.Attempts, Base: cmp.Or(n.Base, 20*time.Millisecond), Jitter: -1}
 }
 
+// begins are the options of a step.
+func (n *simNode) begins() []stepwell.StepOption {
+	if n.Queue == 0 {
+		return []stepwell.StepOption{n.retry()}
+	}
+	return []stepwell.StepOption{n.retry(), stepwell.QueueTimeout(n.Queue)}
+}
+
 func (n *simNode) event(ctx stepwell.Context) *stepwell.Future[stepwell.Received[int]] {
 	var opts []stepwell.WaitOption
 	if n.Timeout > 0 {
@@ -306,6 +378,8 @@ func simReceived(r stepwell.Received[int], err error) (int, error) {
 func simOutcome(v int, err error) (int, error) {
 	if failed, ok := errors.AsType[*stepwell.StepError](err); ok && failed.Code == "" {
 		return simFailed, nil
+	} else if ok && failed.Code == world.CodeNotStarted {
+		return simLate, nil
 	}
 	return v, err
 }

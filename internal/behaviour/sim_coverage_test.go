@@ -25,6 +25,7 @@ var simMustSee = []string{
 	"clean-up after a cancel", "clean-up tried again", "detached outlives its parent", "ended without its code", "event in time", "event timed out",
 	"attribute", "await: timed out", "child left by a segment", "continued", "event kept for a segment", "forced", "hook conflict", "hook opened again",
 	"hook received", "patched", "pause and resume", "retried", "retried once more", "retry woken", "retry woken in the queue", "run completed", "run failed", "run timed out", "start woken", "token of two runs", "undone after a cancel",
+	"blob read", "failed as nobody has it", "hook heard", "hook silent", "in line for a limit", "in line for a rate", "not begun in time", "replaced", "restarted in place",
 	"sent", "sent to a run that is over", "step undone that had but begun", "undone after a failure", "undone after a timeout", "unpatched", "value kept apart", "woken",
 }
 
@@ -55,6 +56,11 @@ func (c *simCoverage) report(t *testing.T) {
 func (c *simCoverage) see(s *simulation, runs map[string]*simRun) {
 	if s.aparts.Load() > 0 {
 		c.note("value kept apart")
+	}
+	for what, n := range map[string]int64{"restarted in place": s.restarts.Load(), "hook heard": s.beaten.Load(), "in line for a limit": map[bool]int64{true: 1}[s.lined.Load()], "in line for a rate": map[bool]int64{true: 1}[s.paced.Load()]} {
+		if n > 0 {
+			c.note(what)
+		}
 	}
 	holders := map[string]int{}
 	for _, r := range runs {
@@ -135,6 +141,17 @@ func (c *simCoverage) seeRun(s *simulation, r *simRun, runs map[string]*simRun) 
 			}
 		}
 	}
+	r.program.walk(func(n *simNode) {
+		if n.Op == "blob" && r.log.completed(n.Name+simReads) {
+			c.note("blob read")
+		}
+		if rounds := r.log.hooks[n.Name]; n.Op == "hook" && n.Timeout > 0 && len(rounds) > 0 && len(rounds[0].payloads) == 0 && !rounds[0].conflict && !rounds[0].closed.IsZero() {
+			c.note("hook silent")
+		}
+		if e := r.log.ended[n.Name]; e != nil && e.Error != nil && e.Error.Code == world.CodeNotStarted {
+			c.note("not begun in time")
+		}
+	})
 	for name, next := range r.log.left {
 		if r.log.kinds[r.log.made[name].ID] == world.KindChild && next != nil {
 			c.note("child left by a segment")

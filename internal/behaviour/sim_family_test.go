@@ -27,6 +27,7 @@ func (s *simulation) checkParent(runs map[string]*simRun, r *simRun) {
 	parent := r.Parent
 	if cancel := r.log.cancel; cancel != nil && runs[cancel.By] != nil {
 		switch {
+		case r.replacedBy(runs[cancel.By]):
 		case parent == nil || parent.Run != cancel.By:
 			problem("cancelled by %s, which is not its parent", cancel.By)
 		case parent.Detached:
@@ -125,7 +126,9 @@ func (s *simulation) checkResult(runs map[string]*simRun, r *simRun, e *world.Ev
 		return
 	}
 	want := world.ResultFor(other.log.end, e.ID)
-	if r.log.kinds[e.ID] == world.KindChild && e.Type == world.StepFailed && e.Error.Code == world.CodeCancelled && e.Delivery == "" {
+	same := want.Type == e.Type && want.Error != nil && e.Error != nil && want.Error.Code == e.Error.Code && want.Error.Message == e.Error.Message
+	told := same && r.Origin != nil && e.Commit == 1 // what a retry took over does not say how it was told
+	if r.log.kinds[e.ID] == world.KindChild && e.Type == world.StepFailed && e.Error.Code == world.CodeCancelled && e.Delivery == "" && !told {
 		s.checkLoser(runs, other, r, e)
 		return
 	}

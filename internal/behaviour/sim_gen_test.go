@@ -51,6 +51,9 @@ func (g *simGen) plan() simPlan {
 		}
 		p.Runs = append(p.Runs, r)
 	}
+	if simSingle(g.seed) {
+		p.singles()
+	}
 	if g.IntN(4) == 0 {
 		p.Deploy = time.Second + g.upTo(30*time.Second)
 	}
@@ -103,7 +106,11 @@ func (g *simGen) node(depth int) simNode {
 	if depth > 0 && g.left > 0 && g.IntN(5) > 1 {
 		ops = nestedOps
 	}
-	return g.make(ops[g.IntN(len(ops))], depth)
+	n := g.make(ops[g.IntN(len(ops))], depth)
+	if n.Op == "step" && g.n%3 == 0 {
+		n.Op = "blob"
+	}
+	return n
 }
 
 func (g *simGen) make(op string, depth int) simNode {
@@ -169,6 +176,9 @@ func (g *simGen) work(n *simNode) {
 	case 1:
 		n.Fails = g.IntN(n.Attempts)
 	}
+	if g.n%5 == 0 && !g.undo {
+		n.Queue = time.Duration(1+g.n%7) * 400 * time.Millisecond
+	}
 	if g.n%2 == 0 { // so long that an operator ends it
 		n.Base = time.Duration(8+g.n%8) * time.Second
 	}
@@ -185,6 +195,9 @@ func (g *simGen) hook(n *simNode) {
 	n.Payloads, n.Open, n.Again = 1+g.IntN(3), g.IntN(4) == 0, g.IntN(3) == 0
 	if len(g.tokens) > 0 && g.IntN(3) > 0 {
 		n.Token, g.tokens = g.tokens[0], g.tokens[1:]
+	}
+	if g.n%4 == 0 {
+		n.Timeout, n.Payloads, n.Open, n.Again = 5*time.Second, 1, false, false
 	}
 }
 

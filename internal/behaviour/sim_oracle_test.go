@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"time"
 
 	"github.com/stepwell/stepwell/world"
 )
@@ -35,6 +36,8 @@ type simRound struct {
 	id       string
 	conflict bool
 	payloads []int
+	made     time.Time
+	closed   time.Time
 }
 
 // readLog reads the log of a run with a program.
@@ -83,12 +86,16 @@ func (r *simRead) read(e *world.Event, tokens map[string]string) error {
 			r.signals[e.Name] = e.Seq
 		}
 	case world.HookCreated:
-		var name string
-		if err := json.Unmarshal(e.Payload, &name); err != nil {
+		name, err := hookOf(e.Payload)
+		if err != nil {
 			return err
 		}
 		r.names[e.ID] = name
-		r.hooks[name] = append(r.hooks[name], simRound{id: e.ID})
+		r.hooks[name] = append(r.hooks[name], simRound{id: e.ID, made: e.Time})
+	case world.HookDisposed:
+		if rounds := r.hooks[r.names[e.ID]]; len(rounds) > 0 && rounds[len(rounds)-1].id == e.ID {
+			rounds[len(rounds)-1].closed = e.Time
+		}
 	case world.HookConflict:
 		r.hooks[tokens[e.Token]] = append(r.hooks[tokens[e.Token]], simRound{id: e.ID, conflict: true})
 	case world.HookReceived:
@@ -131,6 +138,15 @@ func (r *simRead) payload(e *world.Event) error {
 	return nil
 }
 
+// hookOf is the statement that a hook's metadata names.
+func hookOf(metadata []byte) (name string, err error) {
+	var attended struct{ Metadata json.RawMessage }
+	if json.Unmarshal(metadata, &attended) == nil && attended.Metadata != nil {
+		metadata = attended.Metadata
+	}
+	return name, json.Unmarshal(metadata, &name)
+}
+
 // nameOf is the name of the statement that made an entity: tasks and children have it in their input.
 func nameOf(e *world.Event) (string, error) {
 	if e.Kind != world.KindTask && e.Kind != world.KindChild {
@@ -162,7 +178,10 @@ func (r *simRead) value(n *simNode) (int, error) {
 			return 0, fmt.Errorf("attribute %s is %+v, want %d", n.Name, e, n.Value)
 		}
 		return 1, nil
-	case "step", "task":
+	case "step", "task", "blob":
+		if e := r.ended[n.Name]; e != nil && e.Error != nil && e.Error.Code == world.CodeNotStarted {
+			return simLate, r.late(n)
+		}
 		if n.Fails < 0 {
 			return simFailed, nil
 		}
@@ -222,6 +241,15 @@ func (r *simRead) value(n *simNode) (int, error) {
 		return v, err
 	}
 	return r.all(n.Kids)
+}
+
+// late holds that a step which no worker began in time had not begun, and that its time was over.
+func (r *simRead) late(n *simNode) error {
+	made, ended := r.made[n.Name], r.ended[n.Name]
+	if n.Queue == 0 || r.begun[n.Name] || ended.Time.Sub(made.Time) < n.Queue {
+		return fmt.Errorf("step %s is said not to have begun after %s; it may take %s, and begun: %v", n.Name, ended.Time.Sub(made.Time), n.Queue, r.begun[n.Name])
+	}
+	return nil
 }
 
 // completed reports whether a step did.
@@ -288,6 +316,11 @@ func (r *simRead) hook(n *simNode) (int, error) {
 		switch {
 		case h.conflict:
 			vs = append(vs, simConflict)
+		case len(h.payloads) == 0 && n.Timeout > 0:
+			if silent := h.closed.Sub(h.made); !h.closed.IsZero() && silent < n.Timeout {
+				return 0, fmt.Errorf("statement %s gave its hook up after %s of silence, want %s", n.Name, silent, n.Timeout)
+			}
+			vs = append(vs, simSilent)
 		case len(h.payloads) < n.Payloads:
 			return 0, fmt.Errorf("statement %s went on after %d payloads, want %d", n.Name, len(h.payloads), n.Payloads)
 		default:

@@ -12,6 +12,7 @@ import (
 //	map, all, race      its kids side by side; a race is over with its first
 //	select              the same over futures of different types; its losers are cancelled
 //	step, task          a closure, a registered step
+//	blob                a closure that makes a value which is a stream, and one that reads it
 //	sleep               a wait for a time
 //	event, never        a wait for an event; nobody sends what "never" waits for
 //	cond                its kid, beside a wait with a timeout for the kid's end
@@ -34,7 +35,8 @@ type simNode struct {
 	Stubborn bool          `json:"stubborn,omitempty"` // step, task: its body ignores that its context has ended
 	Says     bool          `json:"says,omitempty"`     // step, task: its body reads and sends heartbeats
 	Early    bool          `json:"early,omitempty"`    // comp
-	Timeout  time.Duration `json:"timeout,omitempty"`  // event, cond; 0: none
+	Queue    time.Duration `json:"queue,omitempty"`    // step, task: in which it must have begun; 0: whenever
+	Timeout  time.Duration `json:"timeout,omitempty"`  // event, cond; hook: of silence; 0: none
 	Limit    int           `json:"limit,omitempty"`    // map
 	Token    string        `json:"token,omitempty"`    // hook: the chosen one
 	Payloads int           `json:"payloads,omitempty"` // hook: how many it takes
@@ -45,8 +47,9 @@ type simNode struct {
 	Part     bool          `json:"part,omitempty"`     // select: its kids are a part of the run, which is cancelled as one
 	Panics   bool          `json:"panics,omitempty"`   // a program: it fails by a panic
 	Kids     []simNode     `json:"kids,omitempty"`
-	Next     *simNode      `json:"next,omitempty"`  // a program: that of its next segment
-	Carry    *int          `json:"carry,omitempty"` // a program: what the segments before it came to
+	Next     *simNode      `json:"next,omitempty"`   // a program: that of its next segment
+	Carry    *int          `json:"carry,omitempty"`  // a program: what the segments before it came to
+	Single   string        `json:"single,omitempty"` // a program: the key of its run's singleton
 }
 
 // What code makes of an outcome that is no value.
@@ -59,6 +62,8 @@ const (
 	simUnknown   = -14 // there is no such run
 	simTimedOut  = -15 // another run took longer than its timeout
 	simOver      = -16 // the run that is sent to is over
+	simLate      = -17 // no worker began a step in time
+	simSilent    = -18 // nobody was heard of a hook
 )
 
 // simPlan is all that happens in one simulation, but for the faults.
@@ -108,7 +113,7 @@ func (p *simPlan) hasten(by time.Duration) {
 }
 
 func (n *simNode) hasten(by time.Duration) {
-	n.Base, n.Lasts, n.Timeout = n.Base/by, n.Lasts/by, n.Timeout/by
+	n.Base, n.Lasts, n.Timeout, n.Queue = n.Base/by, n.Lasts/by, n.Timeout/by, n.Queue/by
 	for i := range n.Kids {
 		n.Kids[i].hasten(by)
 	}

@@ -124,6 +124,11 @@ type simulation struct {
 	started  atomic.Int64 // runs of the plan
 	creating atomic.Int64 // retries that are asked for now
 	aparts   atomic.Int64 // references to values that are kept apart
+	restarts atomic.Int64 // in place
+	beaten   atomic.Int64 // heartbeats of hooks
+	lined    atomic.Bool  // runs stood in line
+	paced    atomic.Bool  // runs stood in line for a rate
+	began    []simBegan   // guarded by mu
 	last     atomic.Bool  // it is looked whether all runs are over: no retry is asked for
 	done     chan struct{}
 	others   sync.WaitGroup // everything that runs beside
@@ -155,12 +160,15 @@ func simulate(t *testing.T, on *simStage, seed uint64, ring *keyring.Ring, seen 
 	for i := range s.plan.Runs {
 		s.others.Go(func() { s.start(ctx, &s.plan.Runs[i], rand.New(rand.NewPCG(seed, uint64(10+i)))) })
 	}
+	s.startNowhere(ctx)
 	s.attend(ctx)
 	close(s.done)
 	s.stop()
 	s.others.Wait()
 	s.bodies.Wait()
 	s.holdLimit(t.Context(), nil, true)
+	s.holdSteps(t.Context(), nil, true)
+	s.holdPace(t.Context())
 	s.check(seen)
 	s.report()
 }

@@ -57,7 +57,7 @@ func (s *simulation) spawn() {
 	own, end := s.process()
 	wk := &simWorker{stop: stop, end: sync.OnceFunc(end), over: make(chan struct{})}
 	plan := faults.Random(s.rnd.Uint64(), s.rates, func() { s.crash(wk) }, func() { s.evict(wk) })
-	wk.w = faults.New(own, func(c faults.Call) faults.Fault { return s.mortal(c, plan(c)) })
+	wk.w = faults.New(&simClock{own, s}, func(c faults.Call) faults.Fault { return s.mortal(c, plan(c)) })
 	if s.rnd.IntN(3) == 0 {
 		loss := rand.New(rand.NewPCG(s.rnd.Uint64(), 2))
 		var mu sync.Mutex
@@ -71,7 +71,7 @@ func (s *simulation) spawn() {
 	cfg := stepwell.Config{
 		Definitions: code.definitions(), Name: fmt.Sprintf("worker-%d", s.crashes),
 		MaxRuns: 1 + s.rnd.IntN(2), MaxSteps: 1 + s.rnd.IntN(4), Strict: s.rnd.IntN(2) == 0,
-		Logger: slog.New(slog.NewTextHandler(&s.logs, &slog.HandlerOptions{Level: slog.LevelDebug})), Encryption: s.ring, Lease: s.lease, Poll: s.poll,
+		Logger: slog.New(slog.NewTextHandler(&s.logs, &slog.HandlerOptions{Level: slog.LevelDebug})), Encryption: s.ring, Lease: s.lease, Poll: s.poll, FailUnknown: s.failUnknown(),
 	}
 	if s.rnd.IntN(2) == 0 {
 		cfg.CacheRuns = -1

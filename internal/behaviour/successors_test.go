@@ -67,6 +67,11 @@ func TestHealed(t *testing.T) {
 		if newest, err := app.Newest(r.ctx, first.ID()); err != nil || newest.ID != third.ID() {
 			t.Errorf("the newest: got %s, %v; want %s", newest.ID, err, third.ID())
 		}
+		for listed, err := range app.List(r.ctx, stepwell.ListFilter{Status: []world.Status{world.Failed}}) {
+			if err != nil || listed.Newest == nil || *listed.Newest != (world.Heir{Run: third.ID(), Status: world.Completed}) {
+				t.Errorf("run %s, in a list: got %+v, %v; want it marked with run %s", listed.ID, listed.Newest, err, third.ID())
+			}
+		}
 	})
 }
 

@@ -49,6 +49,7 @@ var standard = map[string]error{
 	"world.ErrDeliveryUsed":    world.ErrDeliveryUsed,
 	"world.ErrInvalid":         world.ErrInvalid,
 	"world.ErrNotFound":        world.ErrNotFound,
+	"world.ErrRateLimited":     world.ErrRateLimited,
 	"world.ErrRunExists":       world.ErrRunExists,
 	"world.ErrTerminal":        world.ErrTerminal,
 	"world.ErrTooLarge":        world.ErrTooLarge,

@@ -97,7 +97,13 @@ func (c *Consumer) next(ctx, handlers context.Context, news *News) bool {
 		}
 	}
 	asked := time.Now()
-	got, err := c.Keep.ReceiveMessages(ctx, world.ReceiveQuery{Queue: c.Queue, Limit: may})
+	got, err := c.receive(ctx, may)
+	if ctx.Err() != nil { // the program stops: nobody looks at these
+		for i := range got.Messages {
+			c.ends <- end{&got.Messages[i], Unread(&got.Messages[i], 0)}
+		}
+		return false
+	}
 	c.backlog = len(got.Messages) == may
 	if got.Dead > 0 {
 		c.Log.Warn("messages are dead letters: they were received too often", "messages", got.Dead, "hint", c.hint())
@@ -116,8 +122,6 @@ func (c *Consumer) next(ctx, handlers context.Context, news *News) bool {
 		return ctx.Err() == nil
 	}
 	switch {
-	case ctx.Err() != nil:
-		return false
 	case errors.Is(err, world.ErrNotFound):
 		return c.Declare(ctx, true) == nil || rest(ctx, pause)
 	case err != nil:
@@ -135,6 +139,19 @@ func (c *Consumer) next(ctx, handlers context.Context, news *News) bool {
 		return false
 	}
 	return true
+}
+
+// receive receives so many messages at most. A call that is on its way when the program stops has some time to come
+// back: what it takes out would stay out, for its visibility, where nobody knows of it.
+func (c *Consumer) receive(ctx context.Context, most int) (world.Received, error) {
+	call, giveUp := context.WithCancelCause(context.WithoutCancel(ctx))
+	defer giveUp(nil)
+	defer context.AfterFunc(ctx, func() {
+		if rest(call, pause) {
+			giveUp(context.Cause(ctx))
+		}
+	})()
+	return c.Keep.ReceiveMessages(call, world.ReceiveQuery{Queue: c.Queue, Limit: most})
 }
 
 // linger is for how long handlers are waited for where more messages are there than they hold: each receive costs a

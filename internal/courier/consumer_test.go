@@ -93,6 +93,28 @@ func failing(name string, n int, err error) func(string) error {
 	}
 }
 
+// late is a store whose receives are answered late; whoever has given one up by then is not told what it took out.
+type late struct{ world.Messenger }
+
+func (l late) ReceiveMessages(ctx context.Context, q world.ReceiveQuery) (world.Received, error) {
+	got, err := l.Messenger.ReceiveMessages(context.WithoutCancel(ctx), q)
+	select {
+	case <-time.After(500 * time.Millisecond):
+		return got, err
+	case <-ctx.Done():
+		return world.Received{}, context.Cause(ctx)
+	}
+}
+
+// TestConsumerStopsInAReceive: what a receive takes out that is on its way when the program stops is given back at
+// once.
+func TestConsumerStopsInAReceive(t *testing.T) {
+	calls, worked := consumed(t, func(string) error { return nil }, func(c *Consumer) { c.Keep = late{c.Keep} }, 100*time.Millisecond)
+	if want := []string{"declare false 0s", "receive 4 0s", "unread 500ms"}; !slices.Equal(calls, want) || worked > 0 {
+		t.Errorf("got %q, and %d were worked on; want %q", calls, worked, want)
+	}
+}
+
 // TestConsumerWaits: what it tries again, and when.
 func TestConsumerWaits(t *testing.T) {
 	for name, test := range map[string]struct {

@@ -72,6 +72,22 @@ func (v values) Piece(ctx context.Context, run, value string, number int) ([]byt
 	return plain, err
 }
 
+// OpenPiece decrypts a piece that is not in a world, which could say what key its ID stands for; what is not encrypted
+// is its own.
+func (r *Keyring) OpenPiece(run, value string, number int, data []byte) ([]byte, error) {
+	if r == nil || len(data) == 0 || data[0] != encryptedPiece {
+		return data, nil
+	}
+	plain, key, err := r.openPiece(run, value, number, data)
+	if errors.Is(err, errAuth) {
+		return nil, fmt.Errorf("%w: piece %d of value %s does not decrypt with the key that is here under the ID %q: it is another key, or the file was changed", world.ErrWrongKey, number, value, key)
+	}
+	if errors.Is(err, errForm) {
+		err = &world.CorruptError{Run: run, Err: fmt.Errorf("piece %d of value %s: %w", number, value, err)}
+	}
+	return plain, err
+}
+
 func piecePlace(value string, number int) string {
 	return "piece " + strconv.Itoa(number) + " of " + value
 }

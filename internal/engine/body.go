@@ -32,8 +32,7 @@ func Info(ctx context.Context) StepInfo {
 // body is one attempt of a step that runs.
 type body struct {
 	call
-	home        *mailbox // that started it
-	step        string   // correlation ID
+	step        string // correlation ID
 	task        *world.Task
 	attempt     int // its number, from 1
 	started     time.Time
@@ -41,13 +40,12 @@ type body struct {
 	quarantined bool   // the worker's only one
 	died        bool   // an earlier attempt did, with its process
 	grace       bool   // its step was ended without it: cancelled, and it did not return in time
-	after       func() // of a task that was claimed: what it came to is durable; nil: nobody asks
 	parked      bool   // one in quarantine that waits for another run: its attempt was given up in the log, and begins anew before it goes on
+	after       func() // of a task that was claimed: what it came to is durable; nil: nobody asks
 }
 
 // sit gives the body its place and its context, before it starts.
 func (b *body) sit(e *Engine, info StepInfo, home *mailbox) {
-	b.home = home
 	b.seat = seat{info: info, e: e, home: home, slot: true, isolated: b.quarantined, quarantined: b.quarantined, task: b.task}
 	b.ctx.parent, b.ctx.seat = e.bodyCtx, &b.seat
 }
@@ -88,8 +86,8 @@ func (e *Engine) recordOf(r *result) *world.Error {
 // come to run long after that, on a busy machine, or in a process that was stopped.
 func (b *body) begins() bool {
 	worker := ""
-	if b.home != nil {
-		worker = b.home.title().worker
+	if b.seat.home != nil {
+		worker = b.seat.home.title().worker
 	} else if b.task != nil {
 		worker = b.task.Worker
 	}

@@ -130,5 +130,5 @@ func (e *Engine) machineAt(wf *Workflow, state *world.State, events []world.Even
 			}
 		}
 	}
-	return replay.New(cfg, wf.Body(state.Input, state.InputApart))
+	return replay.New(cfg, bodyOf(wf, state))
 }

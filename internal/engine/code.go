@@ -53,6 +53,14 @@ func (c *code) register(wf *Workflow) error {
 	return nil
 }
 
+// stepLimits are the limits of the steps.
+func (c *code) stepLimits() (all []world.SaidLimit) {
+	for _, name := range c.stepNames() {
+		all = append(all, c.byName[name].Limits...)
+	}
+	return all
+}
+
 // all are the classes of the workflows.
 func (c *code) all() []world.Class { return c.classes }
 
@@ -67,7 +75,7 @@ func (c *code) says() (all []world.Definition) {
 			continue
 		}
 		wf := c.byClass[class]
-		d := world.Definition{Class: class, Said: world.Said{Retention: wf.Retention, Timeout: wf.Timeout, Attributes: wf.Attributes, Limits: wf.Limits}}
+		d := world.Definition{Class: class, Said: world.Said{Retention: wf.Retention, Timeout: wf.Timeout, StartTTL: wf.StartTTL, Attributes: wf.Attributes, Limits: wf.Limits, Gather: wf.Gather}}
 		if wf.Schemas != nil {
 			schemas := wf.Schemas()
 			if bytes += len(schemas); bytes <= mostSaid {

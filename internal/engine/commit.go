@@ -206,7 +206,7 @@ func (b *stepBody) end(r *result) {
 	e.live.Add(-1)
 	r.at, r.tx = e.clock.now(), b.tx
 	b.ctx.cancel(nil)
-	if !b.home.post(message{kind: msgResult, at: r.at, step: b.step, attempt: b.attempt, result: r}) {
+	if !b.seat.home.post(message{kind: msgResult, at: r.at, step: b.step, attempt: b.attempt, result: r}) {
 		e.rollback(r.tx)
 		b.seat.give(r.slot, r.alone) // the session is gone: nobody records it
 	}

@@ -19,12 +19,16 @@ type Workflow struct {
 	Check     func(input []byte) error                     // whether the input can be what the function takes
 	Retention time.Duration                                // after the end; below 0: for ever
 	Timeout   time.Duration                                // of a whole run; 0: none
+	StartTTL  time.Duration                                // within which a run is to begin; 0: none
 
 	Attributes map[string]json.RawMessage // what its runs start with, unless a start says otherwise
 
 	KeepSegments int      // how many segments of a run are kept, the newest included; 0: all
 	FailOn       []string // codes of what fails a run instead of blocking it: see failing.go
 	Source       string   // file:line of the function
+
+	Gather    *world.SaidGather                  // its starts are gathered into one run; nil: each has its own
+	GatherKey func(input []byte) (string, error) // of an input; nil: no code computes it
 
 	Limits []world.SaidLimit                         // what its runs need places of
 	Places func(input []byte) ([]world.Place, error) // which those of a run with an input are
@@ -38,7 +42,8 @@ type Step struct {
 	Run    func(ctx context.Context, input []byte) ([]byte, error)
 	Check  func(input []byte) error // whether the input can be what the function takes
 	Policy Policy
-	Source string // file:line of the function
+	Limits []world.SaidLimit // what its attempts need places of
+	Source string            // file:line of the function
 }
 
 // StepSpec is what workflow code hands over with a step: how to run it. It is the Spec of a replay.Op.
@@ -47,7 +52,8 @@ type StepSpec struct {
 	Task     bool                                                    // a registered step: others may run it
 	Check    func(input []byte) error                                // of a registered step: whether its recorded input can be what the function takes
 	Policy   Policy
-	Override json.RawMessage // registered steps: what the call asks for instead of the definition's policy; travels with the task
+	Override json.RawMessage                           // registered steps: what the call asks for instead of the definition's policy; travels with the task
+	Places   func(input []byte) ([]world.Place, error) // of a registered step under limits: what each attempt needs; nil: nothing
 }
 
 // Contents is what the call asks for beside the input: how the step is tried, but for which errors end it.
@@ -84,6 +90,7 @@ type Policy struct {
 	Queue     time.Duration    `json:"queue,omitempty"`     // how long the step may wait for a worker to begin it; 0: for ever
 	Tx        bool             `json:"tx,omitempty"`        // the body runs in a transaction that commits with its result
 	Final     func(error) bool `json:"-"`                   // whether an error is not worth another attempt; does not travel with a task
+	Fault     error            `json:"-"`                   // of an option that is none of this call
 	Undo      *Undo            `json:"-"`                   // what takes back what the step may have done; nil: nothing. It does not travel either
 }
 
@@ -120,6 +127,8 @@ func (p Policy) WithDefaults() Policy {
 // Validate refuses what makes no sense.
 func (p Policy) Validate() error {
 	switch {
+	case p.Fault != nil:
+		return p.Fault
 	case p.Attempts < -1:
 		return fmt.Errorf("%w: retry attempts %d: want -1 (no limit), 0 (the default, 3) or more", world.ErrInvalid, p.Attempts)
 	case p.Backoff != "" && p.Backoff != Fixed && p.Backoff != Linear && p.Backoff != Exponential:

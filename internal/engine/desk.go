@@ -1,8 +1,6 @@
 package engine
 
 import (
-	"runtime"
-
 	"github.com/stepwell/stepwell/world"
 )
 
@@ -62,13 +60,4 @@ func empty[T any](list []T, most int) []T {
 	}
 	clear(list[:cap(list)])
 	return list[:0]
-}
-
-// makeRoom lets the stack of a goroutine grow to what a session needs at once, and while there is little on it: step by step, and from deep inside, it costs a
-// microsecond for each step of a short run.
-//
-//go:noinline
-func makeRoom() byte {
-	var room [6 << 10]byte
-	return room[runtime.NumCPU()&1]
 }

@@ -140,5 +140,5 @@ func (v *evaluation) anew(state *world.State) *replay.Machine {
 		Build: v.e.cfg.Build, Strict: v.e.cfg.Strict, Secret: v.e.cfg.Secret,
 		Fails: v.wf.crashes(),
 		Fork:  state.Birth.Origin != nil, Unread: v.carried.unread, Hooks: v.carried.hooks, Attributes: v.carried.attributes,
-	}, v.wf.Body(state.Input, state.InputApart))
+	}, bodyOf(v.wf, state))
 }

@@ -30,7 +30,7 @@ func CreateFromLog(ctx context.Context, w world.World, build, run string, events
 		}
 		switch {
 		case e.Queued:
-			t := world.Task{Run: run, Step: e.ID, Name: e.Name, Workflow: state.Birth.Workflow, Input: e.Payload, Priority: state.Birth.Priority}
+			t := world.Task{Run: run, Step: e.ID, Name: e.Name, Workflow: state.Birth.Workflow, Input: e.Payload, Priority: state.Birth.Priority, Places: e.Places}
 			if e.Apart != "" {
 				t.Options = world.ApartOptions(nil, e.Apart)
 			}

@@ -13,7 +13,7 @@ func (e *Engine) join(ctx context.Context) error {
 	w := world.Worker{
 		ID: world.NewID(world.PrefixWorker, time.Now()), Name: e.cfg.Name, Build: e.cfg.Build,
 		Classes: e.code.all(), Steps: e.code.stepNames(), Lease: e.cfg.Lease,
-		Definitions: e.code.says(), MaxRetention: e.cfg.Book.own,
+		Definitions: e.code.says(), MaxRetention: e.cfg.Book.own, StepLimits: e.code.stepLimits(),
 	}
 	before, err := e.cfg.Book.said(ctx)
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"sync"
 
+	"github.com/stepwell/stepwell/internal/replay"
 	"github.com/stepwell/stepwell/world"
 )
 
@@ -82,7 +83,7 @@ func (h *holdings) adopt(s *session, heartbeat uint64, listed bool, life func(ct
 	before := h.owned[s.own.run].session // has released the run, or lost it, and is about to end
 	h.owned[s.own.run] = owner{s, heartbeat, listed}
 	h.sessions.Go(func() {
-		makeRoom()
+		replay.MakeRoom()
 		if before != nil {
 			<-before.stay.finished()
 		}

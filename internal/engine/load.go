@@ -214,12 +214,21 @@ func (r *reading) replay(events []world.Event, more bool) error {
 func (s *session) begin(tk world.ClaimedRun) {
 	s.steps.loads(tk.Seq)
 	if s.course.state().Status == world.Pending {
+		if st := s.course.state(); st.Cancel == nil && st.Birth.StartTTL > 0 && !s.course.now().Before(st.Birth.StartBy(st.CreatedAt)) {
+			s.course.terminal(world.Lapse(st.Birth.StartTTL))
+			return
+		}
 		input, err := s.e.cfg.Whole(s.e.workCtx, s.own.run, s.course.state().Input, s.course.state().InputApart)
 		if err != nil {
 			s.course.fail(err, 1)
 			return
 		}
-		if err := s.eval.workflow().Check(input); err != nil { // nothing has run: there is nothing to be kept for other code
+		if err := s.eval.workflow().Check(input); err != nil {
+			if wf := s.eval.workflow(); (wf.Gather == nil) != (s.course.state().Birth.Gather == nil) { // other code knows better
+				s.course.fail(otherGather(wf, err), 1)
+				return
+			}
+			// Nothing has run: there is nothing to be kept for other code.
 			s.course.terminal(world.Event{Type: world.RunFailed, Error: &world.Error{
 				Message: fmt.Sprintf("workflow %s: the input does not fit: %v", s.eval.workflow().Name, err), Code: world.CodeDecode, Permanent: true,
 			}})

@@ -7,6 +7,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"iter"
 	"math/rand/v2"
 	"slices"
@@ -21,6 +22,34 @@ type ChildSpec struct {
 	Birth    world.Birth   // without parent, seed and times
 	Detached bool          // lives on when the parent ends
 	Delay    time.Duration `json:",omitempty"` // it is not claimed before that has passed since it was asked for
+
+	// Settle makes the birth of a child whose definition is elsewhere, by what live workers say of it; nil: Birth is
+	// it. It is asked once, when the child is asked for, and never on replay: what it says is in the child's log.
+	Settle  func(context.Context) (world.Birth, error) `json:"-"`
+	settled *world.Birth
+}
+
+// settleChild makes the birth of a child whose definition is elsewhere. Where it can have none the step has failed, and
+// there is no child.
+func (w *steps) settleChild(op *replay.Op, child *ChildSpec) bool {
+	for try := 0; child.Settle != nil; try++ {
+		b, err := child.Settle(w.e.workCtx)
+		switch {
+		case err == nil:
+			child.settled = &b
+			return true
+		case final(err) || errors.Is(err, world.ErrForbidden):
+			failed := w.e.cfg.Record(fmt.Errorf("child run of %s: %w", child.Birth.Workflow, err))
+			failed.Permanent = true
+			if err := w.course.put(&world.Event{Type: world.StepFailed, ID: op.ID, Error: failed}); err != nil {
+				w.course.fail(err, w.course.state().Seq)
+			}
+			return false
+		case !pause(w.e.workCtx, retryPause(try)):
+			return true // nor will anything be written
+		}
+	}
+	return true
 }
 
 // Contents is how the child is started, as JSON.
@@ -29,16 +58,29 @@ func (s *ChildSpec) Contents() []byte {
 	return b
 }
 
-// mayBeClaimed reports whether a child's ID or idempotency key, which the code chose, may be a run's already: only the world knows.
+// mayBeClaimed reports whether a child's ID or idempotency key, which the code chose, or the key of its singleton may
+// be a run's already: only the world knows.
 func mayBeClaimed(op *replay.Op) bool {
 	child, _ := op.Spec.(*ChildSpec)
-	return op.Chosen || child != nil && child.Birth.Key != ""
+	return op.Chosen || child != nil && (child.Birth.Key != "" || child.single())
+}
+
+// single reports whether at most one run of the child's workflow and key is live.
+func (s *ChildSpec) single() bool {
+	b := &s.Birth
+	if s.settled != nil {
+		b = s.settled
+	}
+	return slices.ContainsFunc(b.Places, func(p world.Place) bool { return p.Single != "" })
 }
 
 // createChild makes the birth of a child that the code asked for, at the time of the event that records the question.
 func (w *steps) createChild(op *replay.Op, at time.Time) *world.Commit {
 	spec := op.Spec.(*ChildSpec)
 	b := spec.Birth
+	if spec.settled != nil {
+		b = *spec.settled
+	}
 	b.Parent = &world.Parent{Run: w.own.run, Step: op.ID, Detached: spec.Detached}
 	b.Seed = rand.Uint64()
 	b.Places = beside(w.course.state().Birth.Places, b.Places, spec.Detached)
@@ -55,10 +97,10 @@ func (w *steps) createChild(op *replay.Op, at time.Time) *world.Commit {
 }
 
 // beside are the places that a child needs. One that its parent holds until its end is for an attached child as well: it
-// would wait for itself.
+// would wait for itself. A singleton's is not: such a child is not created.
 func beside(parent, child []world.Place, detached bool) (left []world.Place) {
 	for i := range child {
-		if detached || !slices.ContainsFunc(parent, func(p world.Place) bool { return p.UntilEnd && p.ID() == child[i].ID() }) {
+		if detached || child[i].Single != "" || !slices.ContainsFunc(parent, func(p world.Place) bool { return p.UntilEnd && p.ID() == child[i].ID() }) {
 			left = append(left, child[i])
 		}
 	}

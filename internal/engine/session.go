@@ -192,7 +192,7 @@ func (s *session) handle(msgs []message) {
 			return
 		}
 		s.handleOne(&msgs[i])
-		if msgs[i].kind == msgDue && s.steps.cancels() {
+		if msgs[i].kind == msgDue && s.steps.cancels() || s.box.hasRest() { // of what a pause held back some follows in the next turn
 			s.box.putOff(msgs[i+1:])
 			return
 		}

@@ -21,6 +21,7 @@ type Birth struct {
 	Input []byte
 	Apart string        // the value that Input refers to, which the run's origin holds; "": it is the input
 	Delay time.Duration // the run is not claimed before it has passed, by the world's clock
+	Items int           // it may be merged into a run that gathers: see [world.Commit].Items
 
 	Signals []world.Event // signal_received that are in the log from the birth on
 
@@ -35,6 +36,7 @@ type Birth struct {
 type Started struct {
 	Run     string
 	Existed bool // a run with the same idempotency key was there already
+	Merged  bool // it gathers, and has taken the input
 }
 
 // birth is an eager start: whoever decides first, the session that is about to commit or the caller who has waited too long, has it.
@@ -69,7 +71,7 @@ func (e *Engine) Start(ctx context.Context, b Birth) (Started, error) {
 		}
 		b.Birth.NotBefore = world.After(now, b.Delay)
 	}
-	if b.Birth.NotBefore.IsZero() && b.Tx == nil && b.Ack == "" && b.Schedule == nil && b.Apart == "" && len(b.Birth.Places) == 0 { // what is kept apart it can read when it is there
+	if b.Birth.NotBefore.IsZero() && b.Tx == nil && b.Ack == "" && b.Schedule == nil && b.Apart == "" && len(b.Birth.Places) == 0 && b.Items == 0 { // what is kept apart it can read when it is there
 		if started, ok, err := e.startEager(ctx, b); ok {
 			return started, err
 		}
@@ -93,6 +95,8 @@ func (e *Engine) createPlain(ctx context.Context, b Birth) (Started, error) {
 	var done world.Committed
 	var err error
 	switch {
+	case b.Items > 0:
+		return gather(ctx, e, &b, c)
 	case b.Tx == nil:
 		done, err = createRun(ctx, e.cfg.World, c)
 	case e.able.Transactor == nil:

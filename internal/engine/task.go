@@ -47,7 +47,7 @@ func (b *taskBody) end(r *result) {
 	}
 	defer b.ctx.cancel(nil)
 	defer b.seat.give(false, r.alone)
-	e.endTask(&b.ctx, b.task, b.home, *b.policy, world.Event{
+	e.endTask(&b.ctx, b.task, b.seat.home, *b.policy, world.Event{
 		Type: world.StepStarted, ID: b.task.Step, Attempt: b.task.Attempt, OccurredAt: b.started,
 	}, *r)
 }

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/stepwell/stepwell/internal/replay"
@@ -82,8 +83,14 @@ func (w *steps) record(op *replay.Op) {
 	e := op.Event(w.course.at())
 	spec, _ := op.Spec.(*StepSpec)
 	inPlace := true
+	var unplaced error
 	if spec != nil && spec.Task {
-		inPlace = w.runsHere(op.Key.Name)
+		if spec.Places != nil { // who holds the run has no place for it
+			inPlace = false
+			e.Places, unplaced = spec.Places(op.Input)
+		} else {
+			inPlace = w.runsHere(op.Key.Name)
+		}
 		e.Queued = !inPlace
 	}
 	if spec != nil {
@@ -102,13 +109,17 @@ func (w *steps) record(op *replay.Op) {
 	case op.Type == world.StepCreated && e.Kind.Posts():
 		w.post(op)
 	case op.Type == world.StepCreated && child != nil:
-		w.turn.abroad().addBirth(op)
+		if w.settleChild(op, child) {
+			w.turn.abroad().addBirth(op)
+		}
 	case op.Type == world.StepCreated && (e.Kind == world.KindAwait || e.Kind == world.KindSend):
 		w.turn.abroad().await()
 	case op.Type == world.WaitCreated:
 		w.timers.timeWait(w.course.state().Wait(e.ID))
+	case op.Type == world.StepCreated && unplaced != nil:
+		failUnplaced(w, op, unplaced)
 	case op.Type == world.StepCreated && e.Queued:
-		w.queueTask(op, spec)
+		w.queueTask(op, spec, e.Places)
 	case op.Type == world.StepCreated && spec != nil:
 		w.ready.add(e.ID)
 	}
@@ -135,20 +146,30 @@ func (w *steps) runsHere(name string) bool {
 }
 
 // queueTask makes a task of a registered step: held by this worker if it has a free slot, open to every worker if not.
-func (w *steps) queueTask(op *replay.Op, spec *StepSpec) {
+// One under limits nobody holds: it is given to who takes it when it has its places.
+func (w *steps) queueTask(op *replay.Op, spec *StepSpec, places []world.Place) {
 	t := world.Task{
 		Run: w.own.run, Step: op.ID, Name: op.Key.Name, Workflow: w.course.state().Birth.Workflow, Input: op.Input, Options: w.notes.withSeen(w.course.state(), spec.Override),
-		Priority: w.course.state().Birth.Priority,
+		Priority: w.course.state().Birth.Priority, Places: places,
 	}
 	if op.Apart != "" {
 		t.Options = world.ApartOptions(t.Options, op.Apart)
 	}
-	if def := w.e.code.step(t.Name); def != nil && !w.stay.drains() && w.e.steps.try(1) == 1 {
+	if def := w.e.code.step(t.Name); def != nil && len(places) == 0 && !w.stay.drains() && w.e.steps.try(1) == 1 {
 		t.Worker, t.Attempt = w.own.worker, 1
 		w.bodies.start(&body{step: op.ID, task: &t, attempt: 1})
 	}
 	w.turn.queue(t)
 	w.e.says.wants(w.e.workCtx, wanted{step: t.Name}, w.own.run)
+}
+
+// failUnplaced fails a step that has no key of a limit: it is in no queue.
+func failUnplaced(w *steps, op *replay.Op, why error) {
+	failed := w.e.cfg.Record(fmt.Errorf("step %q: %w", op.Key.Name, why))
+	failed.Permanent = true
+	if err := w.course.put(&world.Event{Type: world.StepFailed, ID: op.ID, Error: failed}); err != nil {
+		w.course.fail(err, w.course.state().Seq)
+	}
 }
 
 // handleMail appends what somebody sent.

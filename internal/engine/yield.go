@@ -48,20 +48,20 @@ type seat struct {
 	mu       sync.Mutex
 	streams  *streams            // nil: it has opened none; guarded by mu
 	progress *progress           // nil: it has said nothing, and need not; guarded by mu
-	returned bool                // and opens none any more; guarded by mu
 	made     []string            // values that it keeps apart; guarded by mu
 	started  map[string]struct{} // workflows of which it has started a run under its own key; guarded by mu
 
+	wear        *time.Timer   // that ends its place; guarded by mu
+	waiting     int           // goroutines of the body that wait for runs; guarded by mu
+	free        chan struct{} // closed when nobody need wait for a slot any more; nil: nobody does; guarded by mu
+	returned    bool          // and opens no stream any more; guarded by mu
 	slot        bool          // it holds a step slot; guarded by mu
 	isolated    bool          // it is the only one in quarantine; guarded by mu
 	quarantined bool          // it is, or was until it yielded its slot; guarded by mu
-	wear        *time.Timer   // that ends its place; guarded by mu
 	away        bool          // it has yielded its slot and has not come back; guarded by mu
 	over        bool          // the body has returned; guarded by mu
-	waiting     int           // goroutines of the body that wait for runs; guarded by mu
 	asked       bool          // queued for what it yielded; guarded by mu
 	loose       bool          // it need not wait for a slot: see letGo; guarded by mu
-	free        chan struct{} // closed when nobody need wait for a slot any more; nil: nobody does; guarded by mu
 }
 
 // Yield is called before a step's body waits for another run: it yields what the body holds to others. The caller calls back when it has its

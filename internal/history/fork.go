@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/stepwell/stepwell/world"
+	"github.com/stepwell/stepwell/world/journal"
 )
 
 // Cut says what a fork takes over of its source.
@@ -125,6 +126,9 @@ func (f *cutter) survey() {
 			if made, ok := f.h.segments[e.ID]; ok && e.Type == world.HookCreated {
 				key.Segment = made
 			}
+			if e.Type == world.WaitCreated {
+				key.Name = f.heard(key.Name)
+			}
 			f.entities[e.ID] = &entity{
 				key: key, created: e.Seq, ended: record(e), id: world.CorrelationID(f.Run, f.Created, key),
 			}
@@ -154,6 +158,14 @@ func (f *cutter) survey() {
 	}
 }
 
+// heard is the name of an event in the fork: that of a hook's heartbeats names the fork's hook.
+func (f *cutter) heard(name string) string {
+	if id, ok := strings.CutPrefix(name, journal.Heartbeats); ok && f.entities[id] != nil {
+		return journal.Heartbeats + f.entities[id].id
+	}
+	return name
+}
+
 // record reports whether a step_created is no step, but the record of something that is complete with it.
 func record(e *world.Event) bool {
 	return e.Kind == world.KindPatch || e.Kind == world.KindStream || e.Kind.Posts() || e.Kind.Decision()
@@ -171,6 +183,8 @@ func (f *cutter) kept(e *world.Event) bool {
 	switch e.Type {
 	case world.RunCreated, world.RunStarted, world.RunContinued, world.CancelRequested:
 		return true
+	case world.InputReceived:
+		return f.newest != 1 || f.Input == nil
 	case world.RunPaused, world.RunResumed, world.HookConflict, world.HookDisposed, world.WaitCreated, world.WaitCompleted, world.AttrSet:
 		return !old
 	case world.SignalReceived, world.HookReceived:
@@ -205,6 +219,9 @@ func (f *cutter) adopt(e *world.Event) {
 	}
 	if of := f.entities[c.Peer]; (c.Kind.Decision() || c.Kind == world.KindReceive) && of != nil {
 		c.Peer = of.id // the hook
+	}
+	if c.Type == world.WaitCreated || c.Type == world.SignalReceived {
+		c.Name = f.heard(c.Name)
 	}
 	switch c.Type {
 	case world.RunCreated:
@@ -272,8 +289,12 @@ func (f *cutter) birth(c *world.Event) {
 // the start of the run that it was forked from.
 func Timeout(events []world.Event) time.Duration {
 	d := events[0].Birth.Timeout
-	if d > 0 && len(events) > 1 && events[1].Type == world.RunStarted && events[1].Time.Before(events[0].Time) {
-		d -= events[0].Time.Sub(events[1].Time)
+	started := 1
+	for started < len(events) && events[started].Type == world.InputReceived {
+		started++
+	}
+	if d > 0 && len(events) > started && events[started].Type == world.RunStarted && events[started].Time.Before(events[0].Time) {
+		d -= events[0].Time.Sub(events[started].Time)
 	}
 	return d
 }

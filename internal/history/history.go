@@ -15,8 +15,11 @@ import (
 	"github.com/stepwell/stepwell/world"
 )
 
-// Format is the format in which this release writes histories; it reads all before it.
-const Format = 1
+// The formats in which this release writes histories; it reads both.
+const (
+	Format     = 1
+	WithValues = 2 // values that are kept apart follow the events
+)
 
 // longestLine bounds what a reader keeps of one line: an event of the largest commit, with room for its escapes.
 const longestLine = 8 * world.MaxCommit
@@ -26,9 +29,10 @@ type History struct {
 	Run        string
 	ExportedAt time.Time
 	Events     []world.Event // from run_created on; perhaps not to the run's end, and without segments that were trimmed
+	Values     Values        // that came with it; nil: it was written without
 }
 
-// line is one line of a file. Exactly one of Format, Type and End is set.
+// line is one line of a file. Exactly one of Format, Type, Value and End is set.
 type line struct {
 	Format     int       `json:"history,omitempty"`
 	Run        string    `json:"run,omitempty"`
@@ -43,6 +47,10 @@ type line struct {
 	Payload json.RawMessage `json:"payload,omitempty"`
 	// Bytes are a payload that JSON would not give back as it is: with white space of its own, say.
 	Bytes []byte `json:"payloadBytes,omitempty"`
+
+	Value string `json:"value,omitempty"` // a piece of a value: its ID, which piece, from 1, and the piece as it is kept
+	Piece int    `json:"piece,omitempty"`
+	Data  []byte `json:"data,omitempty"`
 }
 
 // Writer writes one history.
@@ -52,11 +60,11 @@ type Writer struct {
 	last int64
 }
 
-// NewWriter begins a history. Several may follow each other in one file.
-func NewWriter(to io.Writer, run string, at time.Time) (*Writer, error) {
+// NewWriter begins a history of a format. Several may follow each other in one file.
+func NewWriter(to io.Writer, format int, run string, at time.Time) (*Writer, error) {
 	w := &Writer{enc: json.NewEncoder(to), run: run}
 	w.enc.SetEscapeHTML(false)
-	return w, w.enc.Encode(&line{Format: Format, Run: run, ExportedAt: at})
+	return w, w.enc.Encode(&line{Format: format, Run: run, ExportedAt: at})
 }
 
 // Add writes the next event.
@@ -73,6 +81,11 @@ func (w *Writer) Add(e *world.Event) error {
 	return nil
 }
 
+// AddPiece writes a piece of a value, behind the events. Pieces count from 0, and follow each other.
+func (w *Writer) AddPiece(value string, number int, data []byte) error {
+	return w.enc.Encode(&line{Value: value, Piece: number + 1, Data: data})
+}
+
 // End writes the end.
 func (w *Writer) End() error { return w.enc.Encode(&line{End: w.last}) }
 
@@ -87,6 +100,7 @@ func Read(from io.Reader) iter.Seq2[*History, error] {
 	return func(yield func(*History, error) bool) {
 		r := reader{lines: bufio.NewScanner(from)}
 		r.lines.Buffer(nil, longestLine)
+		defer func() { r.values.close() }()
 		for {
 			h, err := r.next()
 			if errors.Is(err, io.EOF) {
@@ -104,8 +118,9 @@ func Read(from io.Reader) iter.Seq2[*History, error] {
 }
 
 type reader struct {
-	lines *bufio.Scanner
-	n     int // of the line that was read last
+	lines  *bufio.Scanner
+	n      int     // of the line that was read last
+	values *values // of the history that was read last; nil: it has none
 }
 
 func (r *reader) line() (l line, err error) {
@@ -134,10 +149,15 @@ func (r *reader) next() (*History, error) {
 		return nil, err
 	case l.Format == 0:
 		return nil, fmt.Errorf("%w: a history begins with {\"history\":%d,\"run\":…}, as stepwell export writes it", world.ErrInvalid, Format)
-	case l.Format > Format:
-		return nil, fmt.Errorf("%w: format %d, this release knows %d", world.ErrFormat, l.Format, Format)
+	case l.Format > WithValues:
+		return nil, fmt.Errorf("%w: format %d, this release knows %d", world.ErrFormat, l.Format, WithValues)
 	}
+	r.values.close()
 	h := &History{Run: l.Run, ExportedAt: l.ExportedAt}
+	if r.values = nil; l.Format == WithValues {
+		r.values = &values{run: h.Run}
+		h.Values = r.values
+	}
 	if err := world.CheckRunID(h.Run); err != nil {
 		return nil, err
 	}
@@ -151,7 +171,12 @@ func (r *reader) next() (*History, error) {
 		case l.End > 0 && l.End == h.Last():
 			_, err := h.State()
 			return h, err
-		case l.Type == "":
+		case l.Value != "" && r.values != nil:
+			if err := r.values.add(&l); err != nil {
+				return nil, fmt.Errorf("run %s: %w", h.Run, err)
+			}
+			continue
+		case l.Type == "" || r.values.some():
 			return nil, fmt.Errorf("%w: run %s: neither event %d nor the end", world.ErrInvalid, h.Run, h.Last()+1)
 		}
 		if l.Seq <= h.Last() {

@@ -29,7 +29,7 @@ func sample() *History {
 
 func write(t *testing.T, to *bytes.Buffer, h *History) {
 	t.Helper()
-	w, err := NewWriter(to, h.Run, h.ExportedAt)
+	w, err := NewWriter(to, Format, h.Run, h.ExportedAt)
 	for i := range h.Events {
 		if err == nil {
 			err = w.Add(&h.Events[i])

@@ -43,7 +43,7 @@ func (h *History) whole() (dense, error) {
 	if _, err := h.State(); err != nil {
 		return dense{}, err
 	}
-	w := dense{&History{Run: h.Run, ExportedAt: h.ExportedAt}, map[int64]int64{}, map[string]int{}}
+	w := dense{&History{Run: h.Run, ExportedAt: h.ExportedAt, Values: h.Values}, map[int64]int64{}, map[string]int{}}
 	w.add(&h.Events[0])
 	i := slices.IndexFunc(h.Events, func(e world.Event) bool { return e.Seq == from })
 	w.stand(h.Events[1:i], h.Events[i].Next)

@@ -2,13 +2,22 @@ package kit
 
 // Limits of workflows, as package limit makes them and the root package keeps them.
 
-import "reflect"
+import (
+	"reflect"
+	"time"
 
-// Limit is how many runs of a workflow may be at work at once.
+	"github.com/stepwell/stepwell/world"
+)
+
+// Limit is how many runs of a workflow may be at work at once, or begin in a period.
 type Limit struct {
 	Name     string // "": that of the workflow
 	Number   int
 	UntilEnd bool
+	Per      time.Duration                      // of a rate; 0: it is none
+	Burst    int                                // of a rate
+	Refuse   bool                               // of a rate
+	Single   world.Single                       // of the one live run of a key; its name and number are given
 	Path     string                             // of the key, in the input's JSON; "": there is none
 	In       reflect.Type                       // of the input that Of takes; nil: there is no Of
 	Of       func(input []byte) (string, error) // makes the key

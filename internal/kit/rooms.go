@@ -24,12 +24,14 @@ type App struct {
 	Deliver func(ctx context.Context, d *world.Delivery) error
 	Chunks  func(ctx context.Context, run, stream string, q world.ChunkQuery) (world.ChunkPage, error)
 
-	Values     world.ApartKeeper // nil: the world keeps none apart
-	Messages   world.Messenger   // nil: the world keeps no queues
-	Transactor world.Transactor  // nil: the world shares no transactions
-	Notifier   world.Notifier    // nil: the world tells of nothing
-	Courier    *courier.Courier  // what it does for topics; nil: the world has none
-	Timetable  *timetable.Keeper // what it does for schedules; nil: the same
+	Values     world.ApartKeeper                // nil: the world keeps none apart
+	Messages   world.Messenger                  // nil: the world keeps no queues
+	Transactor world.Transactor                 // nil: the world shares no transactions
+	Notifier   world.Notifier                   // nil: the world tells of nothing
+	Courier    *courier.Courier                 // what it does for topics; nil: the world has none
+	Timetable  *timetable.Keeper                // what it does for schedules; nil: the same
+	Starts     world.Starter                    // nil: the world keeps no run from beginning
+	By         func(ctx context.Context) string // who acts
 	Logger     *slog.Logger
 	Drain      time.Duration
 	Poll       time.Duration // between looks for what nobody told of; 0: nobody says

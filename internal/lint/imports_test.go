@@ -38,6 +38,7 @@ var layers = []layer{
 	{"schedule", []string{"", "world", "internal/codec", "internal/kit", "internal/replay", "internal/timetable"}},
 	{"limit", []string{"", "world", "internal/codec", "internal/kit"}},
 	{"blob", []string{"", "world", "internal/apart", "internal/engine", "internal/kit"}},
+	{"flow", []string{"", "limit", "world", "internal/codec", "internal/kit"}},
 	{"check", []string{"", "world", "internal/engine", "internal/replay", "internal/kit"}},
 	{"analysis/...", []string{"analysis"}},
 	{"world", nil},
@@ -52,20 +53,21 @@ var layers = []layer{
 	{"internal/courier/...", []string{"world", "internal/engine", "internal/spread"}},
 	{"internal/crypt/...", []string{"world"}},
 	{"internal/apart/...", []string{"world"}},
-	{"internal/answers/...", []string{"", "world"}},
+	{"internal/answers/...", []string{"", "limit", "world"}},
 	{"internal/behaviour/...", []string{"", "internal/answers", "internal/apart", "internal/crypt", "internal/kit"}}, // tests of what authors see
 	{"internal/clocktest/...", []string{"", "world"}},
 	{"internal/crypttest/...", []string{"", "world"}},
+	{"internal/devalue/...", nil},
 	{"internal/engine/...", []string{"observe", "world", "internal/replay", "internal/codec", "internal/logs", "internal/metrics"}},
 	{"internal/metrics/...", []string{"observe", "world"}},
 	{"internal/faults/...", []string{"world"}},
 	{"internal/faultvfs/...", nil}, // a file system below SQLite
 	{"internal/forktest/...", []string{"", "world", "world/memory", "internal/kit"}},
-	{"internal/history/...", []string{"world"}},
+	{"internal/history/...", []string{"world", "world/journal"}},
 	{"internal/human/...", nil},
 	{"internal/kit/...", []string{"world", "internal/courier", "internal/history", "internal/replay", "internal/timetable"}},
 	{"internal/lint/...", nil},
-	{"internal/operate/...", []string{"", "world", "internal/human", "internal/timetable"}},
+	{"internal/operate/...", []string{"", "flow", "world", "internal/human", "internal/timetable"}},
 	{"internal/logs/...", []string{"internal/human"}},
 	{"internal/pgtest/...", nil}, // servers for tests of any layer
 	{"internal/sample/...", nil},
@@ -78,12 +80,13 @@ var layers = []layer{
 	{"internal/tools/children", []string{"", "world/sqlite"}},                            // a program of scale tests
 	{"internal/tools/finished", []string{"world", "world/sqlite", "world/postgres"}},     // fills a database to time lists
 	{"internal/tools/sleepers", []string{"", "world", "world/sqlite", "world/postgres"}}, // a program of scale tests and benchmarks
+	{"internal/tools/workflowdevkit", []string{"internal/pgtest"}},
 	{"internal/tools/...", nil},
 	{"telemetry/...", []string{"", "world", "internal/logs", "internal/metrics"}},
 	{"stepwelltest/sqlitetest", []string{"stepwelltest", "world", "world/sqlite"}},
 	{"stepwelltest/postgrestest", []string{"stepwelltest", "world", "world/postgres"}},
 	{"stepwelltest/...", []string{"", "world", "world/journal", "world/memory", "world/worldtest", "internal/engine", "internal/replay", "internal/codec", "internal/faults", "internal/kit", "internal/timeline"}},
-	{"server/...", []string{"", "world", "world/journal", "world/remote/...", "server/...", "internal/courier", "internal/human", "internal/kit", "internal/logs", "internal/metrics", "internal/operate", "internal/schema", "internal/spread", "internal/timeline", "internal/timetable"}},
+	{"server/...", []string{"", "world", "world/journal", "world/remote/...", "server/...", "internal/apart", "internal/courier", "internal/devalue", "internal/human", "internal/kit", "internal/logs", "internal/metrics", "internal/operate", "internal/schema", "internal/spread", "internal/timeline", "internal/timetable"}},
 	{"cmd/...", []string{"", "analysis/...", "world/...", "server/...", "telemetry", "cmd/...", "internal/courier", "internal/human", "internal/kit", "internal/logs", "internal/operate", "internal/schema", "internal/spread", "internal/terminal", "internal/timeline", "internal/timetable"}},
 	{"docs", []string{"", "world", "world/sqlite", "world/postgres", "telemetry"}}, // tests of its code
 	{"examples/...", []string{"", "world/...", "server", "stepwelltest/...", "examples/..."}},
@@ -91,7 +94,7 @@ var layers = []layer{
 
 // rooms are packages beside the root, with what not every author needs. Who may import the root may import them.
 var rooms = []string{"acting", "keyring", "observe", "push", "check", "webhook", "durable", "queue", "topic", "schedule",
-	"limit", "blob"}
+	"limit", "blob", "flow"}
 
 func outside(dir string) bool { return dir == "" || slices.Contains(rooms, dir) }
 

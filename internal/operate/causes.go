@@ -1,22 +1,23 @@
 package operate
 
-// What did not end well, by its cause: runs that failed and were not healed, and runs that are blocked.
+// What does not go well, by its cause: runs that failed and were not healed, runs that are blocked, and runs that wait
+// for the next attempt of a step.
 
 import (
 	"context"
 	"errors"
 	"slices"
+	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/stepwell/stepwell"
 	"github.com/stepwell/stepwell/world"
 )
 
-// Cause is what some runs failed of, or are blocked by.
+// Cause is what some runs failed of, are blocked by, or try again.
 type Cause struct {
-	Status    world.Status `json:"status"` // failed or blocked
+	Status    world.Status `json:"status"` // failed, blocked or retrying
 	Code      string       `json:"code,omitempty"`
 	Message   string       `json:"message"` // of the newest, its first line
 	Where     string       `json:"where,omitempty"`
@@ -29,26 +30,31 @@ type Cause struct {
 
 // Failures are the causes, those of most runs first.
 type Failures struct {
-	Causes  []*Cause `json:"causes"`
-	Failed  int      `json:"failed"`
-	Blocked int      `json:"blocked"`
-	Healed  int      `json:"healed"` // failed runs that something took the place of: they are not among the others
-	More    bool     `json:"more"`   // there are more than were looked at
+	Causes   []*Cause `json:"causes"`
+	Failed   int      `json:"failed"`
+	Blocked  int      `json:"blocked"`
+	Retrying int      `json:"retrying"` // they wait for the next attempt of a step
+	Healed   int      `json:"healed"`   // failed runs that something took the place of: they are not among the others
+	More     bool     `json:"more"`     // there are more than were looked at
 }
 
-// Bounds of what is looked at for causes: runs of each kind, pages, as one of a filter may be short, and how many runs of a cause are named.
+// Bounds of what is looked at for causes: runs of each kind, pages of 100, as what was healed is on them too, and how
+// many runs of a cause are named.
 const (
 	MostFailures     = 500
-	mostFailurePages = 10
+	mostFailurePages = 50
 	mostOfCause      = 200
+	mostWaits        = 20 // workflows and steps that are tried again whose newest run is asked why
 )
 
-// FailuresOf looks at the newest 500 runs that failed and 500 that are blocked, of those that fit a filter, but for its status. Runs have one cause where
-// they say the same, but for numbers and IDs, see alike, at the same place with the same code.
+// FailuresOf looks at the newest 500 runs that failed and were not healed, among the newest 5,000, at 500 that are
+// blocked, and at 500 that wait for the next attempt of a step, of those that fit a filter, but for its status. Runs
+// have one cause where they say the same, but for numbers and IDs, see alike, at the same place with the same code;
+// what is tried again, where it is the same step of a workflow: the newest says of what.
 func FailuresOf(ctx context.Context, app *stepwell.App, f stepwell.ListFilter) (Failures, error) {
 	out := Failures{Causes: []*Cause{}}
 	known := map[string]*Cause{}
-	for _, kind := range []world.Status{world.StandsBlocked, world.Failed} {
+	for _, kind := range []world.Status{world.StandsBlocked, world.StandsRetrying, world.Failed} {
 		f.Status = []world.Status{kind}
 		looked, cursor := 0, ""
 		for range mostFailurePages {
@@ -56,19 +62,17 @@ func FailuresOf(ctx context.Context, app *stepwell.App, f stepwell.ListFilter) (
 			if err != nil {
 				return out, err
 			}
-			looked += len(page.Runs)
-			healed := make([]bool, len(page.Runs))
-			if kind == world.Failed {
-				if healed, err = replaced(ctx, app, page.Runs); err != nil {
-					return out, err
-				}
-			}
 			for i := range page.Runs {
-				if healed[i] {
+				if page.Runs[i].Newest != nil {
 					out.Healed++
 					continue
 				}
-				out.add(kind, &page.Runs[i], known)
+				looked++
+				if kind != world.StandsRetrying {
+					out.add(kind, &page.Runs[i], known)
+				} else if err := out.addRetrying(ctx, app, &page.Runs[i], known); err != nil {
+					return out, err
+				}
 			}
 			if cursor = page.Cursor; cursor == "" || looked >= MostFailures {
 				break
@@ -83,23 +87,6 @@ func FailuresOf(ctx context.Context, app *stepwell.App, f stepwell.ListFilter) (
 		return b.Last.Compare(a.Last)
 	})
 	return out, nil
-}
-
-// replaced tells of which runs something took the place.
-func replaced(ctx context.Context, app *stepwell.App, runs []stepwell.RunInfo) ([]bool, error) {
-	out, errs := make([]bool, len(runs)), make([]error, len(runs))
-	var all sync.WaitGroup
-	room := make(chan struct{}, parallel) // how many ask at once: the world may be a server far away
-	for i := range runs {
-		all.Go(func() {
-			room <- struct{}{}
-			defer func() { <-room }()
-			next, err := app.World().Runs(ctx, world.RunQuery{Workflow: runs[i].Workflow, Key: world.RetryKey(runs[i].ID), Limit: 1})
-			out[i], errs[i] = len(next.Runs) > 0, err
-		})
-	}
-	all.Wait()
-	return out, errors.Join(errs...)
 }
 
 // add adds a run to those of its cause.
@@ -120,7 +107,34 @@ func (out *Failures) add(kind world.Status, r *stepwell.RunInfo, known map[strin
 	if r.Sealed {
 		is.Message, is.Where = "encrypted with key "+r.Encryption+", which is not here", ""
 	}
-	key := strings.Join([]string{string(kind), is.Code, is.Where, alike(is.Message)}, "\x00")
+	out.count(is, r, strings.Join([]string{string(kind), is.Code, is.Where, alike(is.Message)}, "\x00"), known)
+}
+
+// addRetrying adds a run that waits for the next attempt of a step. Only its log says of what: the newest of those that
+// wait for the same is asked.
+func (out *Failures) addRetrying(ctx context.Context, app *stepwell.App, r *stepwell.RunInfo, known map[string]*Cause) error {
+	out.Retrying++
+	is := Cause{Status: world.StandsRetrying}
+	if r.Queue != nil {
+		is.Message = r.Queue.Waiting
+	}
+	key := strings.Join([]string{string(is.Status), r.Workflow, is.Message}, "\x00")
+	if known[key] == nil && len(out.Causes) < mostWaits {
+		why, err := app.Why(ctx, r.ID)
+		if err != nil && !errors.Is(err, stepwell.ErrNotFound) && !errors.Is(err, world.ErrCorrupt) {
+			return err
+		}
+		if why.Kind == stepwell.WhyRetry && why.Error != nil {
+			text, _, _ := strings.Cut(why.Error.Message, "\n")
+			is.Code, is.Where, is.Message = why.Error.Code, why.Error.Where, "step "+strconv.Quote(why.Step)+": "+text
+		}
+	}
+	out.count(is, r, key, known)
+	return nil
+}
+
+// count counts a run among those of its cause, the first of which says what that is.
+func (out *Failures) count(is Cause, r *stepwell.RunInfo, key string, known map[string]*Cause) {
 	c := known[key]
 	if c == nil {
 		c, is.Last = &is, r.CreatedAt

@@ -2,27 +2,39 @@ package operate
 
 // Limits as the API and the command line show them.
 
-import "github.com/stepwell/stepwell/world"
+import (
+	"time"
+
+	"github.com/stepwell/stepwell"
+	"github.com/stepwell/stepwell/world"
+)
 
 // Limit is a limit as it stands.
 type Limit struct {
 	Name     string `json:"name"`
-	Number   int    `json:"number"`        // places of a key
+	Number   int    `json:"number"`        // places of a key; of a rate: how many begin in a period
 	Said     int    `json:"said"`          // as code says
 	Set      *int   `json:"set,omitempty"` // as an operator says, and then that holds
 	UntilEnd bool   `json:"untilEnd,omitempty"`
+
+	Per    stepwell.Span `json:"per,omitempty"`    // of a rate; 0: it is none
+	Burst  int           `json:"burst,omitempty"`  // of a rate: how many begin at one moment
+	Refuse bool          `json:"refuse,omitempty"` // of a rate: the others are refused
 }
 
 // LimitOf is a limit as it is shown.
 func LimitOf(l *world.Limit) Limit {
-	return Limit{Name: l.Name, Number: l.Number(), Said: l.Said, Set: l.Set, UntilEnd: l.UntilEnd}
+	return Limit{Name: l.Name, Number: l.Number(), Said: l.Said, Set: l.Set, UntilEnd: l.UntilEnd, Per: stepwell.Span(l.Per), Burst: l.Burst, Refuse: l.Refuse}
 }
 
 // LimitKey is a key of a limit as it stands.
 type LimitKey struct {
-	Key     string `json:"key"` // "": the limit has none
-	Used    int    `json:"used"`
+	Key     string `json:"key"`     // "": the limit has none
+	Used    int    `json:"used"`    // of a rate: they are let in, and have not begun
 	Waiting int    `json:"waiting"` // at most 10,000
+
+	Oldest time.Time `json:"oldest,omitzero"` // since when the one in line has waited that has for longest; zero: nobody is
+	Next   time.Time `json:"next,omitzero"`   // of a rate: when it lets in the next; zero: now
 }
 
 // LimitPage is a limit with some of its keys.

@@ -59,6 +59,9 @@ func (m *Machine) spawn(path string, fn func()) *coro {
 	c.next, c.stop = iter.Pull(func(yield func(struct{}) bool) {
 		c.yield = yield
 		c.goroutine.Store(self())
+		if path == "" { // it decodes the input; what it spawns is small, and there may be many
+			MakeRoom()
+		}
 		c.run(fn)
 	})
 	m.coros = append(m.coros, c)

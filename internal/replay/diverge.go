@@ -133,7 +133,7 @@ func (m *Machine) diverged(e *world.Event, log string, op *Op) *DivergedError {
 	return d
 }
 
-// Changed ends the name of a build of which nobody knows what was in it.
+// Changed ends the name of a build of which nobody knows what was in it. Where something stands behind it, that tells.
 const Changed = "+changes"
 
 // sameBuild reports whether two builds are one, as far as their names tell.

@@ -29,7 +29,7 @@ var drawn = sync.OnceValue(func() uint64 {
 })
 
 // thin is how many times fewer cases are tried than a test says, by STEPWELL_TEST_THIN: `make test` is for those who
-// wait for it, and CI tries more.
+// wait for it. Each day tries others.
 var thin = sync.OnceValue(func() int {
 	n, _ := strconv.Atoi(os.Getenv("STEPWELL_TEST_THIN"))
 	return max(n, 1)

@@ -91,8 +91,11 @@ func (o *orders) work() (err error) {
 	}
 	for {
 		joined, err := serve(ctx, n)
-		if err == nil || joined || ctx.Err() != nil {
+		if err == nil || joined {
 			return err
+		}
+		if ctx.Err() != nil { // it was told to end before it had begun
+			return nil
 		}
 		fmt.Fprintln(os.Stderr, o.Name, "cannot start yet:", err) // a supervisor would start it again
 		if dawdle(ctx, 100) != nil {

@@ -58,6 +58,9 @@ func Details(e *world.Event, width int, at func(time.Time) string) (list []Detai
 		if b.Version > 0 {
 			say("v%d", b.Version)
 		}
+		if g := b.Gather; g != nil && g.Key != "" {
+			say("gathers %s", human.Cut(g.Key, width))
+		}
 		if o := b.Origin; o != nil {
 			say("from event %d of run %s", o.Seq, o.Run)
 			of(o.Run)

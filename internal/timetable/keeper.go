@@ -34,6 +34,7 @@ type Keeper struct {
 	Start  func(ctx context.Context, f *Firing) (existed bool, err error)
 	Cancel func(ctx context.Context, run, reason string) error
 	Last   func(ctx context.Context, run string) (LastRun, error)
+	Beside func(ctx context.Context) (next time.Duration) // looks after something else, and tells when next; nil: nothing
 }
 
 const (
@@ -115,6 +116,11 @@ func (l *looking) concerns(n world.Notice) bool {
 // look does what is due, and tells for how long nothing is.
 func (l *looking) look(ctx context.Context, most time.Duration) (time.Duration, error) {
 	wait := most
+	if l.Beside != nil {
+		if next := l.Beside(ctx); next > 0 {
+			wait = min(wait, next)
+		}
+	}
 	for _, code := range append([]string{""}, slices.Sorted(maps.Keys(l.Inputs))...) {
 		for {
 			due, err := l.Store.DueSchedules(ctx, code, atOnce, hold)

@@ -48,11 +48,18 @@ func (u *UI) acts(v *visit, s *stepwell.Story) (list acts) {
 		} else if s.Retry != nil && s.Retry.Fork > 0 && !replaced {
 			fork.Path = "?at=" + strconv.FormatInt(s.Retry.Fork, 10)
 		}
-		add(act{Name: "restart", Label: "Restart…", First: s.Run.Status == world.Failed && !retry && !replaced})
+		child := childAct(s)
+		if child != nil && !replaced {
+			list = append(list, *child)
+		}
+		add(act{Name: "restart", Label: "Restart…", First: s.Run.Status == world.Failed && !retry && !replaced && child == nil})
 		add(fork)
 		return list
 	}
 	w := &s.Why
+	if there := elsewhere(w); there != nil {
+		list = append(list, *there)
+	}
 	signal := act{Name: "signal", Label: "Send event…", First: w.Kind == stepwell.WhyEvent}
 	if w.Kind == stepwell.WhyEvent {
 		signal.Path = "?event=" + url.QueryEscape(w.Event)
@@ -65,12 +72,15 @@ func (u *UI) acts(v *visit, s *stepwell.Story) (list acts) {
 	if open(s.Journal, world.KindHook) {
 		add(act{Name: "hook", Label: "Send to a hook…", First: w.Kind == stepwell.WhyHook})
 	}
+	if slices.ContainsFunc(s.Journal.Entries, attends) {
+		add(act{Name: "heartbeat", Label: "Still at it…"})
+	}
 	if w.Kind == stepwell.WhyBlocked {
 		add(act{Name: "retries", Label: "Try now", Post: true})
 	} else if retries(s.Journal, w.At) {
 		add(act{Name: "retries", Label: "Retry now", Post: true, First: w.Kind == stepwell.WhyRetry})
 	}
-	if w.Kind == stepwell.WhyDelayed {
+	if w.Kind == stepwell.WhyDelayed || w.Kind == stepwell.WhyGathers {
 		add(act{Name: "starts", Label: "Start now", Post: true})
 	}
 	if open(s.Journal, world.KindSleep) {
@@ -79,12 +89,43 @@ func (u *UI) acts(v *visit, s *stepwell.Story) (list acts) {
 	if !paused {
 		add(act{Name: "pause", Label: "Pause…"})
 	}
-	add(act{Name: "fork", Label: "Fork…"})
+	fork := act{Name: "fork", Label: "Fork…"}
+	if b := w.Block; w.Kind == stepwell.WhyBlocked && b.Seq > 2 && (b.Code == world.CodeDiverged || b.Code == world.CodeCorrupt) {
+		fork.Path = "?at=" + strconv.FormatInt(b.Seq-1, 10)
+	}
+	add(fork)
 	add(act{Name: "restart", Label: "Restart…"})
 	if w.Kind != stepwell.WhyCancelling || v.may(Admin) {
 		add(act{Name: "cancel", Label: "Cancel…", Danger: true})
 	}
 	return list
+}
+
+// elsewhere is the page that has what a run stands for; nil: that is its own.
+func elsewhere(w *stepwell.Why) *act {
+	switch w.Kind {
+	case stepwell.WhyHeld:
+		return &act{Name: "held", Label: "Release the workflow…", Path: Base + "workflows/" + url.PathEscape(w.Workflow), First: true}
+	case stepwell.WhyLimit:
+		return &act{Name: "limits", Label: "Limits", Path: Base + "limits"}
+	case stepwell.WhyNoWorker, stepwell.WhyWorkerLost:
+		return &act{Name: "workers", Label: "Workers", Path: Base + "workers"}
+	}
+	return nil
+}
+
+// childAct is what can be done about the child that failed a run, before that is retried; nil: nothing.
+func childAct(s *stepwell.Story) *act {
+	r := s.Retry
+	switch {
+	case s.Run.Status != world.Failed || r == nil || r.Refused == "" || r.Child == "":
+		return nil
+	case r.Peer == "":
+		return &act{Name: "retry", Label: "Retry the child", Path: runPath(r.Child) + "/act/retry", Post: true, First: true}
+	case r.PeerIs == string(world.Cancelled):
+		return &act{Name: "restart", Label: "Restart the child…", Path: runPath(r.Peer) + "/act/restart?inPlace=yes", First: true}
+	}
+	return nil
 }
 
 // retries reports whether a step waits for its next attempt.
@@ -131,7 +172,7 @@ type field struct {
 
 // actForms make the forms of acts; an act without one is done at once, from its button.
 var actForms = map[string]func(u *UI, v *visit, info *stepwell.RunInfo) (*form, error){
-	"cancel": (*UI).cancelForm, "pause": (*UI).pauseForm, "signal": (*UI).signalForm, "hook": (*UI).hookForm, "restart": (*UI).restartForm, "fork": (*UI).forkForm,
+	"cancel": (*UI).cancelForm, "pause": (*UI).pauseForm, "signal": signalForm, "hook": hookForm, "heartbeat": heartbeatForm, "restart": (*UI).restartForm, "fork": (*UI).forkForm,
 }
 
 func (u *UI) find(v *visit) (*stepwell.RunInfo, error) {
@@ -192,62 +233,6 @@ func (u *UI) pauseForm(*visit, *stepwell.RunInfo) (*form, error) {
 	}, nil
 }
 
-// mostOffered is how many events a form proposes to send.
-const mostOffered = 20
-
-func (u *UI) signalForm(v *visit, info *stepwell.RunInfo) (*form, error) {
-	s, err := u.app.Story(v.Context(), info.ID, false)
-	if err != nil {
-		return nil, err
-	}
-	event, payload := v.URL.Query().Get("event"), "{}"
-	var names []string
-	for _, en := range s.Journal.Entries {
-		if en.Kind != world.KindEvent || en.Status != journal.EntryWaiting {
-			continue
-		}
-		if event == "" {
-			event = en.Name
-		}
-		if en.Name == event && len(en.Match) > 0 && !info.Sealed {
-			payload = string(pretty(en.Match, someBytes))
-		}
-		if len(names) < mostOffered {
-			names = append(names, en.Name)
-		}
-	}
-	return &form{
-		Title: "Send an event to this run", About: "The first wait that it matches takes it. One that comes before its wait is kept.",
-		Fields: []field{
-			{Name: "event", Label: "Event", Kind: "text", Value: event, Needed: true, Choices: names},
-			{Name: "payload", Label: "Payload", Kind: "area", Value: payload, Hint: "JSON"},
-			{Name: "delivery", Kind: "hidden", Value: world.NewID("dlvr", time.Now())}, // so that the form, sent twice, sends once
-		},
-		Submit: "Send",
-	}, nil
-}
-
-func (u *UI) hookForm(v *visit, info *stepwell.RunInfo) (*form, error) {
-	hooks, err := u.world.Hooks(v.Context(), world.HookQuery{Run: info.ID, Limit: mostOffered})
-	if err != nil {
-		return nil, err
-	}
-	token := field{Name: "hook", Label: "Token", Kind: "text", Needed: true, Hint: "Of a hook of this run."}
-	for i := range hooks {
-		token.Choices = append(token.Choices, hooks[i].Token)
-	}
-	if len(hooks) > 0 {
-		token.Value = hooks[0].Token
-	}
-	return &form{
-		Title: "Send to a hook of this run", About: "Payloads are kept in order until the run receives them.",
-		Fields: []field{
-			token, {Name: "payload", Label: "Payload", Kind: "area", Value: "{}", Hint: "JSON"}, {Name: "delivery", Kind: "hidden", Value: world.NewID("dlvr", time.Now())},
-		},
-		Submit: "Send",
-	}, nil
-}
-
 // inputOf is a run's input for a form, and whether it is too long for one.
 func inputOf(info *stepwell.RunInfo) (text string, long bool) {
 	if info.Sealed || info.InputApart != "" || len(info.Input) > 256<<10 {
@@ -291,6 +276,7 @@ func (u *UI) restartForm(v *visit, info *stepwell.RunInfo) (*form, error) {
 	if info.Status.Terminal() && info.Status != world.Completed {
 		f.Fields = append(f.Fields, field{
 			Name: "inPlace", Kind: "check", Label: "In its place: who starts with its key, or waits for its result, gets the new run",
+			Value: v.URL.Query().Get("inPlace"),
 		})
 	}
 	return f, nil
@@ -306,9 +292,23 @@ func (u *UI) forkForm(v *visit, info *stepwell.RunInfo) (*form, error) {
 	} else if ok {
 		input.Value, input.Label = text, "Input of the segment"
 	}
+	about := "A new run begins that has come as far as this one had at an event: its results up to there are taken over, and no step runs again " +
+		"that had ended. This run is not touched."
+	if n, err := strconv.ParseInt(at, 10, 64); err == nil {
+		s, err := u.app.Story(v.Context(), info.ID, false)
+		if err != nil {
+			return nil, err
+		}
+		again := s.Journal.Again(n)
+		if s.Why.Block != nil && s.Why.Block.Seq == n+1 {
+			again = s.Why.Fork
+		}
+		if again != "" {
+			about += " Mind that " + again + "."
+		}
+	}
 	return &form{
-		Title: "Fork this run", About: "A new run begins that has come as far as this one had at an event: its results up to there are taken over, and no step runs again " +
-			"that had ended. This run is not touched.",
+		Title: "Fork this run", About: about,
 		Fields: []field{
 			{Name: "at", Label: "Behind event", Kind: "text", Value: at, Hint: "The number of the last event that is taken over. Empty: all there are."},
 			input,
@@ -360,11 +360,15 @@ func (u *UI) act(v *visit) error {
 			return formErr
 		}
 		v.refill(f, err)
+		v.deed.refused = err
 		v.drawForm(u.host.Refused(v.Request, err).Status, f, info)
 		return nil
 	}
 	if err != nil {
 		return err
+	}
+	if run != info.ID {
+		v.deed.more = append(v.deed.more, "new_run", run)
 	}
 	v.redirect(runPath(run) + "?did=" + did)
 	return nil
@@ -372,7 +376,7 @@ func (u *UI) act(v *visit) error {
 
 // mendable reports whether a form that was refused may be sent once more, with other words: nothing of it was written.
 func mendable(err error) bool {
-	for _, is := range []error{world.ErrInvalid, world.ErrTooLarge, world.ErrDeliveryUsed, world.ErrInboxFull, world.ErrRunExists} {
+	for _, is := range []error{world.ErrInvalid, world.ErrTooLarge, world.ErrDeliveryUsed, world.ErrInboxFull, world.ErrRateLimited, world.ErrRunExists} {
 		if errors.Is(err, is) {
 			return true
 		}
@@ -387,7 +391,7 @@ func (v *visit) refill(f *form, err error) {
 			at.Value = v.Form.Get(at.Name)
 		}
 	}
-	if f.Wrong = cut(err.Error(), mostMessage); errors.Is(err, world.ErrDeliveryUsed) {
+	if f.Wrong = f.says(err); errors.Is(err, world.ErrDeliveryUsed) {
 		f.Wrong = "This form has sent another payload already, and this one was not sent. Send it once more to send both."
 	}
 }
@@ -413,27 +417,7 @@ var actsOnRuns = map[string]func(u *UI, v *visit, info *stepwell.RunInfo) (run, 
 	"retries": wakes(stepwell.WakeRetries),
 	"starts":  wakes(stepwell.WakeStarts),
 	"sleeps":  wakes(stepwell.WakeSleeps),
-	"signal": func(u *UI, v *visit, info *stepwell.RunInfo) (string, string, error) {
-		payload, opts, err := v.sending()
-		if err != nil {
-			return "", "", err
-		}
-		return info.ID, "signal", u.app.Signal(v.Context(), info.ID, v.Form.Get("event"), payload, opts...)
-	},
-	"hook": func(u *UI, v *visit, info *stepwell.RunInfo) (string, string, error) {
-		payload, opts, err := v.sending()
-		if err != nil {
-			return "", "", err
-		}
-		hooks, err := u.app.Hooks(v.Context(), info.ID, v.Form.Get("hook"))
-		if err == nil && len(hooks) == 0 {
-			err = fmt.Errorf("%w: this run has no open hook with that token", world.ErrInvalid)
-		}
-		if err != nil {
-			return "", "", err
-		}
-		return info.ID, "hook", u.app.SendHook(v.Context(), v.Form.Get("hook"), payload, opts...)
-	},
+	"signal":  sendSignal, "hook": sendHook, "heartbeat": sendHeartbeat,
 	"retry": func(u *UI, v *visit, info *stepwell.RunInfo) (string, string, error) {
 		created, err := u.app.Retry(v.Context(), info.ID)
 		return newborn(created, "retry", err)
@@ -459,7 +443,7 @@ var actsOnRuns = map[string]func(u *UI, v *visit, info *stepwell.RunInfo) (run, 
 		o := stepwell.ForkOptions{At: at, ID: v.Form.Get("id"), Version: int(version), Input: input}
 		if results != nil {
 			if err := json.Unmarshal(results, &o.Results); err != nil {
-				return "", "", fmt.Errorf("%w: results: want an object, with a result for each step's name", world.ErrInvalid)
+				return "", "", ofField("results", fmt.Errorf("%w: want an object, with a result for each step's name", world.ErrInvalid))
 			}
 		}
 		created, err := u.app.Fork(v.Context(), info.ID, o)
@@ -506,21 +490,6 @@ func (v *visit) createdOnce(run, did string, err error) (string, string, error) 
 	return run, did, err
 }
 
-// sending is the payload of a form, and the ID under which it is delivered once.
-func (v *visit) sending() (json.RawMessage, []stepwell.SendOption, error) {
-	payload, err := v.json("payload")
-	if err != nil {
-		return nil, nil, err
-	}
-	if payload == nil {
-		payload = json.RawMessage("null")
-	}
-	if id := v.Form.Get("delivery"); id != "" {
-		return payload, []stepwell.SendOption{stepwell.DeliveryID(id)}, nil
-	}
-	return payload, nil, nil
-}
-
 // json is a field that holds JSON; nil where it is empty.
 func (v *visit) json(name string) (json.RawMessage, error) {
 	text := strings.TrimSpace(v.Form.Get(name))
@@ -528,9 +497,9 @@ func (v *visit) json(name string) (json.RawMessage, error) {
 		return nil, nil
 	}
 	if most := v.u.host.MaxBody(); int64(len(text)) > most {
-		return nil, fmt.Errorf("%w: %s has %d bytes, more than %d", world.ErrTooLarge, name, len(text), most)
+		return nil, ofField(name, fmt.Errorf("%w: it has %d bytes, more than %d", world.ErrTooLarge, len(text), most))
 	}
-	return json.RawMessage(text), world.CheckJSON(name, []byte(text))
+	return json.RawMessage(text), ofField(name, world.CheckJSON("it", []byte(text)))
 }
 
 // whole is a field that holds a number; 0 where it is empty.
@@ -541,7 +510,7 @@ func (v *visit) whole(name string) (int64, error) {
 	}
 	n, err := strconv.ParseInt(text, 10, 32)
 	if err != nil || n < 1 {
-		return 0, fmt.Errorf("%w: %s is %.40q: want a number from 1 on", world.ErrInvalid, name, text)
+		return 0, ofField(name, fmt.Errorf("%w: %.40q: want a number from 1 on", world.ErrInvalid, text))
 	}
 	return n, nil
 }

@@ -338,7 +338,7 @@ func (s *site) phone(t *testing.T, chromium context.Context) {
 	b.do(chromedp.EmulateViewport(360, 740, chromedp.EmulateMobile))
 	for name, path := range map[string]string{
 		"overview": "/ui/", "runs": "/ui/runs", "run": "/ui/runs/o-1", "blocked": "/ui/runs/imp-1", "hostile": "/ui/runs/bad-1", "hostile-events": "/ui/runs/bad-1/events",
-		"events": "/ui/runs/o-1/events", "event": "/ui/runs/o-1/events/1", "fork": "/ui/runs/o-1/act/fork?at=5", "hooks": "/ui/hooks", "workers": "/ui/workers", "queues": "/ui/queues", "topics": "/ui/topics", "schedules": "/ui/schedules",
+		"events": "/ui/runs/o-1/events", "event": "/ui/runs/o-1/events/1", "fork": "/ui/runs/o-1/act/fork?at=5", "hooks": "/ui/hooks", "workers": "/ui/workers", "queues": "/ui/queues", "topics": "/ui/topics", "schedules": "/ui/schedules", "limits": "/ui/limits",
 		"workflows": "/ui/workflows", "keys": "/ui/keys", "stream": "/ui/runs/o-1/streams/note", "refused": "/ui/runs/o-1/act/none",
 		"failures": "/ui/failures", "versions": "/ui/workflows/order",
 	} {

@@ -92,6 +92,7 @@ func (u *UI) bulk(v *visit) error {
 		return fmt.Errorf("%w: choose what is to be done", world.ErrInvalid)
 	}
 	act := operate.Find(bulkChoices[at].act())
+	v.deed.asked, v.deed.more = v.Form.Get("sure") == "", []any{"act", name}
 	p := &bulkView{Choice: bulkChoices[at], Query: v.Form.Get("query"), Back: Base + "runs?" + v.Form.Get("query")}
 	if back := v.Form.Get("back"); ours(back) {
 		p.Back = back
@@ -118,7 +119,15 @@ func (u *UI) bulk(v *visit) error {
 	}
 	p.Told, p.Why = true, v.Form.Get("reason")
 	p.Event, p.Payload, p.Delivery = v.Form.Get("event"), v.Form.Get("payload"), v.Form.Get("delivery")
-	if err := u.bulkDo(v, p, q, act); err != nil {
+	err = u.bulkDo(v, p, q, act)
+	if p.Chosen != nil {
+		v.deed.more = append(v.deed.more, "runs", strings.Join(p.Chosen, ","))
+	} else {
+		query, _ := url.ParseQuery(p.Query) // it was read before
+		v.deed.more = append(v.deed.more, "filter", operate.FilterNoted(query))
+	}
+	v.deed.more = append(v.deed.more, "runs_done", p.Done, "runs_refused", len(p.Refused)+p.Others)
+	if err != nil {
 		return err
 	}
 	v.draw(http.StatusOK, "bulk", p.Choice.Short()+" runs", p)

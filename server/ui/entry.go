@@ -205,7 +205,7 @@ func (u *UI) payloads(v *visit, run string, rows []entryRow) {
 				signals[e.Seq] = e.Payload
 			case e.Type == world.StepCreated:
 				if row := given[e.ID]; row != nil {
-					row.Input = valueOf(e.Payload, e.Apart, someBytes, eventPath(run, e.Seq))
+					row.Input = valueOf(e.Payload, e.Apart, someBytes, eventPath(run, e.Seq)).naming(run, e.Payload)
 					delete(given, e.ID)
 				}
 			case row != nil:
@@ -214,7 +214,7 @@ func (u *UI) payloads(v *visit, run string, rows []entryRow) {
 					b = signals[e.From]
 				}
 				if string(b) != "null" {
-					row.Output = valueOf(b, e.Apart, someBytes, eventPath(run, e.Seq))
+					row.Output = valueOf(b, e.Apart, someBytes, eventPath(run, e.Seq)).naming(run, b)
 				}
 				delete(ended, e.ID)
 			}

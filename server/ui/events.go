@@ -260,7 +260,7 @@ func (u *UI) event(v *visit) error {
 	}
 	p := &eventView{ID: info.ID, EventID: world.EventID(info.ID, e.Seq, e.Time), Workflow: info.Workflow, Row: u.eventRow(v, info.ID, e, true), Back: eventsPath(info.ID) + "?from=" + strconv.FormatInt(max(e.Seq-10, 1), 10)}
 	if e.Encrypted == "" {
-		p.Row.Payload = valueOf(e.Payload, e.Apart, 256<<10, "")
+		p.Row.Payload = valueOf(e.Payload, e.Apart, 256<<10, "").naming(info.ID, e.Payload)
 	}
 	if len(e.Payload) > 0 && e.Encrypted == "" {
 		p.Raw = eventPath(info.ID, e.Seq) + "/payload"
@@ -311,13 +311,31 @@ func (u *UI) eventPayload(v *visit) error {
 			return err
 		}
 	}
+	return v.save(from, size, fmt.Sprintf("event-%d.json", e.Seq), "application/json")
+}
+
+// value answers with a value that a run holds, such as a blob, to be saved.
+func value(u *UI, v *visit) error {
+	info, err := u.find(v)
+	if err != nil {
+		return err
+	}
+	from, size, err := stepwell.OpenValue(v.Context(), u.app, info.ID, v.PathValue("value"))
+	if err != nil {
+		return err
+	}
+	return v.save(from, size, v.PathValue("value"), "application/octet-stream")
+}
+
+// save answers with bytes as they are, to be saved: never as something that a browser would show.
+func (v *visit) save(from io.Reader, size int64, name, media string) error {
 	h := v.w.Header()
-	h.Set("Content-Type", "application/json")
-	h.Set("Content-Disposition", fmt.Sprintf("attachment; filename=\"event-%d.json\"", e.Seq))
+	h.Set("Content-Type", media)
+	h.Set("Content-Disposition", fmt.Sprintf("attachment; filename=%q", name))
 	h.Set("Content-Length", strconv.FormatInt(size, 10))
 	v.begun = true
 	v.w.WriteHeader(http.StatusOK)
-	read, _ := u.host.Patience()
+	read, _ := v.u.host.Patience()
 	rc := http.NewResponseController(v.w)
 	for { // a client that is gone is not told; one whose value is damaged sees an answer that is cut short
 		_ = rc.SetWriteDeadline(time.Now().Add(read)) // not every ResponseWriter has deadlines

@@ -1,7 +1,7 @@
 package ui
 
-// This file shows what did not end well: runs that failed and were not healed, and runs that are blocked, by their
-// cause, each cause with what can be done to all of its runs at once.
+// This file shows what did not end well: runs that failed and were not healed, runs that are blocked, and runs that
+// wait for the next attempt of a step, by their cause, each cause with what can be done to all of its runs at once.
 
 import (
 	"net/http"
@@ -31,8 +31,9 @@ type failuresView struct {
 	Rows      []causeRow
 	Most      int
 	May       bool
-	Query     string // of all failed ones, and of all blocked ones
+	Query     string // of all failed ones, all blocked ones, and all that are tried again
 	Blocks    string
+	Retries   string
 	Here      string
 }
 
@@ -61,7 +62,7 @@ func failures(u *UI, v *visit) error {
 		to.Set("status", string(status))
 		return to.Encode()
 	}
-	p.Query, p.Blocks = of(world.Failed), of(world.StandsBlocked)
+	p.Query, p.Blocks, p.Retries = of(world.Failed), of(world.StandsBlocked), of(world.StandsRetrying)
 	if p.Failures, err = operate.FailuresOf(v.Context(), u.app, f); err != nil {
 		return err
 	}
@@ -70,8 +71,11 @@ func failures(u *UI, v *visit) error {
 			Cause: c, Status: plainStatus(world.Failed), Act: "retry", Label: "Retry", Few: c.Count > len(c.Runs), Path: runPath(c.Runs[0]),
 			First: v.moment(c.First), Last: v.moment(c.Last),
 		}
-		if c.Status == world.StandsBlocked {
+		switch c.Status {
+		case world.StandsBlocked:
 			row.Status, row.Act, row.Label = status{"blocked", bad, "!"}, "retries", "Try now"
+		case world.StandsRetrying:
+			row.Status, row.Act, row.Label = status{"retrying", warm, "↻"}, "retries", "Try now"
 		}
 		c.Message, c.Where, c.Code = human.Cut(visible(c.Message), 300), human.Cut(visible(c.Where), 120), human.Cut(visible(c.Code), 60)
 		p.Rows = append(p.Rows, row)

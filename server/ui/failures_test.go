@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"html"
 	"net/http"
 	"regexp"
 	"strings"
@@ -35,7 +36,7 @@ var causeForm = regexp.MustCompile(`(?s)<tr><td class="num" data-label="runs?"><
 
 func TestFailuresByCause(t *testing.T) {
 	s := newSite(t, server.Options{}, pay)
-	s.want("/ui/failures", "Nothing failed, and nothing is blocked.")
+	s.want("/ui/failures", "Nothing failed, nothing is blocked, and nothing waits for its next attempt.")
 	for i := range 9 {
 		id := fmt.Sprintf("pay-%d", i)
 		if _, err := pay.Start(t.Context(), s.app, i, stepwell.RunID(id)); err != nil {
@@ -56,6 +57,13 @@ func TestFailuresByCause(t *testing.T) {
 	}
 	if p := s.want("/ui/failures?workflow=pay&since=1h", "no bank"); strings.Contains(p.body, "PANIC") {
 		t.Error("a filter by workflow shows another")
+	}
+	links := regexp.MustCompile(`href="(/ui/runs\?status[^"]+)"`).FindAllStringSubmatch(p.body, -1)
+	for _, link := range links {
+		s.want(html.UnescapeString(link[1]))
+	}
+	if len(links) != 3 {
+		t.Errorf("it links to %v, want the lists of failed, of blocked and of waiting runs", links)
 	}
 	if p := s.get("/ui/failures?since=soon"); p.status != http.StatusBadRequest {
 		t.Errorf("since=soon: got %d, want 400", p.status)

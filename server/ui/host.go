@@ -51,8 +51,8 @@ type Host interface {
 	Filter(query url.Values) (stepwell.ListFilter, error)
 	// Refused says what an error is to a visitor; what is the server's fault it logs.
 	Refused(r *http.Request, err error) Refusal
-	// Audit notes what somebody did to a run, or to many where run is "", or was refused.
-	Audit(r *http.Request, who, what, run string, err error)
+	// Audit notes what somebody did to a run, or to many where run is "", or was refused; more is for its line, as slog takes it.
+	Audit(r *http.Request, who, what, run string, err error, more ...any)
 	// Postable refuses an endpoint that the server would not post to.
 	Postable(t *world.PostTarget) error
 	// Watch calls look at once and whenever the run may have changed, until look is done or fails, the server ends,

@@ -66,6 +66,47 @@ func TestFindByWhatPeopleKnow(t *testing.T) {
 	}
 }
 
+// TestNoPageHoldsOneRun: the run that would stand on the last page by itself stands on the one before.
+func TestNoPageHoldsOneRun(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, server.Options{})
+	for i := range 52 {
+		if _, err := filler.Start(s.Context(), s.app, i, stepwell.RunID(fmt.Sprint("filler-", i))); err != nil {
+			t.Fatal(err)
+		}
+		rows, more := 0, false
+		if i >= 48 {
+			p := s.want("/ui/runs")
+			rows, more = strings.Count(p.body, `<td class="what">`), strings.Contains(p.body, "Older »")
+		}
+		switch {
+		case i == 50 && (rows != 51 || more):
+			t.Errorf("of 51 runs: %d on the first page, and more: %t", rows, more)
+		case i == 51 && (rows != 50 || !more):
+			t.Errorf("of 52 runs: %d on the first page, and more: %t", rows, more)
+		case i >= 48 && i < 50 && (rows != i+1 || more):
+			t.Errorf("of %d runs: %d on the first page, and more: %t", i+1, rows, more)
+		}
+	}
+}
+
+// TestListsMarkWhatWasHealed: a run that failed, and has another in its place, says so, with the way there.
+func TestListsMarkWhatWasHealed(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, server.Options{})
+	s.start("o-bad", order{Customer: "ada"}) // nothing to pay
+	s.until("o-bad", stepwell.WhyOver)
+	if p := s.want("/ui/runs"); strings.Contains(p.body, "retried:") {
+		t.Error("it is marked before it was retried")
+	}
+	if _, err := s.app.Restart(t.Context(), "o-bad", stepwell.RestartOptions{ID: "o-good", InPlace: true, Input: []byte(`{"customer":"ada","cents":5}`)}); err != nil {
+		t.Fatal(err)
+	}
+	s.until("o-good", stepwell.WhyEvent)
+	s.want("/ui/runs", `<a class="heir" href="/ui/runs/o-good" title="Retried as o-good">retried: running</a>`)
+	s.want("/ui/runs?status=failed", `href="/ui/runs/o-good"`)
+}
+
 // manyRuns are more than a page looks at. Nobody works on them.
 func (s *site) manyRuns() {
 	s.Helper()

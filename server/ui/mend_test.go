@@ -34,8 +34,8 @@ func TestARefusedFormIsMended(t *testing.T) {
 		says    string
 	}{
 		"another payload from the same form": {`{"n": 2}`, 409, "Send it once more"},
-		"no JSON":                            {`{"n": `, 400, "payload is not JSON: it ends in the middle"},
-		"a member twice":                     {`{"n": 1, "n": 2}`, 400, `payload has the member "/n" twice`},
+		"no JSON":                            {`{"n": `, 400, "Payload: it is not JSON: it ends in the middle"},
+		"a member twice":                     {`{"n": 1, "n": 2}`, 400, `Payload: it has the member "/n" twice`},
 		"over the limit of a payload":        {large, 413, "the limit is 1048576 bytes"},
 		"over the limit of a body":           {`"` + strings.Repeat("x", 3<<20) + `"`, 413, "more than 2097152"},
 	} {

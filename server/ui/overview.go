@@ -3,9 +3,11 @@ package ui
 // This file draws the first page: how many runs there are of what, what happened lately, what stands still, and who works.
 
 import (
+	"fmt"
 	"net/http"
 
 	"github.com/stepwell/stepwell"
+	"github.com/stepwell/stepwell/internal/human"
 	"github.com/stepwell/stepwell/internal/operate"
 	"github.com/stepwell/stepwell/world"
 )
@@ -14,9 +16,11 @@ import (
 type overview struct {
 	Totals    []count
 	Blocked   []runRow
-	Missing   int // blocked runs that are not shown
+	Missing   int    // blocked runs that are not shown
+	Retrying  string // how many wait for the next attempt of a step; "": none
 	Workflows []workflowRow
 	Stands    []workflowRow // those with runs that no worker is there for
+	Held      []workflowRow // those that are held
 	Workers   []workerRow
 	Chart     *chart
 	Windows   []windowChoice
@@ -25,7 +29,8 @@ type overview struct {
 
 // Bounds of what is looked at for blocked runs.
 const (
-	mostBlocked = 10
+	mostBlocked  = 10
+	mostRetrying = 100
 )
 
 func (u *UI) overview(v *visit) error {
@@ -37,8 +42,15 @@ func (u *UI) overview(v *visit) error {
 	if stats.Workflows, err = operate.Counts(v.Context(), u.app, &stats); err != nil {
 		return err
 	}
-	p := &overview{Workflows: v.workflowRows(&stats)}
+	held, err := operate.Holds(v.Context(), u.app)
+	if err != nil {
+		return err
+	}
+	p := &overview{Workflows: v.workflowRows(&stats, held)}
 	for _, row := range p.Workflows {
+		if row.Held != nil {
+			p.Held = append(p.Held, row)
+		}
 		if row.Stands > 0 {
 			p.Stands = append(p.Stands, row)
 		}
@@ -76,7 +88,7 @@ func (u *UI) overview(v *visit) error {
 	return nil
 }
 
-// blocked finds runs that are blocked.
+// blocked finds runs that are blocked, and counts those that wait for the next attempt of a step.
 func (u *UI) blocked(v *visit, p *overview, stats *world.Stats, all int) error {
 	page, err := u.app.Page(v.Context(), stepwell.ListFilter{Status: []world.Status{world.StandsBlocked}}, "", mostBlocked)
 	if err != nil {
@@ -86,5 +98,14 @@ func (u *UI) blocked(v *visit, p *overview, stats *world.Stats, all int) error {
 		p.Blocked = append(p.Blocked, v.runRow(&page.Runs[i], stats))
 	}
 	p.Missing = max(all-len(p.Blocked), 0)
+	page, err = u.app.Page(v.Context(), stepwell.ListFilter{Status: []world.Status{world.StandsRetrying}}, "", mostRetrying)
+	if err != nil {
+		return err
+	}
+	if n := len(page.Runs); n > 0 {
+		if p.Retrying = human.Count(n, "run"); page.Cursor != "" {
+			p.Retrying = fmt.Sprintf("%d runs or more", n)
+		}
+	}
 	return nil
 }

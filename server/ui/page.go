@@ -112,13 +112,14 @@ var navs = []navItem{
 	{Name: "Hooks", Path: Base + "hooks", Key: "h"},
 	{Name: "Queues", Path: Base + "queues", Key: "q"},
 	{Name: "Topics", Path: Base + "topics", Key: "t"},
+	{Name: "Limits", Path: Base + "limits", Key: "l"},
 	{Name: "Workers", Path: Base + "workers", Key: "e"},
 }
 
 // navOf says to which page of the head a view belongs.
 var navOf = map[string]string{
 	"overview": "Overview", "runs": "Runs", "failures": "Failures", "bulk": "Runs", "run": "Runs", "family": "Runs", "events": "Runs", "event": "Runs", "stream": "Runs", "act": "Runs",
-	"workflows": "Workflows", "versions": "Workflows", "schedules": "Schedules", "hooks": "Hooks", "queues": "Queues", "queue": "Queues", "topics": "Topics", "workers": "Workers", "worker": "Workers",
+	"workflows": "Workflows", "versions": "Workflows", "schedules": "Schedules", "hooks": "Hooks", "queues": "Queues", "queue": "Queues", "topics": "Topics", "limits": "Limits", "limit": "Limits", "workers": "Workers", "worker": "Workers",
 }
 
 // draw answers with a page.
@@ -155,9 +156,10 @@ var dids = map[string]string{
 	"wake": "Its sleeps were ended.", "retries": "Its steps are tried again now.", "starts": "It begins now.", "woken": "Its steps are tried again now, and its sleeps were ended.",
 	"nowake": "It waits for no time: there was nothing to end.", "tried": "It is tried again now.", "signal": "The event was sent.", "retry": "This run goes on from where the other failed.",
 	"restart": "This run began anew, from the input of the other.", "fork": "This run was forked.", "start": "The run was started.",
-	"there": "This run was there already.", "hook": "The payload was sent.",
+	"there": "This run was there already.", "hook": "The payload was sent.", "heartbeat": "The run knows that somebody is still at it.",
 	"queue-pause": "The queue is paused: nothing is received from it.", "queue-resume": "Messages are received again.", "queue-redrive": "Its dead letters are messages again.",
 	"publish": "It is published.", "subscribe": "The subscription stands.", "unsubscribe": "The subscription is ended.",
+	"workflow-hold": "The workflow is held: none of its runs begins.", "workflow-release": "The workflow is released: its runs begin.",
 	"schedule-put": "The schedule stands.", "schedule-pause": "The schedule is paused: it starts nothing.", "schedule-resume": "It goes on with its next time.",
 	"schedule-trigger": "A run is started.", "schedule-delete": "The schedule is deleted.", "schedule-backfill": "Those times that had no run have one now.",
 	"topic-pause": "The subscription is paused: nothing is done with what it gets.", "topic-resume": "What it gets is worked on again.", "topic-redeliver": "Its dead letters are delivered again.",

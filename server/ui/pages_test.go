@@ -5,6 +5,7 @@ package ui_test
 import (
 	"fmt"
 	"net/http"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -271,7 +272,7 @@ func TestActs(t *testing.T) {
 	s.want("/ui/runs/o-1", "the bank is closed", "Resume")
 	led(s.post("/ui/runs/o-1/act/resume"), "/ui/runs/o-1", "resume")
 	s.until("o-1", stepwell.WhyEvent)
-	if p := s.post("/ui/runs/o-1/act/signal", "event", "paid", "payload", `{"customer": `); p.status != 400 || !strings.Contains(p.body, "payload is not JSON") || !strings.Contains(p.body, "{&#34;customer&#34;: ") {
+	if p := s.post("/ui/runs/o-1/act/signal", "event", "paid", "payload", `{"customer": `); p.status != 400 || !strings.Contains(p.body, "Payload: it is not JSON") || !strings.Contains(p.body, "{&#34;customer&#34;: ") {
 		t.Errorf("bad JSON: got %d, want 400 and the form again: %.3000s", p.status, p.body)
 	}
 	for range 2 { // the same form twice is one event
@@ -335,6 +336,13 @@ func TestActs(t *testing.T) {
 			t.Errorf("start with %q: got %d, want %d and the form again", fields, p.status, status)
 		}
 	}
+	for what, want := range map[string]string{
+		`what="ui start"`: "run_id=wrun_inv", `what="ui fork"`: "refused=INVALID", `what="ui start" `: "refused=",
+	} {
+		if !regexp.MustCompile(what + ".*" + want).MatchString(s.log.String()) {
+			t.Errorf("the audit log has no %s with %s", what, want)
+		}
+	}
 	if got := strings.Count(s.log.String(), "msg=audit"); got < 15 {
 		t.Errorf("got %d lines of audit, want one for each act:\n%s", got, s.log)
 	}
@@ -355,6 +363,9 @@ func TestBulk(t *testing.T) {
 		t.Fatalf("got %d: %.1500s", p.status, p.body)
 	}
 	wellFormed(t, "bulk", p.body)
+	if strings.Contains(s.log.String(), `what="ui bulk"`) {
+		t.Error("the audit log has the question as a deed")
+	}
 	if n := s.paused(); n != 0 {
 		t.Fatalf("%d are paused before it was confirmed", n)
 	}
@@ -363,6 +374,9 @@ func TestBulk(t *testing.T) {
 		t.Fatalf("%d are paused, want 100, and that there are more: %.1500s", n, p.body)
 	}
 	wellFormed(t, "bulk", p.body)
+	if line := `act=pause filter="workflow=invoice" runs_done=100 runs_refused=0`; !strings.Contains(s.log.String(), line) {
+		t.Errorf("the audit log has no %s", line)
+	}
 	cursor := between(p.body, `name="cursor" value="`, `"`)
 	p = s.post("/ui/runs/act", "act", "pause", "all", "yes", "query", "workflow=invoice", "sure", "yes", "cursor", cursor, "before", "100")
 	if n := s.paused(); n != all || strings.Contains(p.body, "There are more") {

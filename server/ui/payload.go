@@ -28,6 +28,27 @@ type payload struct {
 	Size string // of the whole
 	Cut  bool
 	More string // where the whole is; "": nowhere
+
+	Values []keptValue // the blobs that it names, some of them
+}
+
+// keptValue is a value that is kept apart, and where it can be loaded.
+type keptValue struct{ ID, Size, Path string }
+
+// mostValues is how many of the blobs that a payload names have a link.
+const mostValues = 20
+
+// naming adds the way to the blobs that a payload of a run names. Whether the run holds them is asked there.
+func (p *payload) naming(run string, b []byte) *payload {
+	if p == nil {
+		return nil
+	}
+	for _, of := range world.Named(b) {
+		if len(p.Values) < mostValues {
+			p.Values = append(p.Values, keptValue{of.ID, human.Size(int(of.Size)), runPath(run) + "/values/" + of.ID})
+		}
+	}
+	return p
 }
 
 // lineWidth is how many characters a folded payload has.

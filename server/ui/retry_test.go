@@ -7,7 +7,9 @@ import (
 	"errors"
 	"html"
 	"net/http"
+	"regexp"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/stepwell/stepwell"
@@ -56,5 +58,46 @@ func TestRetryButton(t *testing.T) {
 	third, err := s.app.Get(t.Context(), strings.TrimPrefix(again.at.Path, "/ui/runs/"))
 	if err != nil || third.Origin == nil || third.Origin.Run != second {
 		t.Errorf("the same again led to %s, %v; want a retry of the newest, %s", again.at.Path, err, second)
+	}
+}
+
+var (
+	bankIsOpen atomic.Bool
+	paying     = stepwell.Define("paying", func(ctx stepwell.Context, in int) (int, error) {
+		return stepwell.Step(ctx, "pay", func(context.Context) (int, error) {
+			if !bankIsOpen.Load() {
+				return 0, stepwell.Fatal(errors.New("the bank is closed"))
+			}
+			return in, nil
+		})
+	})
+	buying = stepwell.Define("buying", func(ctx stepwell.Context, in int) (int, error) {
+		return paying.Child().Run(ctx, in)
+	})
+)
+
+// TestRetryTheChild: the page of a parent that failed with its child heals both, in two actions.
+func TestRetryTheChild(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, server.Options{}, paying, buying)
+	if _, err := buying.Start(t.Context(), s.app, 7, stepwell.RunID("wrun_buyer")); err != nil {
+		t.Fatal(err)
+	}
+	s.until("wrun_buyer", stepwell.WhyOver)
+	page := s.want("/ui/runs/wrun_buyer", "the bank is closed", ">Retry the child</button>")
+	at := regexp.MustCompile(`/ui/runs/wrun_[0-9A-Z]+/act/retry`).FindString(page.body)
+	if strings.Contains(page.body, "/ui/runs/wrun_buyer/act/retry") || at == "" {
+		t.Fatalf("the page should retry the child, and not the run: %q", at)
+	}
+	bankIsOpen.Store(true)
+	child := strings.TrimPrefix(s.post(at).at.Path, "/ui/runs/")
+	s.until(child, stepwell.WhyOver)
+	if page := s.want("/ui/runs/wrun_buyer", `/ui/runs/wrun_buyer/act/retry`); strings.Contains(page.body, "Retry the child") {
+		t.Error("a child that was healed is to be retried")
+	}
+	again := strings.TrimPrefix(s.post("/ui/runs/wrun_buyer/act/retry").at.Path, "/ui/runs/")
+	s.until(again, stepwell.WhyOver)
+	if info, err := s.app.Get(t.Context(), again); err != nil || string(info.Output) != "7" {
+		t.Errorf("the parent's retry came to %s: %v", info.Output, err)
 	}
 }

@@ -181,8 +181,8 @@ func (u *UI) runView(v *visit, s *stepwell.Story) *runView {
 		}
 	}
 	p.Facts = u.facts(v, s)
-	p.Input = valueOf(r.Input, r.InputApart, someBytes, eventPath(r.ID, 1))
-	p.Output = valueOf(r.Output, r.OutputApart, someBytes, eventPath(r.ID, j.Seq))
+	p.Input = valueOf(r.Input, r.InputApart, someBytes, eventPath(r.ID, 1)).naming(r.ID, r.Input)
+	p.Output = valueOf(r.Output, r.OutputApart, someBytes, eventPath(r.ID, j.Seq)).naming(r.ID, r.Output)
 	if r.Sealed {
 		p.Input, p.Output = encryptedPayload(r.Encryption, r.Input), encryptedPayload(r.Encryption, r.Output)
 		p.Error.encrypt(r.Encryption)
@@ -248,8 +248,8 @@ func (u *UI) facts(v *visit, s *stepwell.Story) (list []fact) {
 		add(fact{Name: name, Text: human.Cut(visible(timeline.Late(&r.Late[i])), lineWidth) + "; " + means})
 	}
 	add(fact{Name: "cost", Text: human.Count(j.Commits, "commit") + ", " + human.Count(int(r.Takes), "invocation")})
-	if r.Key != "" {
-		add(fact{Name: "key", Text: visible(r.Key), Mono: true})
+	if key := timeline.Key(r.Key, r.FirstKey); key != "" {
+		add(fact{Name: "key", Text: visible(key), Mono: true})
 	}
 	if r.Parent != nil {
 		add(fact{Name: "parent", Text: r.Parent.Run, Path: runPath(r.Parent.Run), Mono: true})
@@ -295,11 +295,7 @@ func (u *UI) facts(v *visit, s *stepwell.Story) (list []fact) {
 		add(fact{Name: "not created", Text: cut(visible(what), mostMessage) + ": nobody waited for it when the code ended"})
 	}
 	if q := r.Queue; q != nil && q.Owner != "" {
-		name := q.OwnerName
-		if name == "" {
-			name = q.Owner
-		}
-		add(fact{Name: "worker", Text: visible(name), Path: Base + "workers/" + q.Owner})
+		add(fact{Name: "worker", Text: visible(r.Owner()), Path: Base + "workers/" + q.Owner})
 	}
 	if len(j.Builds) > 0 {
 		add(fact{Name: "builds", Text: visible(strings.Join(j.Builds[max(0, len(j.Builds)-3):], ", ")), Mono: true})
@@ -310,6 +306,16 @@ func (u *UI) facts(v *visit, s *stepwell.Story) (list []fact) {
 			text += ", which this server does not have"
 		}
 		add(fact{Name: "encrypted", Text: text})
+	}
+	if r.StartTTL > 0 {
+		add(fact{Name: "start TTL", Text: human.Span(time.Duration(r.StartTTL))})
+	}
+	if n := j.Gathered(); n > 0 {
+		text := human.Count(n, "start")
+		if r.Gather != nil && r.Gather.Key != "" {
+			text += ", of key " + visible(r.Gather.Key)
+		}
+		add(fact{Name: "gathered", Text: text})
 	}
 	switch {
 	case r.Timeout <= 0:

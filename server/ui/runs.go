@@ -11,6 +11,8 @@ import (
 
 	"github.com/stepwell/stepwell"
 	"github.com/stepwell/stepwell/internal/human"
+	"github.com/stepwell/stepwell/internal/operate"
+	"github.com/stepwell/stepwell/internal/timeline"
 	"github.com/stepwell/stepwell/world"
 )
 
@@ -28,17 +30,28 @@ type runRow struct {
 	Priority     int
 	Claims       int64
 	Parent, Up   string // the run that it is a child of, and its page
+	Heir         *heir  // what is in its place
 
 	lasted  time.Duration
 	created time.Time
+}
+
+// heir is the run in the place of one that did not complete.
+type heir struct {
+	Path, Run string
+	Status    world.Status
 }
 
 const mostAttributes = 4
 
 // runRow says of a run what its row says; no log is read.
 func (v *visit) runRow(r *stepwell.RunInfo, stats *world.Stats) runRow {
-	row := runRow{ID: r.ID, Workflow: r.Workflow, Version: r.Version, Path: runPath(r.ID), Status: runStatus(r), Created: v.moment(r.CreatedAt), Key: r.Key, Priority: r.Priority, Claims: r.Takes}
-	why := r.Why(stats.Workers, stats.Now)
+	row := runRow{ID: r.ID, Workflow: r.Workflow, Version: r.Version, Path: runPath(r.ID), Status: runStatus(r), Created: v.moment(r.CreatedAt), Key: timeline.Key(r.Key, r.FirstKey), Priority: r.Priority, Claims: r.Takes}
+	if v.waits == nil { // where it cannot be told what is held, the rows of runs are all that is said
+		waits, _ := operate.WaitsOf(v.Context(), v.u.app, stats)
+		v.waits = &waits
+	}
+	why := v.waits.Why(r, stats.Now)
 	why.At = why.At.In(v.now.Location())
 	if r.Status != world.Completed {
 		row.Why = why.String()
@@ -51,6 +64,12 @@ func (v *visit) runRow(r *stepwell.RunInfo, stats *world.Stats) runRow {
 	row.Span = human.Span(row.lasted)
 	if r.Parent != nil {
 		row.Parent, row.Up = r.Parent.Run, runPath(r.Parent.Run)
+	}
+	if h := r.Newest; h != nil {
+		row.Heir = &heir{runPath(h.Run), h.Run, h.Status}
+		if h.Status == world.Completed {
+			row.Status.Tone = quiet // it is healed
+		}
 	}
 	for name, value := range r.Attributes {
 		row.Attributes = append(row.Attributes, human.Cut(visible(name)+" = "+string(value), 40))
@@ -110,7 +129,7 @@ func (u *UI) runs(v *visit) error {
 	if err != nil {
 		return err
 	}
-	page, err := u.app.Page(v.Context(), q, query.Get("cursor"), runsPage)
+	page, err := runsOf(u, v, q, query.Get("cursor"))
 	if err != nil {
 		return err
 	}
@@ -147,6 +166,20 @@ func (u *UI) runs(v *visit) error {
 	}
 	v.draw(http.StatusOK, "runs", "Runs", p)
 	return nil
+}
+
+// runsOf is a page of the list, with the run behind it where that is the last one: no page holds one run alone but the
+// first.
+func runsOf(u *UI, v *visit, q stepwell.ListFilter, cursor string) (stepwell.RunsPage, error) {
+	page, err := u.app.Page(v.Context(), q, cursor, runsPage)
+	if err != nil || page.Cursor == "" || len(page.Runs) < runsPage {
+		return page, err
+	}
+	rest, err := u.app.Page(v.Context(), q, page.Cursor, 2)
+	if err == nil && rest.Cursor == "" && len(rest.Runs) < 2 {
+		page.Runs, page.Cursor, page.Reached = append(page.Runs, rest.Runs...), "", rest.Reached
+	}
+	return page, err
 }
 
 // without is a query without a parameter, nor what only pages themselves ask for.

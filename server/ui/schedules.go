@@ -118,15 +118,24 @@ func momentIn(text string) (time.Time, error) {
 	return t.UTC(), err
 }
 
-// valueIn reads what is in a field of a form, if anything is.
-func valueIn[T any](v *visit, name string, read func(string) (T, error), into *T) error {
+// wholeIn reads a number.
+func wholeIn(text string) (int, error) {
+	n, err := strconv.Atoi(text)
+	if err != nil {
+		return 0, errors.New("want a whole number")
+	}
+	return n, nil
+}
+
+// valueIn reads what is in a field of a form, which people see under a label, if anything is.
+func valueIn[T any](v *visit, name, label string, read func(string) (T, error), into *T) error {
 	text := strings.TrimSpace(v.Form.Get(name))
 	if text == "" {
 		return nil
 	}
 	is, err := read(text)
 	if err != nil {
-		return fmt.Errorf("%w: %s %.40q: %w", world.ErrInvalid, name, text, err)
+		return fmt.Errorf("%w: %s %.40q: %w", world.ErrInvalid, label, text, err)
 	}
 	*into = is
 	return nil
@@ -143,9 +152,9 @@ func putSchedule(u *UI, v *visit) error {
 		Input: json.RawMessage(v.Form.Get("input")), PauseOnFailure: v.Form.Get("pauseonfailure") != "",
 	}
 	if err := errors.Join(
-		valueIn(v, "version", strconv.Atoi, &s.Says.Version), valueIn(v, "runs", strconv.Atoi, &s.Says.Runs),
-		valueIn(v, "from", momentIn, &s.Says.From), valueIn(v, "until", momentIn, &s.Says.Until),
-		valueIn(v, "jitter", human.ParseSpan, &s.Says.Jitter), valueIn(v, "catchup", human.ParseSpan, &s.Says.CatchUp),
+		valueIn(v, "version", "Version", wholeIn, &s.Says.Version), valueIn(v, "runs", "Most runs", wholeIn, &s.Says.Runs),
+		valueIn(v, "from", "From", momentIn, &s.Says.From), valueIn(v, "until", "Until", momentIn, &s.Says.Until),
+		valueIn(v, "jitter", "Jitter", human.ParseSpan, &s.Says.Jitter), valueIn(v, "catchup", "Catch-up", human.ParseSpan, &s.Says.CatchUp),
 	); err != nil {
 		return err
 	}
@@ -176,7 +185,7 @@ func scheduleAct(u *UI, v *visit) error {
 		_, err = k.Trigger(v.Context(), name, nil)
 	case "backfill":
 		var from, until time.Time
-		if err = errors.Join(valueIn(v, "from", momentIn, &from), valueIn(v, "until", momentIn, &until)); err == nil {
+		if err = errors.Join(valueIn(v, "from", "From", momentIn, &from), valueIn(v, "until", "Until", momentIn, &until)); err == nil {
 			_, err = k.Backfill(v.Context(), name, from, until)
 		}
 	case "delete":

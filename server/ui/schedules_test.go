@@ -51,9 +51,10 @@ func TestSchedulePages(t *testing.T) {
 	if got := all[0].Says; !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
-	for name, bad := range map[string]string{"runs": "many", "jitter": "soon", "from": "noon", "catchup": "-1d", "version": "x"} {
-		if p := s.post("/ui/schedules/put", "name", "nightly", "workflow", "order", "times", "@daily", name, bad); p.status != 400 || !strings.Contains(p.body, name) {
-			t.Errorf("%s %q: %d %s", name, bad, p.status, p.body)
+	for label, field := range map[string][2]string{"Most runs": {"runs", "many"}, "Jitter": {"jitter", "soon"}, "From": {"from", "noon"}, "Catch-up": {"catchup", "-1d"}, "Version": {"version", "x"}} {
+		p := s.post("/ui/schedules/put", "name", "nightly", "workflow", "order", "times", "@daily", field[0], field[1])
+		if p.status != 400 || !strings.Contains(p.body, "invalid: "+label+" &#34;"+field[1]) || strings.Contains(p.body, "strconv") {
+			t.Errorf("%s %q: %d %s", field[0], field[1], p.status, p.body)
 		}
 	}
 	s.want("/ui/schedules", "Backfill", `name="jitter"`, `placeholder="1d"`)

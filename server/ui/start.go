@@ -126,6 +126,11 @@ func (v *visit) inputOf() (json.RawMessage, error) {
 		}
 		return input, err
 	}
+	return v.members()
+}
+
+// members is the object that the fields of a form make.
+func (v *visit) members() (json.RawMessage, error) {
 	members := map[string]json.RawMessage{}
 	var errs []error
 	for name := range v.Form {
@@ -154,11 +159,11 @@ func (v *visit) attributesOf() (map[string]any, error) {
 		}
 		name, value, ok := strings.Cut(line, "=")
 		if !ok {
-			return nil, fmt.Errorf("%w: the attribute %.100q has no value: write it like city=Ulm", world.ErrInvalid, line)
+			return nil, ofField("attributes", fmt.Errorf("%w: %.100q has no value: write it like city=Ulm", world.ErrInvalid, line))
 		}
 		name = strings.TrimSpace(name)
 		if _, twice := all[name]; twice {
-			return nil, fmt.Errorf("%w: the attribute %.100q is there twice", world.ErrInvalid, name)
+			return nil, ofField("attributes", fmt.Errorf("%w: %.100q is there twice", world.ErrInvalid, name))
 		}
 		if all[name] = value; json.Valid([]byte(value)) {
 			all[name] = json.RawMessage(value)
@@ -193,7 +198,7 @@ func (v *visit) options() ([]stepwell.StartOption, int, error) {
 	if text := v.Form.Get("delay"); text != "" {
 		d, wrong := human.ParseSpan(text)
 		if wrong != nil {
-			err = errors.Join(err, fmt.Errorf("%w: the delay is %.40q: %w", world.ErrInvalid, text, wrong))
+			err = errors.Join(err, ofField("delay", fmt.Errorf("%w: %.40q: %w", world.ErrInvalid, text, wrong)))
 		}
 		delay = d
 	}
@@ -209,7 +214,7 @@ func (v *visit) alsoSend() ([]stepwell.StartOption, error) {
 	event := strings.TrimSpace(v.Form.Get("event"))
 	if event == "" {
 		if strings.TrimSpace(v.Form.Get("payload")) != "" {
-			return nil, fmt.Errorf("%w: there is a payload, and no event that has it", world.ErrInvalid)
+			return nil, ofField("event", fmt.Errorf("%w: there is a payload, and no event that has it", world.ErrInvalid))
 		}
 		return nil, nil
 	}
@@ -231,34 +236,14 @@ func (u *UI) start(v *visit) error {
 			return err
 		}
 		v.refill(f, err)
-		f.mark(err)
+		v.deed.refused = err
 		v.draw(u.host.Refused(v.Request, err).Status, "act", "Start "+f.Workflow, f)
 		return nil
 	}
 	if err != nil {
 		return err
 	}
+	v.deed.run = run
 	v.redirect(runPath(run) + "?did=" + did)
 	return nil
-}
-
-// mark says beside fields what does not fit in them.
-func (f *form) mark(err error) {
-	var unfit *world.UnfitError
-	if !errors.As(err, &unfit) {
-		return
-	}
-	for _, place := range unfit.Places {
-		first, rest, _ := strings.Cut(strings.TrimPrefix(place.Pointer, "/"), "/")
-		first = strings.NewReplacer("~1", "/", "~0", "~").Replace(first)
-		for i := range f.Fields {
-			at := &f.Fields[i]
-			if at.Name != textMember+first && at.Name != jsonMember+first || at.Wrong != "" {
-				continue
-			}
-			if at.Wrong = "Expected " + place.Expected + ", got " + place.Got + "."; rest != "" {
-				at.Wrong = "At " + place.Pointer + ": expected " + place.Expected + ", got " + place.Got + "."
-			}
-		}
-	}
 }

@@ -33,10 +33,10 @@ func TestStartForm(t *testing.T) {
 	}
 	for _, c := range []struct{ name, sent, wrong string }{
 		{"in.json.cents", `"much"`, `Expected a whole number, got the text "much".`},
-		{"in.json.items", `["a", 7]`, `At /items/1: expected a text, got 7.`},
+		{"in.json.items", `["a", 7]`, `At /1: expected a text, got 7.`},
 		{"attributes", "city", `write it like city=Ulm`},
 		{"priority", "9", `want 1 to 4`},
-		{"attributes", "a=1\na=2", `the attribute "a" is there twice`},
+		{"attributes", "a=1\na=2", `Attributes: "a" is there twice`},
 		{"payload", "7", `no event that has it`},
 	} {
 		p := s.post("/ui/workflows/order/start", "in.text.customer", "ada <b>", c.name, c.sent, "id", "wrun_never")

@@ -37,6 +37,8 @@ func runStatus(r *stepwell.RunInfo) status {
 			return status{"blocked", bad, "!"}
 		case q.Paused:
 			return status{"paused", warm, "‖"}
+		case q.Held:
+			return status{"held", warm, "‖"}
 		}
 	}
 	return plainStatus(r.Status)

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/stepwell/stepwell"
+	"github.com/stepwell/stepwell/flow"
 	"github.com/stepwell/stepwell/internal/human"
 	"github.com/stepwell/stepwell/internal/operate"
 	"github.com/stepwell/stepwell/webhook"
@@ -28,6 +29,18 @@ type workflowRow struct {
 	Versions string // that live workers know
 	Idle     bool   // no worker knows it, and none is pushed to
 	Stands   int    // runs that nobody can work on, as no worker is there for them
+	Held     *hold  // nil: it is not
+	Pending  int
+}
+
+// hold says that a workflow is held.
+type hold struct {
+	By, Note string
+	Since    *moment
+}
+
+func (v *visit) hold(h *flow.Held) *hold {
+	return &hold{visible(h.By), visible(h.Note), v.moment(h.Since)}
 }
 
 // count is a number that leads somewhere.
@@ -38,7 +51,7 @@ type count struct {
 	Tone tone
 }
 
-func (v *visit) workflowRows(stats *world.Stats) (rows []workflowRow) {
+func (v *visit) workflowRows(stats *world.Stats, held []flow.Held) (rows []workflowRow) {
 	versions := map[string][]int{}
 	for i := range stats.Workers {
 		w := &stats.Workers[i]
@@ -79,6 +92,12 @@ func (v *visit) workflowRows(stats *world.Stats) (rows []workflowRow) {
 		if row.Idle = row.Versions == ""; row.Idle {
 			row.Stands = n.Pending + n.Running + n.Blocked + n.Paused
 		}
+		row.Pending = n.Pending
+		for i := range held {
+			if held[i].Workflow == n.Workflow {
+				row.Held = v.hold(&held[i])
+			}
+		}
 		rows = append(rows, row)
 	}
 	for _, n := range stats.Workflows {
@@ -86,6 +105,11 @@ func (v *visit) workflowRows(stats *world.Stats) (rows []workflowRow) {
 	}
 	for name := range versions {
 		if !known[name] {
+			add(world.WorkflowStats{Workflow: name})
+		}
+	}
+	for i := range held {
+		if name := held[i].Workflow; !known[name] {
 			add(world.WorkflowStats{Workflow: name})
 		}
 	}
@@ -106,7 +130,11 @@ func (u *UI) workflows(v *visit) error {
 	if stats.Workflows, err = operate.Counts(v.Context(), u.app, &stats); err != nil {
 		return err
 	}
-	v.draw(http.StatusOK, "workflows", "Workflows", v.workflowRows(&stats))
+	held, err := operate.Holds(v.Context(), u.app)
+	if err != nil {
+		return err
+	}
+	v.draw(http.StatusOK, "workflows", "Workflows", v.workflowRows(&stats, held))
 	return nil
 }
 
@@ -131,8 +159,20 @@ func versions(u *UI, v *visit) error {
 		operate.Versions
 		Rows        []versionRow
 		Runs, Start string
+		Held        *hold
+		Path        string // of what is done to it; "": nothing may be
 	}{Versions: all, Runs: runsPath(all.Workflow, "")}
+	held, err := operate.Holds(v.Context(), u.app)
+	if err != nil {
+		return err
+	}
+	for i := range held {
+		if held[i].Workflow == all.Workflow {
+			p.Held = v.hold(&held[i])
+		}
+	}
 	if v.may(Operator) {
+		p.Path = Base + "workflows/" + url.PathEscape(all.Workflow)
 		p.Start = Base + "workflows/" + url.PathEscape(all.Workflow) + "/start"
 	}
 	for _, is := range all.Versions {
@@ -145,6 +185,24 @@ func versions(u *UI, v *visit) error {
 		p.Rows = append(p.Rows, row)
 	}
 	v.draw(http.StatusOK, "versions", all.Workflow, &p)
+	return nil
+}
+
+// holdAct holds a workflow, or releases it.
+func holdAct(u *UI, v *visit) (err error) {
+	name, act := v.PathValue("workflow"), v.PathValue("act")
+	switch act {
+	case "hold":
+		err = flow.Hold(v.Context(), u.app, name, human.Cut(v.Form.Get("note"), 300))
+	case "release":
+		err = flow.Release(v.Context(), u.app, name)
+	default:
+		return errNoPage
+	}
+	if err != nil {
+		return err
+	}
+	v.redirect(Base + "workflows/" + url.PathEscape(name) + "?did=workflow-" + act)
 	return nil
 }
 

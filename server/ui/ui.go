@@ -3,6 +3,7 @@ package ui
 // This file holds the handler itself: how a request comes to its page, and what all answers have.
 
 import (
+	"cmp"
 	"crypto/rand"
 	"errors"
 	"fmt"
@@ -14,6 +15,8 @@ import (
 
 	"github.com/stepwell/stepwell"
 	"github.com/stepwell/stepwell/acting"
+	"github.com/stepwell/stepwell/internal/human"
+	"github.com/stepwell/stepwell/internal/operate"
 	"github.com/stepwell/stepwell/world"
 )
 
@@ -114,6 +117,16 @@ type visit struct {
 	now     time.Time // in the visitor's time zone
 	prefs   prefs
 	begun   bool // the answer is being written
+	deed    deed
+	waits   *operate.Waits // nil: no run was listed yet
+}
+
+// deed is what the audit log has of a form besides its address.
+type deed struct {
+	asked   bool   // it was a question: nothing is done
+	run     string // that was begun
+	refused error  // the form is shown once more
+	more    []any  // as slog takes it
 }
 
 func (u *UI) visit(w http.ResponseWriter, r *http.Request) *visit {
@@ -162,6 +175,9 @@ func (u *UI) at(rt route) http.Handler {
 	})
 }
 
+// mostReason is how many characters of a reason the audit log has.
+const mostReason = 300
+
 func (v *visit) audit(rt route, err error) {
 	name := "anonymous"
 	if v.who != nil && v.who.Name != "" {
@@ -174,10 +190,19 @@ func (v *visit) audit(rt route, err error) {
 	if act := v.PathValue("act"); act != "" {
 		what = act
 	}
+	if rt.path == Base+"runs/act" {
+		what = "bulk"
+	}
 	if v.Form.Get("force") != "" {
 		what = "force " + what
 	}
-	v.u.host.Audit(v.Request, name, "ui "+what, v.PathValue("run"), err)
+	if err = cmp.Or(err, v.deed.refused); err == nil && v.deed.asked {
+		return
+	}
+	if reason := cmp.Or(v.Form.Get("reason"), v.Form.Get("note")); reason != "" {
+		v.deed.more = append(v.deed.more, "reason", human.Cut(reason, mostReason))
+	}
+	v.u.host.Audit(v.Request, name, "ui "+what, cmp.Or(v.PathValue("run"), v.deed.run), err, v.deed.more...)
 }
 
 // wider is how much longer a form may be than what is in it: as it is sent a byte may take three, and what is too long is shown once more, to be mended.

@@ -45,10 +45,25 @@ type Journal struct {
 	Aside       []Aside         `json:"aside,omitempty"`      // payloads that were set aside, as they do not fit the code: the last 100, in the order in which that was decided
 
 	payloads bool
+	gathers  gathering
 	gap      bool              // a number was missing in this segment
 	commit   int64             // the last that was counted
 	open     map[string]*Entry // what may still change, by ID
 	mail     map[int64]letter  // published for a wait that is open, which alone may take it, by number
+}
+
+// gathering is what a run gathers; as is nil: nothing.
+type gathering struct {
+	as     *world.Gather
+	starts int
+}
+
+// Gathered is, of a run that gathers, how many starts it has the inputs of, its own among them; 0 of others.
+func (j *Journal) Gathered() int {
+	if j.gathers.as == nil {
+		return 0
+	}
+	return j.gathers.starts
 }
 
 // Act is what somebody did to a run.
@@ -104,7 +119,9 @@ type Entry struct {
 	Peer        string          `json:"peer,omitempty"`        // the other run
 	Token       string          `json:"token,omitempty"`       // of a hook
 
-	failedAt time.Time // when the attempt ended that Error is of
+	ended    int64         // number of the event that ended it; 0: it is open
+	failedAt time.Time     // when the attempt ended that Error is of
+	timeout  time.Duration // of a hook: its HeartbeatTimeout; 0: it has none
 }
 
 // Undo reports whether the entry is a step that undoes another one.
@@ -255,6 +272,12 @@ func (j *Journal) addRun(e *world.Event) {
 		j.Input, j.InputApart = j.keep(e.Payload), world.WholeApart(e.Apart)
 		if b := e.Birth; b != nil {
 			j.Workflow, j.Version, j.Parent, j.Origin = b.Workflow, b.Version, b.Parent, b.Origin
+			j.gathers = gathering{b.Gather, 1}
+		}
+	case world.InputReceived:
+		j.gathers.starts++
+		if next := j.keep(e.Payload); next != nil && j.gathers.as != nil {
+			j.Input, j.InputApart = j.gathers.as.JoinInput(j.Input, next), ""
 		}
 	case world.RunStarted:
 		j.Status, j.StartedAt = world.Running, e.Time
@@ -374,6 +397,7 @@ func (j *Journal) create(e *world.Event) {
 		en.Class, en.Status, en.CompletedAt, done = "hook", EntryConflicted, e.Time, true
 	case e.Type == world.HookCreated:
 		en.Class, en.Status = "hook", EntryActive
+		en.timeout, _ = Attendance(e.Payload)
 	case e.Type == world.WaitCreated:
 		en.Class, en.Status, en.StartedAt = "wait", EntryWaiting, e.Time
 		switch e.Kind {
@@ -435,6 +459,9 @@ func (j *Journal) change(en *Entry, e *world.Event) {
 		if en.Kind == world.KindEvent {
 			j.passed("", en.Name)
 		}
+		if hook := en.Attends(); hook != "" && e.Outcome == world.OutcomeReceived {
+			j.heard(hook, e.Time, en.Until)
+		}
 		en.Status, en.Outcome = EntryCompleted, e.Outcome
 		en.Output = j.keep(e.Payload)
 		if payload := j.draw(e.From); en.Output == nil {
@@ -450,7 +477,7 @@ func (j *Journal) change(en *Entry, e *world.Event) {
 		en.Status = EntryDisposed
 	}
 	if over {
-		en.CompletedAt, en.RetryAt = happened(e), time.Time{}
+		en.CompletedAt, en.RetryAt, en.ended = happened(e), time.Time{}, j.Seq
 		delete(j.open, en.ID)
 	}
 }

@@ -242,7 +242,7 @@ func TestJournalAgrees(t *testing.T) {
 		paged := New("r", true)
 		paged.Add(events[:cut]...)
 		paged.Add(events...)
-		if d := cmp.Diff(j, paged, cmp.AllowUnexported(Journal{}, Entry{}, letter{}), cmpopts.EquateEmpty()); d != "" {
+		if d := cmp.Diff(j, paged, cmp.AllowUnexported(Journal{}, Entry{}, letter{}, gathering{}), cmpopts.EquateEmpty()); d != "" {
 			t.Fatalf("in pages:\n%s", d)
 		}
 	})
@@ -332,5 +332,28 @@ func BenchmarkJournal(b *testing.B) {
 		n++
 		j.Add(world.Event{Type: world.StepCreated, Time: t0, ID: id, Kind: world.KindClosure, Name: "charge"}, world.Event{Type: world.StepStarted, Time: t0, ID: id},
 			world.Event{Type: world.StepCompleted, Time: t0, ID: id})
+	}
+}
+
+// TestAgain: what a new run does again that takes over nothing behind an event.
+func TestAgain(t *testing.T) {
+	step := func(id, name string) []world.Event {
+		return []world.Event{{Type: world.StepCreated, ID: id, Kind: world.KindClosure, Name: name}, {Type: world.StepStarted, ID: id}, {Type: world.StepCompleted, ID: id}}
+	}
+	events := []world.Event{{Type: world.RunCreated, Birth: &world.Birth{Workflow: "pay"}}, {Type: world.RunStarted}}
+	for _, name := range []string{"charge", "mail", "pack", "ship"} { // they complete with events 5, 8, 11 and 14
+		events = append(events, step("step_"+name, name)...)
+	}
+	events = append(events, world.Event{Type: world.StepCreated, ID: "step_open", Kind: world.KindClosure, Name: "open"})
+	j := told(false, story(events))
+	for behind, want := range map[int64]string{
+		0:  `what completed is done again, under new idempotency keys: "charge", "mail", "pack" and 1 more`,
+		8:  `what completed behind event 8 is done again, under new idempotency keys: "pack", "ship"`,
+		13: `what completed behind event 13 is done again, under new idempotency keys: "ship"`,
+		14: "",
+	} {
+		if got := j.Again(behind); got != want {
+			t.Errorf("behind event %d: got %q, want %q", behind, got, want)
+		}
 	}
 }

@@ -20,8 +20,10 @@ import (
 //	p  priority; left out where 1   or origin's run
 //	r  retention, s; or rn, ns      os origin's seq
 //	t  timeout, s; or tn, ns        d  deployment
+//	a  start TTL, s; or an, ns
 //	                                x  context {key: value}
 //	                                l  places: {"p": [as encoding/json has them]}
+//	                                g  gather, as encoding/json has it
 //
 // Attributes are beside it, under "at". Heads that were written before had all of this under "br", as encoding/json writes a [world.Birth]; those are read
 // as well.
@@ -38,6 +40,7 @@ func (w *rowWriter) writeBirth(b *world.Birth) error {
 	}
 	w.duration(`,"r`, b.Retention)
 	w.duration(`,"t`, b.Timeout)
+	w.duration(`,"a`, b.StartTTL)
 	w.time(`,"nb":`, b.NotBefore)
 	if p := b.Parent; p != nil {
 		w.head = appendString(append(w.head, `,"pr":`...), p.Run)
@@ -61,6 +64,11 @@ func (w *rowWriter) writeBirth(b *world.Birth) error {
 	}
 	if len(b.Places) > 0 {
 		if err := w.object(`,"l":`, placesOf{b.Places}); err != nil {
+			return err
+		}
+	}
+	if b.Gather != nil {
+		if err := w.object(`,"g":`, b.Gather); err != nil {
 			return err
 		}
 	}
@@ -106,6 +114,10 @@ func (r *rowReader) readBirth(to **world.Birth) error {
 			return r.duration(&b.Timeout, time.Second)
 		case "tn":
 			return r.duration(&b.Timeout, 1)
+		case "a":
+			return r.duration(&b.StartTTL, time.Second)
+		case "an":
+			return r.duration(&b.StartTTL, 1)
 		case "nb":
 			return r.time(&b.NotBefore)
 		case "pr":
@@ -123,6 +135,8 @@ func (r *rowReader) readBirth(to **world.Birth) error {
 			err := r.json(&p)
 			b.Places = p.Places
 			return err
+		case "g":
+			return r.json(&b.Gather)
 		}
 		return r.relative(b, key)
 	})

@@ -186,6 +186,11 @@ func (r *rowReader) event(e *world.Event) error {
 			return r.json(&e.Next)
 		case "ls":
 			return r.json(&e.Listen)
+		case "pl":
+			var p stepPlaces
+			err := r.json(&p)
+			e.Places = p.Of
+			return err
 		case "va":
 			return r.textTo(&e.Apart)
 		case "at":

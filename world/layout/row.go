@@ -120,13 +120,18 @@ func (w *rowWriter) event(e *world.Event, base int64) error {
 	w.number(`,"v":`, int64(e.Version))
 	w.text(`,"z":`, e.Encrypted)
 	w.flag(`,"ld":1`, e.Listened)
-	if e.Error != nil || e.Birth != nil || e.Next != nil || e.Listen != nil || e.Apart != "" {
+	if e.Error != nil || e.Birth != nil || e.Next != nil || e.Listen != nil || e.Apart != "" || len(e.Places) > 0 {
 		if err := w.rare(e); err != nil {
 			return err
 		}
 	}
 	w.head = append(w.head, '}')
 	return nil
+}
+
+// stepPlaces are those of a step, as a row has them.
+type stepPlaces struct {
+	Of []world.Place `json:"of"`
 }
 
 // rare writes what few events have, mostly through encoding/json; attributes go to the body, so that their bytes stay what they are.
@@ -142,6 +147,11 @@ func (w *rowWriter) rare(e *world.Event) error {
 		}
 	}
 	w.text(`,"va":`, e.Apart)
+	if len(e.Places) > 0 {
+		if err := w.object(`,"pl":`, stepPlaces{e.Places}); err != nil {
+			return err
+		}
+	}
 	var attrs map[string]json.RawMessage
 	if e.Birth != nil {
 		attrs = e.Birth.Attributes

@@ -88,7 +88,7 @@ func drawBirth(t *rapid.T, text *rapid.Generator[string], notBefore time.Time) *
 	})
 	b := &world.Birth{Workflow: text.Draw(t, "wf"), Version: rapid.IntRange(0, 9).Draw(t, "version"), Seed: rapid.Uint64().Draw(t, "seed"),
 		Key: text.Draw(t, "idem"), Priority: rapid.IntRange(0, 3).Draw(t, "priority"), Retention: duration.Draw(t, "retention"),
-		Timeout: duration.Draw(t, "timeout"), NotBefore: notBefore, Deployment: text.Draw(t, "deployment")}
+		Timeout: duration.Draw(t, "timeout"), StartTTL: duration.Draw(t, "start TTL"), NotBefore: notBefore, Deployment: text.Draw(t, "deployment")}
 	if rapid.Bool().Draw(t, "child") {
 		b.Parent = &world.Parent{Run: text.Draw(t, "parent"), Step: text.Draw(t, "step"), Detached: rapid.Bool().Draw(t, "detached")}
 	}

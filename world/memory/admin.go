@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/stepwell/stepwell/world"
+	"github.com/stepwell/stepwell/world/layout"
 	"github.com/stepwell/stepwell/world/rules"
 )
 
@@ -24,17 +25,18 @@ func (w *World) Run(ctx context.Context, id string) (world.Run, error) {
 	if r == nil {
 		return world.Run{}, fmt.Errorf("run %s: %w", id, world.ErrNotFound)
 	}
-	row := r.row()
-	row.Late = slices.Clone(r.late)
-	return row, nil
+	row := []world.Run{shown(w, r)}
+	row[0].Late = slices.Clone(r.late)
+	tellHeirs(w, row, false)
+	return row[0], nil
 }
 
-// row shows the run to clients.
-func (r *run) row() world.Run {
+// shown is the row of a run as clients read it.
+func shown(w *World, r *run) world.Run {
 	out := world.RunOf(r.id, r.birth, r.created)
 	out.Version, out.Status, out.Claims, out.Attributes = r.version, r.status, r.claim, cloneAttributes(r.attrs)
 	out.Input, out.Encryption, out.Encrypted = r.input, r.encrypted, r.encrypted != ""
-	out.Error, out.EndedAt, out.InputApart = r.err, r.endedAt(), r.apart
+	out.Error, out.StartedAt, out.EndedAt, out.InputApart = r.err, r.startedAt(), r.endedAt(), r.apart
 	if r.end != nil {
 		if r.status == world.Completed {
 			out.Output, out.OutputApart = r.end.Payload, r.end.Apart
@@ -44,12 +46,32 @@ func (r *run) row() world.Run {
 	out.Queue = &world.QueueRow{WakeAt: r.wakeAt, Paused: r.paused, Full: r.full, Waiting: r.waiting, Mail: len(r.inbox)}
 	if r.owner != nil {
 		out.Queue.Owner, out.Queue.OwnerName = r.owner.ID, r.owner.Name
+	} else {
+		out.Queue.Held = w.said.starts.keep(r)
+	}
+	if r.placed != nil && r.placed.Parked {
+		p := &r.placed.places[r.placed.Has]
+		out.Queue.Limit, out.Queue.LimitKey = p.Limit, p.Key
 	}
 	if r.blocked != nil {
 		b := *r.blocked
 		out.Queue.Blocked = &b
 	}
 	return out
+}
+
+// startedAt is when the run began, as the first rows of its log say it.
+func (r *run) startedAt() time.Time {
+	for i := range r.log {
+		rec := &r.log[i]
+		if rec.first > world.StartWithin {
+			break
+		}
+		if at := layout.StartOf(string(rec.row[:rec.head]), r.created); !at.IsZero() {
+			return at
+		}
+	}
+	return time.Time{}
 }
 
 // Runs lists runs, newest first. A cursor is the birth number of the last run on the page, so it holds whatever is
@@ -77,16 +99,43 @@ func (w *World) Runs(ctx context.Context, q world.RunQuery) (world.RunPage, erro
 			page.Cursor = rules.RunCursor(w.created[i].key)
 			break
 		}
-		row := r.row()
+		row := shown(w, r)
 		page.Reached = row.CreatedAt
 		if err := list.Add(&row); err != nil {
 			return world.RunPage{}, err
 		}
 	}
-	if page.Runs = list.Runs; page.Cursor == "" {
+	if page.Runs = tellHeirs(w, list.Runs, q.Roots); page.Cursor == "" {
 		page.Reached = time.Time{}
 	}
 	return page, nil
+}
+
+// tellHeirs says of runs that did not complete what is in their places, and of those that took a place which key they
+// took over. Where no children are asked for, it leaves out those in the places of some.
+func tellHeirs(w *World, runs []world.Run, roots bool) []world.Run {
+	heirs := rules.Heirs{}
+	for _, id := range rules.Bequeathed(runs) {
+		for r := w.runs[id]; r != nil; {
+			next := w.keys[idempotencyKey{r.birth.Workflow, world.RetryKey(r.id)}]
+			if heirs[r.id] != nil || next == nil {
+				break
+			}
+			heirs[r.id] = &world.Heir{Run: next.id, Status: next.status}
+			r = next
+		}
+	}
+	heirs.Tell(runs)
+	forebears := rules.Forebears{}
+	for _, id := range rules.Replacing(runs) {
+		for r := w.runs[id]; r != nil; r = w.runs[rules.Replaces(r.birth.Key)] {
+			if _, known := forebears[r.id]; known {
+				break
+			}
+			forebears[r.id] = rules.Forebear{Key: r.birth.Key, Child: r.birth.Parent != nil}
+		}
+	}
+	return forebears.Tell(runs, roots)
 }
 
 // createdIndex is where the run with a key, or the first one after it, stands among those created.

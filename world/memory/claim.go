@@ -30,6 +30,8 @@ func (w *World) claimLocked(q world.ClaimQuery, n *notices) (world.Claimed, erro
 	if wk == nil {
 		return world.Claimed{}, fmt.Errorf("worker %s: %w", q.Worker, world.ErrLeaseLost)
 	}
+	w.limits.wake(n)
+	defer w.limits.shut()
 	now := out.Now.UnixMicro()
 	if q.Run != "" {
 		w.claimOnly(&q, wk, &out, n)
@@ -46,7 +48,7 @@ func (w *World) claimLocked(q world.ClaimQuery, n *notices) (world.Claimed, erro
 			continue // it is in a line now
 		}
 		w.serve(e)
-		out.Runs = append(out.Runs, w.giveRun(e.run, wk))
+		out.Runs = append(out.Runs, w.giveRun(e.run, wk, n))
 	}
 	more, next := waiting(partitions, now)
 
@@ -59,8 +61,11 @@ func (w *World) claimLocked(q world.ClaimQuery, n *notices) (world.Claimed, erro
 		if e == nil {
 			break
 		}
+		if !w.limits.seekTask(e.task, n) {
+			continue // it is in a line now
+		}
 		w.serve(e)
-		out.Tasks = append(out.Tasks, w.giveTask(e.task, wk, out.Now))
+		out.Tasks = append(out.Tasks, w.giveTask(e.task, wk, out.Now, n))
 	}
 	moreTasks, nextTask := waiting(partitions, now)
 
@@ -69,6 +74,9 @@ func (w *World) claimLocked(q world.ClaimQuery, n *notices) (world.Claimed, erro
 		next = nextTask
 	}
 	out.Next = w.nextLeaseEnd(wk, next)
+	if at := w.limits.next(); !at.IsZero() && (out.Next.IsZero() || at.Before(out.Next)) {
+		out.Next = at
+	}
 	return out, nil
 }
 
@@ -83,18 +91,19 @@ func (w *World) claimOnly(q *world.ClaimQuery, wk *worker, out *world.Claimed, n
 		if q.Runs > 0 && ready(&r.entry) && slices.Contains(w.partitionsFor(q.Classes, true), r.entry.partition) &&
 			w.limits.seek(r, slices.Contains(q.Classes, r.class()), n) {
 			r.entry.move(nil, 0)
-			out.Runs = append(out.Runs, w.giveRun(r, wk))
+			out.Runs = append(out.Runs, w.giveRun(r, wk, n))
 		}
 		return
 	}
-	if t := r.tasks[q.Step]; t != nil && q.Tasks > 0 && ready(&t.entry) && slices.Contains(q.Steps, t.Name) {
+	if t := r.tasks[q.Step]; t != nil && q.Tasks > 0 && ready(&t.entry) && slices.Contains(q.Steps, t.Name) && w.limits.seekTask(t, n) {
 		t.entry.move(nil, 0)
-		out.Tasks = append(out.Tasks, w.giveTask(t, wk, out.Now))
+		out.Tasks = append(out.Tasks, w.giveTask(t, wk, out.Now, n))
 	}
 }
 
 // giveRun makes the worker the run's owner.
-func (w *World) giveRun(r *run, wk *worker) world.ClaimedRun {
+func (w *World) giveRun(r *run, wk *worker, n *notices) world.ClaimedRun {
+	w.limits.claimed(r, n)
 	r.claim++
 	r.owner, r.claimed = wk, r.seq
 	wk.runs[r] = struct{}{}

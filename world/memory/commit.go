@@ -29,6 +29,11 @@ func (w *World) commitLocked(c *world.Commit, n *notices) (world.Committed, erro
 	var r *run
 	var err error
 	if c.Birth() {
+		if c.Items > 0 && w.runs[c.Run] == nil && w.said.gathers.keyOf(c) == nil {
+			if r := w.said.gathers.find(c); r != nil {
+				return world.Committed{Existing: r.id, Gathering: true}, nil
+			}
+		}
 		existing, err := w.mayBeCreated(c)
 		if c.Ack != "" && err == nil && !w.messages.holds(c.Ack) {
 			err = world.NoReceipt(c)
@@ -46,6 +51,8 @@ func (w *World) commitLocked(c *world.Commit, n *notices) (world.Committed, erro
 		}
 	} else if r, err = w.fence(c); err != nil {
 		return world.Committed{}, err
+	} else if err := w.limits.may(world.TaskPlaces(c)); err != nil {
+		return world.Committed{}, fmt.Errorf("run %s: %w", c.Run, err)
 	}
 	for _, k := range c.Held {
 		if r == nil || r.tasks[k.Step] == nil || !r.tasks[k.Step].heldBy(c.Worker, k.Attempt) {
@@ -77,26 +84,52 @@ func existingRun(r *run) world.Committed {
 	return world.Committed{Existing: r.id}
 }
 
+// keyOf is the run that has the idempotency key of a birth; nil: none.
+func (g *gathers) keyOf(c *world.Commit) (r *run) {
+	if b := c.Events[0].Birth; b.Key != "" {
+		r = g.byKey(b.Workflow, b.Key)
+	}
+	return r
+}
+
+// metBefore is the run that has the idempotency key of a start that was merged into a run that comes with its log;
+// nil: none.
+func (g *gathers) metBefore(c *world.Commit) *run {
+	for _, d := range world.MergedStarts(c) {
+		if r := g.byKey(c.Events[0].Birth.Workflow, d.ID); r != nil {
+			return r
+		}
+	}
+	return nil
+}
+
 // mayBeCreated checks a birth: the ID, the idempotency key, the worker, in this order. A run that has the key is returned; the ID may be that run's.
 func (w *World) mayBeCreated(c *world.Commit) (existing *run, err error) {
 	b := c.Events[0].Birth
-	if b.Key != "" {
-		existing = w.keys[idempotencyKey{b.Workflow, b.Key}]
-	}
+	existing = w.said.gathers.keyOf(c)
 	if w.runs[c.Run] != nil {
 		if _, err := world.CreatedBefore(c, existingRun(existing).Existing); err != nil {
 			return nil, err
 		}
 		return existing, nil
 	}
+	if existing == nil {
+		existing = w.said.gathers.metBefore(c)
+	}
 	if existing != nil {
 		return existing, nil
+	}
+	if existing, err = w.limits.singles.meet(c); existing != nil || err != nil {
+		return existing, err
 	}
 	if c.Worker != "" && w.workers[c.Worker] == nil {
 		return nil, fmt.Errorf("run %s: worker %s: %w", c.Run, c.Worker, world.ErrLeaseLost)
 	}
-	if err := w.limits.mayNeed(b); err != nil {
+	if err := w.limits.mayNeed(c); err != nil {
 		return nil, fmt.Errorf("run %s: %w", c.Run, err)
+	}
+	if c.Worker != "" && w.said.starts.held(b.Workflow) {
+		return nil, world.HeldBirth(c)
 	}
 	return nil, nil
 }
@@ -118,10 +151,12 @@ func (w *World) write(c *world.Commit, r *run, p plan, n *notices) world.Committ
 	w.counters.Commits++
 	w.counters.Groups++
 	isBirth := r == nil
+	w.limits.news = n
 	if isBirth {
 		w.messages.ack(c.Ack, n)
 		w.schedules.put(c.Schedule)
 		r = w.create(c)
+		w.said.gathers.opened(c, r, n)
 	}
 	w.apart.come(c, &p)
 	for i, child := range p.Births {
@@ -179,6 +214,10 @@ func (w *World) write(c *world.Commit, r *run, p plan, n *notices) world.Committ
 	case isBirth && r.owner == nil:
 		w.place(r, n)
 	}
+	if isBirth {
+		w.limits.singles.add(c, r, n)
+		w.said.starts.created(r, c.Events, n)
+	}
 	return done
 }
 
@@ -200,13 +239,17 @@ func (w *World) create(c *world.Commit) *run {
 		wk.runs[r] = struct{}{}
 	}
 	w.runs[r.id] = r
-	w.limits.needs(r)
+	r.placed = w.limits.needs(r.birth.Places)
 	w.created = append(w.created, birth{r.key, r})
 	if b.Key != "" {
 		w.keys[idempotencyKey{b.Workflow, b.Key}] = r
 	}
 	for _, d := range world.BirthDeliveries(c) {
 		w.note(r, d, false)
+	}
+	for _, d := range world.MergedStarts(c) {
+		w.note(r, d, false)
+		w.said.gathers.merged(r, d.ID)
 	}
 	return r
 }
@@ -221,6 +264,8 @@ func (w *World) queueChild(c *world.Commit, n *notices) {
 		return
 	}
 	w.place(r, n)
+	w.limits.singles.add(c, r, n)
+	w.said.starts.created(r, c.Events, n)
 }
 
 // release gives the run back to the queue.

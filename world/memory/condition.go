@@ -30,8 +30,15 @@ func (w *World) decide(c *world.Commit) (p plan, err error) {
 			f.Holders[token] = rules.Holder{Run: h.run.id, Hook: h.id}
 		}
 	}
-	for _, b := range c.Births {
-		f.Births = append(f.Births, w.conflict(b))
+	singles := rules.SinglesOf(c)
+	for i, b := range c.Births {
+		conflict := w.conflict(b)
+		if conflict == rules.Free {
+			if live, _ := singles.Meet(i, w.limits.singles.live); live != "" { // a map cannot fail
+				conflict = f.Kept(i, live)
+			}
+		}
+		f.Births = append(f.Births, conflict)
 	}
 	for _, id := range q.Runs {
 		if r := w.runs[id]; r != nil {
@@ -60,7 +67,7 @@ func (w *World) conflict(c *world.Commit) rules.Conflict {
 	switch {
 	case w.runs[c.Run] != nil:
 		return rules.SameID
-	case b.Key != "" && w.keys[idempotencyKey{b.Workflow, b.Key}] != nil:
+	case b.Key != "" && w.said.gathers.byKey(b.Workflow, b.Key) != nil:
 		return rules.SameKey
 	}
 	return rules.Free

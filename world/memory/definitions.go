@@ -17,6 +17,8 @@ import (
 type said struct {
 	definitions map[world.Class]world.Definition
 	retention   time.Duration // the most that ended runs are kept
+	starts      starts
+	gathers     gathers
 }
 
 var _ world.Definer = (*World)(nil)
@@ -37,7 +39,7 @@ func (w *World) Define(ctx context.Context, all []world.Definition) error {
 	}
 	var n notices
 	w.said.define(all, "")
-	w.limits.say(all, &n)
+	w.limits.say(world.LimitsOf(all), &n)
 	w.mu.Unlock()
 	w.tell(&n)
 	return nil

@@ -40,6 +40,8 @@ func (w *World) deliverLocked(d *world.Delivery, n *notices) (world.Delivered, e
 	switch {
 	case d.Repeat:
 		return world.Delivered{}, world.NoRepeat(r.id, d)
+	case d.Act && d.Events[0].Type == world.InputReceived:
+		return w.said.gathers.input(r, d, n)
 	case d.Act:
 		return w.act(r, d, n)
 	case r.end != nil:
@@ -103,6 +105,7 @@ func (w *World) act(r *run, d *world.Delivery, n *notices) (world.Delivered, err
 	done := world.Delivered{Run: r.id, Owner: r.ownerID()}
 	facts := rules.Acted{
 		Live: r.end == nil, Owned: r.owner != nil, Paused: r.paused, Blocked: r.blocked != nil,
+		Begun:   !r.unbegun(),
 		Delayed: r.status == world.Pending && r.wakeAt.After(w.now()), Waits: r.waits(world.RunPaused, world.RunResumed),
 	}
 	if r.end != nil {

@@ -22,14 +22,15 @@ func (w *World) over(r *run, n *notices) {
 	}
 	r.status = rules.EndStatus(r.end.Type)
 	r.err = r.end.Error
+	w.limits.singles.drop(r)
 	w.limits.rest(r, true, n)
 	w.topics.listens.end(r)
 	if r.owner != nil {
 		delete(r.owner.runs, r)
 		r.owner = nil
 	}
-	for step := range r.tasks {
-		w.dropTask(r, step)
+	for _, step := range slices.Sorted(maps.Keys(r.tasks)) {
+		w.dropTask(r, step, n)
 	}
 	for id := range r.hooks {
 		w.dispose(r, id)
@@ -130,6 +131,7 @@ func (w *World) sweepLocked(r *run) {
 	if b := r.birth; b.Key != "" {
 		delete(w.keys, idempotencyKey{b.Workflow, b.Key})
 	}
+	w.said.gathers.swept(r)
 	w.created[w.createdIndex(r.key)].run = nil
 	w.swept++
 	if w.swept < 64 || w.swept < len(w.created)/2 {

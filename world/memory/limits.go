@@ -18,7 +18,11 @@ type limits struct {
 	w     *World
 	named map[string]*world.Limit
 	keys  map[int64]*limitKey
-	news  *notices // of this call
+	due   partition // keys of rates, by when they are to be looked at
+	open  bool      // rates let in: only where somebody claims, so that who pays begins
+	news  *notices  // of this call
+
+	singles singles
 }
 
 // limitKey is a key of a limit that a run which is not over needs.
@@ -28,6 +32,7 @@ type limitKey struct {
 	used  int // places that are held
 	live  int // runs that need it
 	line  [rules.Priorities]partition
+	rated *rated // nil: it is of no rate
 }
 
 // placed is what a run has of the places that it needs.
@@ -35,39 +40,57 @@ type placed struct {
 	rules.Placed
 	places   []world.Place
 	admitted time.Time // when it got the last of them in a line
+	single   string    // the key of its singleton; "": it is none
 }
 
 var (
-	_ world.LimitKeeper = (*World)(nil)
-	_ rules.Lines[*run] = (*limits)(nil)
+	_ world.LimitKeeper   = (*World)(nil)
+	_ rules.Lines[*entry] = (*limits)(nil)
 )
 
 // Limits are the World's; see [world.LimitKeeper].
 func (w *World) Limits() world.Limiter { return &w.limits }
 
-// needs notes the places of a run that is created.
-func (l *limits) needs(r *run) {
-	if len(r.birth.Places) == 0 {
-		return
+// needs notes the places of a run, or of a task, that is created; nil: it needs none.
+func (l *limits) needs(places []world.Place) (of *placed) {
+	if len(places) == 0 {
+		return nil
 	}
 	l.make()
-	r.placed = &placed{places: r.birth.Places}
-	for _, p := range r.birth.Places {
+	placed := &placed{}
+	for i, said := range world.SaidBy(places) {
+		p := &places[i]
 		limit := l.named[p.Limit]
 		if limit == nil {
-			limit = &world.Limit{Name: p.Limit, Said: p.Number, UntilEnd: p.UntilEnd}
+			limit = world.NewLimit(&said)
 			l.named[p.Limit] = limit
 		}
 		id := p.ID()
-		if l.keys[id] == nil {
-			l.keys[id] = &limitKey{limit: limit, text: p.Key}
+		k := l.keys[id]
+		if k == nil {
+			k = &limitKey{limit: limit, text: p.Key}
+			if p.Per > 0 {
+				k.rated = &rated{id: id, due: entry{order: id}}
+			}
+			l.keys[id] = k
 		}
-		l.keys[id].live++
-		r.placed.Keys = append(r.placed.Keys, id)
+		if p.Refuse { // it pays here and now: see refused
+			l.pay(k, 1)
+			_ = l.Again(id)
+			continue
+		}
+		k.live++
+		if p.Per > 0 {
+			placed.Rates++
+		}
+		placed.places = append(placed.places, *p)
+		placed.Keys = append(placed.Keys, id)
 		if p.UntilEnd {
-			r.placed.Keeps++
+			placed.Keeps++
 		}
+		of = placed
 	}
+	return of
 }
 
 func (l *limits) make() {
@@ -84,7 +107,7 @@ func (l *limits) settle(r *run, n *notices) bool {
 	}
 	due := r.due()
 	known := r.cancels == 0 || l.w.known(r.class())
-	if !due.IsZero() && !due.After(l.w.now()) && rules.RunsCode(r.cancels > 0, r.status == world.Running, r.blocked != nil, known) {
+	if !due.IsZero() && !due.After(l.w.now()) && !l.w.said.starts.keep(r) && rules.RunsCode(r.cancels > 0, r.status == world.Running, r.blocked != nil, known) {
 		return l.seek(r, true, n)
 	}
 	l.rest(r, false, n)
@@ -96,41 +119,49 @@ func (l *limits) may(all []world.SaidLimit) error {
 	if len(all) == 0 {
 		return nil
 	}
-	scopes := make(map[string]bool)
+	scopes := make(map[string]world.Scope)
 	for i := range all {
 		kept, seen := scopes[all[i].Name]
 		if limit := l.named[all[i].Name]; limit != nil {
-			kept, seen = limit.UntilEnd, true
+			kept, seen = limit.Scope(), true
 		}
 		if !seen {
-			kept = all[i].UntilEnd
+			kept = all[i].Scope()
 		}
 		scopes[all[i].Name] = kept
-		if err := world.CheckScope(all[i].Name, all[i].UntilEnd, kept); err != nil {
+		if err := world.CheckScope(all[i].Name, all[i].Scope(), kept); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// mayNeed is [limits.may] of the places of a birth.
-func (l *limits) mayNeed(b *world.Birth) error {
-	return l.may(world.SaidBy(b.Places))
+// mayNeed is [limits.may] of the places of a birth, and of its tasks.
+func (l *limits) mayNeed(c *world.Commit) error {
+	b := c.Events[0].Birth
+	err := l.may(append(world.SaidBy(b.Places), world.TaskPlaces(c)...))
+	if err == nil {
+		err = l.refused(b)
+	}
+	if err != nil {
+		return fmt.Errorf("workflow %s: %w", b.Workflow, err)
+	}
+	return nil
 }
 
 // say notes what definitions say, and admits whom that lets in.
-func (l *limits) say(all []world.Definition, n *notices) {
-	for i := range all {
-		for _, said := range all[i].Limits {
-			limit := l.named[said.Name]
-			switch {
-			case limit == nil:
-				l.make()
-				l.named[said.Name] = &world.Limit{Name: said.Name, Said: said.Number, UntilEnd: said.UntilEnd}
-			case limit.Said != said.Number:
-				limit.Said = said.Number
-				l.admit(limit, n)
-			}
+func (l *limits) say(all []world.SaidLimit, n *notices) {
+	for _, said := range all {
+		limit := l.named[said.Name]
+		switch {
+		case limit == nil:
+			l.make()
+			l.named[said.Name] = world.NewLimit(&said)
+		case limit.Said != said.Number || limit.Per != said.Per || limit.Burst != said.Burst:
+			was := rules.LimitRate(limit)
+			limit.Said, limit.Per, limit.Burst = said.Number, said.Per, said.Burst
+			l.retime(limit, was)
+			l.admit(limit, n)
 		}
 	}
 }
@@ -142,7 +173,7 @@ func (l *limits) seek(r *run, known bool, n *notices) bool {
 		return true
 	}
 	l.news = n
-	whole, _ := rules.Seek[*run](l, r) // a map cannot fail
+	whole, _ := rules.Seek[*entry](l, &r.entry) // a map cannot fail
 	return whole
 }
 
@@ -152,29 +183,31 @@ func (l *limits) rest(r *run, over bool, n *notices) {
 		return
 	}
 	l.news = n
-	_ = rules.Rest[*run](l, r, over)
+	_ = rules.Rest[*entry](l, &r.entry, over)
 	if !over {
 		return
 	}
-	for _, id := range r.placed.Keys {
-		if k := l.keys[id]; k != nil {
-			if k.live--; k.live == 0 {
-				delete(l.keys, id)
-			}
-		}
-	}
+	l.leave(r.placed.Keys)
 	r.placed = nil
 }
 
 // Placed is for package rules, as are those that follow.
-func (l *limits) Placed(r *run) *rules.Placed { return &r.placed.Placed }
+func (l *limits) Placed(e *entry) *rules.Placed {
+	if e.task != nil {
+		return &e.task.placed.Placed
+	}
+	return &e.run.placed.Placed
+}
 
-// Begun reports whether a run has.
-func (l *limits) Begun(r *run) bool { return r.status == world.Running }
+// Begun reports whether a run has. A task has not: between attempts it holds nothing.
+func (l *limits) Begun(e *entry) bool { return e.run != nil && e.run.status == world.Running }
 
 // Room is how many places of a key are free.
 func (l *limits) Room(key int64) (int, error) {
 	k := l.keys[key]
+	if k.rated != nil {
+		return l.rateRoom(k), nil
+	}
 	return k.limit.Number() - k.used, nil
 }
 
@@ -184,38 +217,58 @@ func (l *limits) Hold(key int64, by int) error {
 	return nil
 }
 
-// Join puts a run into the line of a key.
-func (l *limits) Join(key int64, r *run, last bool) error {
-	at := r.created
-	if last {
-		at = l.w.now()
+// Pay has one begin whom a rate has let in.
+func (l *limits) Pay(key int64) error {
+	l.pay(l.keys[key], 1)
+	return nil
+}
+
+// Join puts a run, or a task, into the line of a key.
+func (l *limits) Join(key int64, e *entry, last bool) error {
+	at, priority := l.w.now(), 0
+	if t := e.task; t != nil {
+		priority = t.Priority
+		if !last {
+			at = t.asked
+		}
+	} else {
+		priority = e.run.birth.Priority
+		if !last {
+			at = e.run.created
+		}
 	}
-	r.entry.move(&l.keys[key].line[r.birth.Priority], at.UnixMicro())
+	e.move(&l.keys[key].line[priority], at.UnixMicro())
 	return nil
 }
 
 // Leave takes it out.
-func (l *limits) Leave(_ int64, r *run) error {
-	r.entry.move(nil, 0)
+func (l *limits) Leave(_ int64, e *entry) error {
+	e.move(nil, 0)
 	return nil
 }
 
 // First is who is first in a line.
-func (l *limits) First(key int64) (*run, bool, error) {
+func (l *limits) First(key int64) (*entry, bool, error) {
 	for p := range slices.Backward(l.keys[key].line[:]) {
 		if e := l.keys[key].line[p].head(); e != nil {
-			return e.run, true, nil
+			return e, true, nil
 		}
 	}
 	return nil, false, nil
 }
 
-// Moved makes a run that has all its places ready.
-func (l *limits) Moved(r *run) error {
-	if r.placed.Whole() {
-		r.placed.admitted = l.w.now()
-		l.w.place(r, l.news)
+// Moved makes one that has all its places ready.
+func (l *limits) Moved(e *entry) error {
+	if !l.Placed(e).Whole() {
+		return nil
 	}
+	if t := e.task; t != nil {
+		t.Visible = l.w.now()
+		l.w.placeTask(t, l.news)
+		return nil
+	}
+	e.run.placed.admitted = l.w.now()
+	l.w.place(e.run, l.news)
 	return nil
 }
 
@@ -253,10 +306,12 @@ func (l *limits) set(name string, number *int, n *notices) error {
 	if limit == nil {
 		return world.NoLimit(name)
 	}
+	was := rules.LimitRate(limit)
 	if limit.Set = nil; number != nil {
 		set := *number
 		limit.Set = &set
 	}
+	l.retime(limit, was)
 	l.admit(limit, n)
 	return nil
 }
@@ -266,7 +321,7 @@ func (l *limits) admit(limit *world.Limit, n *notices) {
 	l.news = n
 	for _, id := range slices.Sorted(maps.Keys(l.keys)) {
 		if l.keys[id].limit == limit {
-			_ = rules.Admit[*run](l, id)
+			_ = rules.Admit[*entry](l, id)
 		}
 	}
 }
@@ -291,16 +346,24 @@ func (l *limits) ListLimitKeys(ctx context.Context, limit, behind string, most i
 			break
 		}
 		k, waiting := texts[text], 0
+		one := world.LimitKey{Key: text, Used: k.used}
 		for p := range k.line {
 			waiting += len(k.line[p].items)
+			if e := k.line[p].head(); e != nil && (one.Oldest.IsZero() || time.UnixMicro(e.due).Before(one.Oldest)) {
+				one.Oldest = time.UnixMicro(e.due).UTC()
+			}
 		}
-		all = append(all, world.LimitKey{Key: text, Used: k.used, Waiting: min(waiting, world.MostCounted)})
+		one.Waiting = min(waiting, world.MostCounted)
+		if at := l.turnOf(k, 0); at.After(l.w.now()) {
+			one.Next = at
+		}
+		all = append(all, one)
 	}
 	return all, nil
 }
 
-// InLine tells where a run stands; see [world.Limiter].
-func (l *limits) InLine(ctx context.Context, id string) (*world.InLine, error) {
+// InLine tells where a run stands, or a task of it; see [world.Limiter].
+func (l *limits) InLine(ctx context.Context, id, step string) (*world.InLine, error) {
 	if err := l.w.enter(ctx); err != nil {
 		return nil, err
 	}
@@ -309,19 +372,29 @@ func (l *limits) InLine(ctx context.Context, id string) (*world.InLine, error) {
 	if r == nil {
 		return nil, fmt.Errorf("run %s: %w", id, world.ErrNotFound)
 	}
-	if r.placed == nil || !r.placed.Parked {
+	of, e, priority := r.placed, &r.entry, r.birth.Priority
+	if step != "" {
+		t := r.tasks[step]
+		if t == nil {
+			return nil, nil
+		}
+		of, e, priority = t.placed, &t.entry, t.Priority
+	}
+	if of == nil || !of.Parked {
 		return nil, nil
 	}
-	in := &world.InLine{Place: r.placed.places[r.placed.Has]}
-	line := &l.keys[r.placed.Keys[r.placed.Has]].line
-	in.Number = l.named[in.Limit].Number()
+	in := &world.InLine{Place: of.places[of.Has]}
+	line := &l.keys[of.Keys[of.Has]].line
+	limit := l.named[in.Limit]
+	in.Number, in.Per, in.Burst = limit.Number(), limit.Per, limit.Burst
 	for p := range line {
-		for _, e := range line[p].items {
-			if p > r.birth.Priority || p == r.birth.Priority && (e.due < r.entry.due || e.due == r.entry.due && e.order < r.entry.order) {
+		for _, o := range line[p].items {
+			if p > priority || p == priority && (o.due < e.due || o.due == e.due && o.order < e.order) {
 				in.Before++
 			}
 		}
 	}
+	in.At = l.turnOf(l.keys[of.Keys[of.Has]], in.Before)
 	in.Before = min(in.Before, world.MostCounted)
 	return in, nil
 }

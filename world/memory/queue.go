@@ -37,7 +37,7 @@ func (w *World) standing(r *run) (*partition, time.Time) {
 			return partitionOf(w.cancels, r), due
 		}
 	}
-	if due.IsZero() {
+	if due.IsZero() || w.said.starts.keep(r) {
 		return nil, time.Time{}
 	}
 	return partitionOf(w.partitions, r), due

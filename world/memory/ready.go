@@ -21,6 +21,8 @@ func (w *World) Ready(ctx context.Context, q world.ReadyQuery) (world.Ready, err
 	var n notices
 	out := world.Ready{Now: w.now()}
 	w.expire(out.Now, &n)
+	w.limits.wake(&n)
+	w.limits.shut()
 	partitions := w.partitionsFor(q.Classes, len(q.Classes) > 0)
 	for _, name := range q.Steps {
 		partitions = append(partitions, w.taskPartitions[name]...)
@@ -34,6 +36,9 @@ func (w *World) Ready(ctx context.Context, q world.ReadyQuery) (world.Ready, err
 		if next != nil {
 			out.Sooner(time.UnixMicro(next.due).UTC())
 		}
+	}
+	if at := w.limits.next(); !at.IsZero() {
+		out.Sooner(at)
 	}
 	rules.ListReady(&out, items, q.Most())
 	for _, wk := range w.workers {

@@ -25,8 +25,8 @@ func (w *World) continued(r *run, e *world.Event, seq int64) {
 		r.version = e.Next.Version
 	}
 	r.attrs = maps.Clone(e.Next.Attributes)
-	for step := range r.tasks {
-		w.dropTask(r, step)
+	for _, step := range slices.Sorted(maps.Keys(r.tasks)) {
+		w.dropTask(r, step, w.limits.news)
 	}
 	for id := range r.hooks {
 		if !slices.Contains(e.Next.Hooks, id) {

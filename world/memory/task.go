@@ -15,6 +15,8 @@ type task struct {
 	run        *run
 	holder     *worker
 	entry      entry
+	placed     *placed   // what it has of the places that it needs; nil: it needs none
+	asked      time.Time // when its step was
 }
 
 func (t *task) heldBy(worker string, attempt int) bool {
@@ -24,10 +26,10 @@ func (t *task) heldBy(worker string, attempt int) bool {
 // writeTasks makes a commit's new tasks and deletes those that it ends or drops.
 func (w *World) writeTasks(c *world.Commit, r *run, n *notices) {
 	for _, k := range c.Held {
-		w.dropTask(r, k.Step)
+		w.dropTask(r, k.Step, n)
 	}
 	for _, k := range c.Dropped {
-		w.dropTask(r, k.Step)
+		w.dropTask(r, k.Step, n)
 	}
 	for i := range c.Tasks {
 		t := &task{Task: c.Tasks[i], run: r}
@@ -37,16 +39,17 @@ func (w *World) writeTasks(c *world.Commit, r *run, n *notices) {
 		}
 		w.row++
 		t.entry = entry{task: t, order: w.row}
-		w.dropTask(r, t.Step)
+		w.dropTask(r, t.Step, n)
 		if r.tasks == nil {
 			r.tasks = make(map[string]*task)
 		}
 		r.tasks[t.Step] = t
+		t.placed, t.Places, t.asked = w.limits.needs(t.Places), nil, w.now()
 		if t.Visible.IsZero() {
-			t.Visible = w.now()
+			t.Visible = t.asked
 		}
 		if c.Tasks[i].Worker != "" {
-			w.giveTask(t, r.ownerOr(w, c.Worker), w.now())
+			w.giveTask(t, r.ownerOr(w, c.Worker), w.now(), n)
 			continue
 		}
 		w.placeTask(t, n)
@@ -60,8 +63,11 @@ func (r *run) ownerOr(w *World, id string) *worker {
 	return w.workers[id]
 }
 
-// placeTask puts a task that nobody holds into its partition.
+// placeTask puts a task that nobody holds into its partition, or, where it is ready and lacks a place, into line.
 func (w *World) placeTask(t *task, n *notices) {
+	if !t.Visible.After(w.now()) && !w.limits.seekTask(t, n) {
+		return
+	}
 	var l *partition
 	for _, x := range w.taskPartitions[t.Name] {
 		if x.workflow == t.Workflow && x.priority == t.Priority {
@@ -77,7 +83,8 @@ func (w *World) placeTask(t *task, n *notices) {
 }
 
 // giveTask begins an attempt. The start is kept with the task: it is durable from here on.
-func (w *World) giveTask(t *task, wk *worker, now time.Time) world.Task {
+func (w *World) giveTask(t *task, wk *worker, now time.Time, n *notices) world.Task {
+	w.limits.payTask(t, n)
 	t.holder, t.Worker = wk, wk.ID
 	wk.tasks[t] = struct{}{}
 	t.Attempt++
@@ -92,12 +99,13 @@ func (w *World) giveTask(t *task, wk *worker, now time.Time) world.Task {
 
 func (t *task) remember(e world.Event) { t.History = world.RememberAttempt(t.History, e, t.Attempt) }
 
-func (w *World) dropTask(r *run, step string) {
+func (w *World) dropTask(r *run, step string, n *notices) {
 	t := r.tasks[step]
 	if t == nil {
 		return
 	}
 	delete(r.tasks, step)
+	w.limits.restTask(t, true, n)
 	t.entry.move(nil, 0)
 	if t.holder != nil {
 		delete(t.holder.tasks, t)
@@ -130,7 +138,7 @@ func (w *World) taskEnd(d *world.Delivery, n *notices) (world.Delivered, error) 
 		done := world.Delivered{Run: r.id, Owner: r.ownerID(), Duplicate: t == nil || !d.ExpiresNow(&t.Task)}
 		if !done.Duplicate {
 			w.counters.Deliveries++
-			w.dropTask(r, k.Step)
+			w.dropTask(r, k.Step, n)
 			w.put(r, mail{id: d.ID, events: slices.Clone(d.Events)}, n)
 		}
 		return done, nil
@@ -143,7 +151,7 @@ func (w *World) taskEnd(d *world.Delivery, n *notices) (world.Delivered, error) 
 	}
 	w.counters.Deliveries++
 	if d.RetryAt.IsZero() {
-		w.dropTask(r, k.Step)
+		w.dropTask(r, k.Step, n)
 		w.put(r, mail{id: d.ID, events: slices.Clone(d.Events)}, n)
 		return world.Delivered{Run: r.id, Owner: r.ownerID()}, nil
 	}
@@ -156,6 +164,7 @@ func (w *World) taskEnd(d *world.Delivery, n *notices) (world.Delivered, error) 
 	}
 	delete(t.holder.tasks, t)
 	t.holder, t.Worker, t.Visible = nil, "", d.RetryAt
+	w.limits.restTask(t, false, n)
 	w.placeTask(t, n)
 	return world.Delivered{Run: r.id, Owner: r.ownerID()}, nil
 }

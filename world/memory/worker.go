@@ -40,13 +40,13 @@ func (w *World) Join(ctx context.Context, wk world.Worker) (world.Heartbeat, err
 	if w.workers[wk.ID] != nil {
 		return world.Heartbeat{}, fmt.Errorf("worker %s has joined: %w", wk.ID, world.ErrConflict)
 	}
-	if err := w.limits.may(world.LimitsOf(wk.Definitions)); err != nil {
+	if err := w.limits.may(wk.Says()); err != nil {
 		return world.Heartbeat{}, fmt.Errorf("worker %s: join: %w", wk.ID, err)
 	}
 	w.said.define(wk.Definitions, wk.ID)
-	w.limits.say(wk.Definitions, &notices{}) // who joins looks for work anyway
+	w.limits.say(wk.Says(), &notices{}) // who joins looks for work anyway
 	w.said.retention = world.LowerRetention(w.said.retention, wk.MaxRetention)
-	wk.Classes, wk.Steps, wk.Definitions = slices.Clone(wk.Classes), slices.Clone(wk.Steps), nil
+	wk.Classes, wk.Steps, wk.Definitions, wk.StepLimits = slices.Clone(wk.Classes), slices.Clone(wk.Steps), nil, nil
 	now := w.now()
 	joined := &worker{
 		Worker: wk, joined: now, until: now.Add(wk.Lease),

@@ -91,7 +91,7 @@ func New(options ...Options) *World {
 		taskPartitions: make(map[string][]*partition),
 		trims:          make(map[*run]struct{}),
 	}
-	w.messages.w, w.topics.w, w.schedules.w, w.limits.w = w, w, w, w
+	w.messages.w, w.topics.w, w.schedules.w, w.limits.w, w.said.starts.w, w.said.gathers.w, w.limits.singles.w = w, w, w, w, w, w, w
 	if len(options) > 0 {
 		w.opt = options[0]
 	}

@@ -69,6 +69,9 @@ func (w *World) act(ctx context.Context, d *world.Delivery) (world.Delivered, er
 }
 
 func (a *acting) do(ctx context.Context) (err error) {
+	if a.d.Events[0].Type == world.InputReceived {
+		return a.input(ctx)
+	}
 	if err := a.lock(ctx); err != nil {
 		return err
 	}
@@ -93,7 +96,7 @@ func (a *acting) do(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	facts := rules.Acted{Live: r.live, Owned: r.owner != 0, Blocked: r.blocked, Delayed: r.live && !r.running && r.wake.After(a.w.now())}
+	facts := rules.Acted{Live: r.live, Owned: r.owner != 0, Blocked: r.blocked, Begun: r.running && r.claim > 0, Delayed: r.live && !r.running && r.wake.After(a.w.now())}
 	if !r.live {
 		last, err := lastKnown(ctx, a.tx, r)
 		if err == nil {
@@ -188,6 +191,26 @@ func (a *acting) note(ctx context.Context) error {
 	return err
 }
 
+// next has an event follow the last of the run, whose queue row is locked: what is to be written, and the run behind it.
+func (a *acting) next(ctx context.Context, e world.Event) (d *draft, next run, err error) {
+	r := a.r
+	last, err := lastKnown(ctx, a.tx, r)
+	if err != nil {
+		return nil, next, err
+	}
+	e.Delivery, e.Time = a.d.ID, rules.Later(a.w.now(), last.Time)
+	if _, err := a.w.classes.key(ctx, r.class); err != nil {
+		return nil, next, err
+	}
+	c := &world.Commit{Run: r.id, First: last.Seq + 1, Events: []world.Event{e}}
+	d, next = &draft{w: a.w, ctx: ctx, tx: a.tx, c: c}, *r
+	if err := d.turn(c, &next, c.Events, r.standing(), nil); err != nil {
+		return nil, next, err
+	}
+	d.sheet.locked, d.sheet.updated = nil, nil // the row is locked; nobody owns it
+	return d, next, nil
+}
+
 // append writes the act to the log.
 func (a *acting) append(ctx context.Context, e world.Event) error {
 	r := a.r
@@ -196,21 +219,11 @@ func (a *acting) append(ctx context.Context, e world.Event) error {
 			return err
 		}
 	}
-	last, err := lastKnown(ctx, a.tx, r)
+	d, next, err := a.next(ctx, e)
 	if err != nil {
 		return err
 	}
-	e.Delivery, e.Time = a.d.ID, rules.Later(a.w.now(), last.Time)
-	if _, err := a.w.classes.key(ctx, r.class); err != nil {
-		return err
-	}
-	c := &world.Commit{Run: r.id, First: last.Seq + 1, Events: []world.Event{e}}
-	d := &draft{w: a.w, ctx: ctx, tx: a.tx, c: c}
-	next := *r
-	if err := d.turn(c, &next, c.Events, r.standing(), nil); err != nil {
-		return err
-	}
-	d.sheet.locked, d.sheet.updated = nil, nil // the row is locked; nobody owns it
+	e = d.c.Events[0]
 	b := &script{db: &a.w.database}
 	b.write(&d.sheet)
 	switch e.Type {

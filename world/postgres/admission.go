@@ -32,6 +32,7 @@ var (
 	admitRuns     = load("admit_runs")
 	lookAgain     = load("look_again")
 	dropLimitKeys = load("drop_limit_keys")
+	wakeKeys      = load("wake_keys")
 )
 
 // follow has runs that a look found, and that lack places, stand in line, and admits where there is news. It reports
@@ -44,14 +45,23 @@ func (l *limits) follow(ctx context.Context, look *looked) (changed bool, err er
 		}
 		return c.lacks && !c.due.After(look.now)
 	})
-	if len(park) > 0 {
+	wake := !look.rates.IsZero() && !look.rates.After(look.now)
+	if len(park) > 0 || wake {
 		l.any.Store(true)
 		slices.Sort(park)
-		if err := l.batch(ctx, func(q *pgx.Batch) { q.Queue(l.sql(setClaiming), true); q.Queue(l.sql(parkRuns), park) }); err != nil {
+		if err := l.batch(ctx, func(q *pgx.Batch) {
+			q.Queue(l.sql(setClaiming), true)
+			if len(park) > 0 {
+				q.Queue(l.sql(parkRuns), park)
+			}
+			if wake {
+				q.Queue(l.sql(wakeKeys))
+			}
+		}); err != nil {
 			return false, err
 		}
 	}
-	if !look.limits && len(park) == 0 {
+	if !look.limits && len(park) == 0 && !wake {
 		return false, nil
 	}
 	l.any.Store(true)
@@ -63,7 +73,7 @@ func (l *limits) admit(ctx context.Context) error {
 	l.turn.Lock()
 	defer l.turn.Unlock()
 	a := &admission{keys: make(map[string]*lineUp)}
-	if err := l.read(ctx, lookLimits, a.scan, mostLimitKeys, mostLimitNews, mostAdmitted); err != nil {
+	if err := l.read(ctx, lookLimits, a.scan, mostLimitKeys, mostLimitNews, mostAdmitted, int64(rules.RateSlack)); err != nil {
 		return err
 	}
 	if !a.found {
@@ -143,8 +153,10 @@ type lined struct {
 // lineUp is a key as an admission sees it, as [rules.Lines] of it alone: what other keys have is looked at by itself.
 type lineUp struct {
 	room     int
+	rate     *rated // nil: it is of none
 	freed    int
-	read     int // rows of the line
+	read     int  // rows of the line
+	gone     bool // some of them are of nobody
 	line     []*lined
 	byRun    map[int64]*lined
 	admitted []spot
@@ -161,7 +173,9 @@ func (a *admission) scan(row pgx.Rows) error {
 	var needs *int32
 	var keeps, has *int16
 	var running *bool
-	if err := row.Scan(&what, &key, &number, &kind, &urgency, &place, &run, &needs, &keeps, &has, &running); err != nil {
+	var pace rateRow
+	if err := row.Scan(&what, &key, &number, &kind, &urgency, &place, &run, &needs, &keeps, &has, &running,
+		&pace.per, &pace.burst, &pace.turn, &pace.late, &pace.used, &pace.now); err != nil {
 		return err
 	}
 	if what == 0 {
@@ -176,6 +190,7 @@ func (a *admission) scan(row pgx.Rows) error {
 	}
 	if what == 1 {
 		k.room += int(number)
+		k.rate = pace.rated(number)
 		return nil
 	}
 	if what == 2 {
@@ -194,6 +209,7 @@ func (a *admission) scan(row pgx.Rows) error {
 	if needs == nil || keeps == nil || has == nil || running == nil { // it does not stand there any more
 		if what == 3 {
 			a.leave = append(a.leave, at)
+			k.gone = true
 		}
 		return nil
 	}
@@ -216,6 +232,10 @@ const here = -1
 func (a *admission) decide() error {
 	for _, key := range a.order {
 		k := a.keys[key]
+		if k.rate != nil {
+			k.rate.pay(k.freed)
+			k.room = k.rate.room()
+		}
 		slices.SortFunc(k.line, func(x, y *lined) int { return x.compare(&y.spot) })
 		if err := rules.Admit[*lined](k, here); err != nil {
 			return err
@@ -228,6 +248,9 @@ func (a *admission) decide() error {
 		}
 		if k.room > 0 && k.read > 0 { // of those that were read some have left, or there is more than is read at once
 			a.again = append(a.again, key)
+		}
+		if k.rate != nil {
+			k.rate.settle(len(k.admitted), len(k.line) > 0 || k.gone)
 		}
 	}
 	return nil
@@ -252,6 +275,12 @@ func (k *lineUp) Hold(_ int64, by int) error {
 	k.room -= by
 	return nil
 }
+
+// Pay has nothing to do: who has begun is news.
+func (k *lineUp) Pay(int64) error { return nil }
+
+// Again has nothing to do: when a key is looked at again is written with what else of it.
+func (k *lineUp) Again(int64) error { return nil }
 
 // Join has a run go to another line: that it has come there is news.
 func (k *lineUp) Join(int64, *lined, bool) error { return nil }
@@ -284,10 +313,6 @@ func (a *admission) write(db *database, q *pgx.Batch, ready *[]string) {
 	}
 	q.Queue(db.sql(setClaiming), true)
 	q.Queue(db.sql(lockLimiting), a.revision, next)
-	if len(a.read) > 0 {
-		q.Queue(db.sql(deleteNews), column(a.read, func(n *newsRow) string { return n.key }), column(a.read, func(n *newsRow) int16 { return n.kind }),
-			column(a.read, func(n *newsRow) int64 { return n.id }))
-	}
 	if len(a.join) > 0 {
 		q.Queue(db.sql(joinLine), lineArgs(a.join)...)
 	}
@@ -298,7 +323,7 @@ func (a *admission) write(db *database, q *pgx.Batch, ready *[]string) {
 	for i, key := range a.order {
 		freed[i] = int32(a.keys[key].freed)
 	}
-	q.Queue(db.sql(admitRuns), append(lineArgs(a.admitted), a.order, freed)...).Query(func(rows pgx.Rows) error {
+	q.Queue(db.sql(admitRuns), slices.Concat(lineArgs(a.admitted), []any{a.order, freed}, a.rateArgs())...).Query(func(rows pgx.Rows) error {
 		for rows.Next() {
 			var run string
 			if err := rows.Scan(&run); err != nil {
@@ -308,6 +333,11 @@ func (a *admission) write(db *database, q *pgx.Batch, ready *[]string) {
 		}
 		return rows.Err()
 	})
+	// Behind the others: who is in news, and stands in no line, is kept. See 0030_task_limits.sql.
+	if len(a.read) > 0 {
+		q.Queue(db.sql(deleteNews), column(a.read, func(n *newsRow) string { return n.key }), column(a.read, func(n *newsRow) int16 { return n.kind }),
+			column(a.read, func(n *newsRow) int64 { return n.id }))
+	}
 	if len(a.again) > 0 {
 		q.Queue(db.sql(lookAgain), a.again)
 	}

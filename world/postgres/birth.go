@@ -16,13 +16,22 @@ func (d *draft) create(c *world.Commit, key int64, wk *worker, by *run, events [
 	r := &run{
 		id: c.Run, key: key, created: e.Time, retention: b.Retention, workflow: b.Workflow, live: true, priority: b.Priority, wake: b.NotBefore,
 		class: world.Class{Workflow: b.Workflow, Version: b.Version}, attrs: b.Attributes, attrsKnown: true,
-		limited: len(b.Places) > 0,
+		limited: len(lining(b.Places)) > 0,
+	}
+	if c.Items > 0 {
+		opens := b.Gather.Opens(d.w.now(), c.Items, e.InputBytes())
+		r.wake = opens.Begins(d.w.now())
 	}
 	if wk != nil {
 		r.owner, r.claim = wk.key, 1
 	}
 	for _, known := range world.BirthDeliveries(c) {
 		d.sheet.known = append(d.sheet.known, knownRowOf(key, known))
+	}
+	for _, merged := range world.MergedStarts(c) {
+		row := knownRowOf(key, merged)
+		row.workflow, row.idem = &b.Workflow, &merged.ID
+		d.sheet.known = append(d.sheet.known, row)
 	}
 	switch p := b.Parent; {
 	case p == nil || p.Step == "":
@@ -47,6 +56,7 @@ func (d *draft) enqueue(c *world.Commit, r *run) error {
 	if err != nil {
 		return err
 	}
+	lapses(d, c.Events, r)
 	if r.limited {
 		d.sheet.limits.placed = append(d.sheet.limits.placed, placedRowOf(row, c.Events[0].Time, c.Events[0].Birth.Places))
 	} else {

@@ -149,7 +149,7 @@ func (db *database) failed(err error) error {
 var ourErrors = []error{
 	world.ErrNotFound, world.ErrRunExists, world.ErrTerminal, world.ErrConflict, world.ErrTooEarly, world.ErrLeaseLost, world.ErrUnknownOutcome,
 	world.ErrInboxFull, world.ErrTooLarge, world.ErrInvalid, world.ErrCorrupt, world.ErrFormat, world.ErrWorkerExists, world.ErrStorage, world.ErrClosed,
-	world.ErrStreamClosed, world.ErrDeliveryUsed,
+	world.ErrStreamClosed, world.ErrDeliveryUsed, world.ErrRateLimited,
 }
 
 func ours(err error) bool {

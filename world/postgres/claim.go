@@ -170,6 +170,9 @@ func (t *claiming) rest(look *looked, runs, tasks []candidate) {
 			}
 		}
 	}
+	if !look.rates.IsZero() {
+		next(look.rates)
+	}
 	see(look.runs, chosen)
 	see(look.tasks, chosenTasks)
 }
@@ -296,8 +299,11 @@ func (r *claimedRun) complete(ctx context.Context, w *World, mail []world.Mail) 
 // queueRuns adds the statements that give runs.
 func (t *claiming) queueRuns(q *pgx.Batch, runs []candidate, got *given) {
 	w, key := t.w, t.wk.key
-	var due, mailed, all []int64
+	var due, mailed, all, limited []int64
 	for _, c := range runs {
+		if c.limited {
+			limited = append(limited, c.key)
+		}
 		if all = append(all, c.key); c.kind == readyRun {
 			due = append(due, c.key)
 		} else {
@@ -305,6 +311,9 @@ func (t *claiming) queueRuns(q *pgx.Batch, runs []candidate, got *given) {
 		}
 	}
 	q.Queue(w.sql(claimRuns), due, mailed, key, t.classes)
+	if len(limited) > 0 {
+		q.Queue(w.sql(paidRates), limited, key)
+	}
 	q.Queue(w.sql(claimedRuns), all, key, shortLog).Query(func(rows pgx.Rows) error {
 		for rows.Next() {
 			r := new(claimedRun)

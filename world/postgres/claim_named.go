@@ -65,7 +65,7 @@ func (t *claiming) find(ctx context.Context, q *world.ClaimQuery) (*only, error)
 	o := &only{}
 	if q.Step == "" {
 		return o, t.w.read(ctx, findOnlyRun, func(row pgx.Rows) error {
-			o.found, o.it.kind = true, readyRun
+			o.found, o.it.kind, o.it.limited = true, readyRun, t.w.limits.used()
 			return row.Scan(&o.now, &o.it.key, &o.it.partition.class, &o.holder, &o.dead)
 		}, q.Run)
 	}

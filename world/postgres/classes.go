@@ -94,8 +94,10 @@ func (c *classes) learn(ctx context.Context, class world.Class, events []world.E
 	return nil
 }
 
-// name returns the class that has a key. It may need a connection of the pool.
+// name returns the class that has a key, or that of a run which is not to begin: see starts. It may need a connection
+// of the pool.
 func (c *classes) name(ctx context.Context, key int32) (class world.Class, err error) {
+	key = max(key, -key)
 	c.mu.RLock()
 	class, ok := c.names[key]
 	c.mu.RUnlock()

@@ -30,6 +30,11 @@ func (w *World) Commit(ctx context.Context, c *world.Commit) (world.Committed, e
 	if wk == nil && !c.Birth() {
 		return world.Committed{}, lost(c)
 	}
+	if c.Items > 0 {
+		if done, err := gathering(ctx, w, c); err != nil || done.Existing != "" {
+			return done, err
+		}
+	}
 	r := w.crew.owned(c.Run)
 	if goesAlone(c) || !c.Birth() && !fits(c, r, wk.key) || c.Birth() && c.Worker != "" && wk == nil {
 		return w.commitAlone(ctx, c, wk)
@@ -73,10 +78,14 @@ func pausedAfter(paused bool, events []world.Event) bool {
 	return paused
 }
 
-// goesAlone reports whether a commit may have to wait for a stranger's transaction, or whether what it writes depends on others: it has a condition, an ID
-// or a token that somebody chose, or an idempotency key. So does what is long.
+// goesAlone reports whether a commit may have to wait for a stranger's transaction, or whether what it writes depends
+// on others: it has a condition, an ID or a token that somebody chose, or an idempotency key, or is a singleton's, or a
+// rate may refuse it. So does what is long.
 func goesAlone(c *world.Commit) bool {
-	if len(c.Conditions)+len(c.Anew) > 0 || c.Ack != "" || chosenBirth(c) && !scheduled(c) || longBirth(c) || slices.ContainsFunc(c.Births, chosenBirth) || namesApart(c) || slices.ContainsFunc(c.Births, namesApart) {
+	if len(c.Conditions)+len(c.Anew) > 0 || c.Items > 0 || c.Ack != "" || rules.AnySingle(c) || len(world.MergedStarts(c)) > 0 {
+		return true
+	}
+	if chosenBirth(c) && !scheduled(c) || longBirth(c) || refusable(c) || slices.ContainsFunc(c.Births, chosenBirth) || namesApart(c) || slices.ContainsFunc(c.Births, namesApart) {
 		return true
 	}
 	return slices.ContainsFunc(c.Events, func(e world.Event) bool { return e.Type == world.HookCreated && e.Chosen })
@@ -117,6 +126,7 @@ type draft struct {
 	c       *world.Commit
 	wk      *worker // nil: a birth by a client
 	keys    []int64 // for births
+	pays    bool    // its birth pays the rates that may refuse it
 	sheet   sheet
 	done    world.Committed
 	own     []*run // runs as they are after it, of workers here
@@ -135,11 +145,11 @@ func (w *World) newDraft(ctx context.Context, c *world.Commit, wk *worker) (*dra
 	if c.Birth() {
 		n++
 	}
-	if n == 0 {
-		return d, nil
-	}
 	if err := w.limits.learn(ctx, c); err != nil {
 		return nil, err
+	}
+	if n == 0 {
+		return d, nil
 	}
 	keys, err := w.keys.fresh(ctx, n)
 	if err != nil {
@@ -319,7 +329,7 @@ func (d *draft) queueRow(r *run) (queueRow, error) {
 		return queueRow{}, err
 	}
 	q := queueRow{
-		run: r.key, class: class, running: r.running, paused: r.paused, priority: int16(r.priority), claim: r.claim, wake: orNoTime(r.wake),
+		run: r.key, class: class, workflow: r.class.Workflow, running: r.running, paused: r.paused, priority: int16(r.priority), claim: r.claim, wake: orNoTime(r.wake),
 	}
 	if r.owner != 0 {
 		owner := r.owner

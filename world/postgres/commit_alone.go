@@ -17,7 +17,6 @@ import (
 
 var (
 	lookRun   = load("look_run")
-	runByIdem = load("run_by_idem")
 	runExists = load("run_exists")
 	lockRun   = load("lock_run")
 	shareRun  = load("share_run")
@@ -49,7 +48,7 @@ func (w *World) commitAlone(ctx context.Context, c *world.Commit, wk *worker) (d
 		}
 		defer func() { w.writing.lanes <- lane }()
 		return w.changeOnce(ctx, func(ctx context.Context, tx pgx.Tx) error {
-			d = &draft{w: w, ctx: ctx, c: c, wk: wk, keys: keys.keys}
+			d = &draft{w: w, ctx: ctx, c: c, wk: wk, keys: keys.keys, pays: true}
 			defer holder.watch(ctx, tx)()
 			return d.alone(ctx, w.in(tx), lane)
 		})
@@ -144,7 +143,30 @@ func (d *draft) alone(ctx context.Context, tx txn, lane int16) error {
 	key, keys := int64(0), d.keys
 	if c.Birth() {
 		key, keys = keys[0], keys[1:]
-		existing, err := d.insert(ctx, tx, c, d.keys[0])
+		if c.Items > 0 {
+			if err := gather(ctx, d, tx, key); err != nil {
+				return err
+			}
+			switch {
+			case d.done.Gathering:
+				return nil
+			case d.done.Existing != "":
+				return d.beside(ctx, tx)
+			}
+		}
+		if met, err := metBefore(ctx, tx, c); err != nil {
+			return err
+		} else if met != "" {
+			d.done.Existing = met
+			return d.beside(ctx, tx)
+		}
+		existing, refused, err := meetSingle(ctx, tx, d)
+		if refused != nil {
+			return refused
+		}
+		if err == nil && existing == "" {
+			existing, err = d.insert(ctx, tx, c, d.keys[0])
+		}
 		if errors.Is(err, world.ErrRunExists) && c.Events[0].Birth.Key != "" {
 			var holder string
 			if holder, err = d.byIdem(ctx, tx, c); err == nil {
@@ -165,10 +187,18 @@ func (d *draft) alone(ctx context.Context, tx txn, lane int16) error {
 		if c.Worker != "" && d.wk == nil || len(c.Held) > 0 {
 			return lost(c)
 		}
+		if d.pays && refusable(c) {
+			if err := d.w.limits.payIn(ctx, tx, c.Events[0].Birth); err != nil {
+				return err
+			}
+		}
+		if err := claimSingle(ctx, tx, d, c, key); err != nil {
+			return err
+		}
 	} else if err := d.stillHeld(ctx, tx); err != nil {
 		return err
 	}
-	births, err := d.insertChildren(ctx, tx, keys)
+	f, err := d.insertChildren(ctx, tx, keys)
 	if err != nil {
 		return err
 	}
@@ -186,7 +216,7 @@ func (d *draft) alone(ctx context.Context, tx txn, lane int16) error {
 			return err
 		}
 	}
-	p, err := d.decide(ctx, tx, targets, births, keys)
+	p, err := d.decide(ctx, tx, targets, f, keys)
 	if err != nil {
 		return err
 	}
@@ -287,6 +317,9 @@ func (d *draft) insert(ctx context.Context, tx txn, c *world.Commit, key int64) 
 		return "", err
 	}
 	n, err := tx.exec(ctx, insertRun, row.args()...)
+	if sqlState(err) == codeDivision {
+		return "", world.HeldBirth(c)
+	}
 	if err != nil || n == 1 {
 		return "", err
 	}
@@ -303,10 +336,10 @@ func (d *draft) insert(ctx context.Context, tx txn, c *world.Commit, key int64) 
 	return existing, err
 }
 
-// byIdem is the run that has the idempotency key of a birth; "": none.
+// byIdem is the run that has the idempotency key of a birth, or was given the input of the start with it; "": none.
 func (d *draft) byIdem(ctx context.Context, tx txn, c *world.Commit) (id string, err error) {
 	b := c.Events[0].Birth
-	err = tx.each(ctx, runByIdem, func(r scanner) error { return r.Scan(&id) }, b.Workflow, b.Key)
+	err = tx.each(ctx, mergedRun, func(r scanner) error { return r.Scan(&id) }, b.Workflow, b.Key)
 	return id, err
 }
 

@@ -19,26 +19,38 @@ var (
 	claimHooks  = load("claim_hooks")
 	lastHead    = load("last_head")
 	resumeWaits = load("resume_waits")
+	runByIdem   = load("run_by_idem")
 )
 
 // insertChildren inserts the rows of births, but of those that are taken, and tells why they are.
-func (d *draft) insertChildren(ctx context.Context, tx txn, keys []int64) (births []rules.Conflict, err error) {
-	births = make([]rules.Conflict, len(d.c.Births))
+func (d *draft) insertChildren(ctx context.Context, tx txn, keys []int64) (f rules.Facts, err error) {
+	f.Births = make([]rules.Conflict, len(d.c.Births))
+	singles := rules.SinglesOf(d.c)
 	for i, b := range d.c.Births {
 		if rules.Twin(d.c, i) {
+			continue
+		}
+		if live, err := singles.Meet(i, func(key string) (string, error) { return liveRun(ctx, tx, key) }); err != nil {
+			return f, err
+		} else if live != "" {
+			f.Births[i] = f.Kept(i, live)
 			continue
 		}
 		existing, err := d.insert(ctx, tx, b, keys[i])
 		switch {
 		case existing != "":
-			births[i] = rules.SameKey
+			f.Births[i] = rules.SameKey
 		case errors.Is(err, world.ErrRunExists):
-			births[i] = rules.SameID
+			f.Births[i] = rules.SameID
 		case err != nil:
-			return nil, err
+			return f, err
+		default:
+			if err := claimSingle(ctx, tx, d, b, keys[i]); err != nil {
+				return f, err
+			}
 		}
 	}
-	return births, nil
+	return f, nil
 }
 
 // lookTargets looks up the runs that the commit wants to await, by ID; those that are unknown are left out.
@@ -87,11 +99,12 @@ func byKey(own *run, targets map[string]*run) []*run {
 	return all
 }
 
-// decide settles what the commit will write. Tokens that are granted are claimed at once. children are the keys of births, of which some are taken.
-func (d *draft) decide(ctx context.Context, tx txn, targets map[string]*run, births []rules.Conflict, children []int64) (p plan, err error) {
+// decide settles what the commit will write. Tokens that are granted are claimed at once. f has what is known of
+// births, some of which are taken; children are their keys.
+func (d *draft) decide(ctx context.Context, tx txn, targets map[string]*run, f rules.Facts, children []int64) (p plan, err error) {
 	c := d.c
 	q, _ := rules.Ask(c)
-	f := rules.Facts{Holders: make(map[string]rules.Holder), Births: births, Targets: make(map[string]rules.Target)}
+	f.Holders, f.Targets = make(map[string]rules.Holder), make(map[string]rules.Target)
 	for _, token := range q.Tokens {
 		if err := tx.each(ctx, hookByToken, func(row scanner) error {
 			var h rules.Holder
@@ -103,7 +116,7 @@ func (d *draft) decide(ctx context.Context, tx txn, targets map[string]*run, bir
 		}
 	}
 	for _, id := range q.Runs {
-		if i := slices.IndexFunc(c.Births, func(b *world.Commit) bool { return b.Run == id }); i >= 0 && births[i] == rules.Free {
+		if i := slices.IndexFunc(c.Births, func(b *world.Commit) bool { return b.Run == id }); i >= 0 && f.Births[i] == rules.Free {
 			continue // it is created by this commit, and has no log yet
 		}
 		if f.Targets[id], err = targetOf(ctx, tx, id, targets[id]); err != nil {

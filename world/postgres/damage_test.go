@@ -55,9 +55,12 @@ func (d *damagedSchema) Keep(t testing.TB) {
 
 func (d *damagedSchema) Restore(t testing.TB) {
 	t.Helper()
-	var texts []string
+	texts := []string{"DELETE FROM " + defaultSchema + ".tasks"} // its trigger tells of it in others
 	for _, name := range d.tables {
-		texts = append(texts, fmt.Sprintf("DELETE FROM %s.%[2]s; INSERT INTO %[1]s.%[2]s SELECT * FROM kept.%[2]s", defaultSchema, name))
+		texts = append(texts, fmt.Sprintf("DELETE FROM %s.%s", defaultSchema, name))
+	}
+	for _, name := range d.tables {
+		texts = append(texts, fmt.Sprintf("INSERT INTO %s.%[2]s SELECT * FROM kept.%[2]s", defaultSchema, name))
 	}
 	d.do(t, strings.Join(texts, ";"))
 }
@@ -90,6 +93,8 @@ func (d *damagedSchema) Spoil(t testing.TB, table, column, how, run string) bool
 	switch {
 	case table == "queue" && slices.Contains([]string{"places", "keeps", "has", "parked_at"}, column):
 		where = "places IS NOT NULL" // those that need places
+	case table == "tasks" && slices.Contains([]string{"places", "has", "rates", "parked_at", "asked_at"}, column):
+		where = "places IS NOT NULL"
 	case table == "runs":
 		where = "id = '" + run + "'"
 	case table == "apart":

@@ -38,7 +38,7 @@ func (rd *reader) Define(ctx context.Context, all []world.Definition) error {
 	if err != nil || len(all) == 0 {
 		return err
 	}
-	if err := sayLimits(ctx, rd.database, all); err != nil {
+	if err := sayLimits(ctx, rd.database, world.LimitsOf(all)); err != nil {
 		return err
 	}
 	return rd.change(ctx, func(ctx context.Context, tx pgx.Tx) error {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/jackc/pgx/v5/pgconn"
 
@@ -85,13 +87,22 @@ func (db *database) classify(err error) error {
 		return storage("others hold what this needs; nothing was written, try again")
 	case "":
 		if connectionLost(err) {
-			return storage("no connection")
+			return fmt.Errorf("%w: %s: no connection: %w", world.ErrStorage, db.place, onceEach{err})
 		}
 		return err
 	default:
 		return storage("refused")
 	}
 }
+
+// onceEach is an error that says a thing once: each way of connecting to a host, with TLS and without, fails alike.
+type onceEach struct{ error }
+
+func (e onceEach) Error() string {
+	return strings.Join(slices.Compact(strings.Split(e.error.Error(), "\n")), "\n")
+}
+
+func (e onceEach) Unwrap() error { return e.error }
 
 // connectionLost reports whether the connection, not the statement, failed.
 func connectionLost(err error) bool {

@@ -168,6 +168,11 @@ func (d *draft) tasks(c *world.Commit, r *run, over bool) error {
 		} else if err := d.begun(c, &row); err != nil {
 			return err
 		}
+		if places := lining(t.Places); len(places) > 0 {
+			row.places, row.rates, _ = placesText(places)
+			s.limits.tasks = append(s.limits.tasks, row)
+			continue
+		}
 		s.tasks = append(s.tasks, row)
 	}
 	r.tasks = r.tasks || len(c.Tasks) > 0

@@ -78,11 +78,13 @@ type sheet struct {
 	told      toldRows
 	apart     []apartRow
 	scheduled []scheduleRow
+	lapses    []lapseRow
 }
 
 type queueRow struct {
 	run             int64
 	class           int32
+	workflow        string
 	running, paused bool
 	priority        int16
 	owner           *int64
@@ -134,6 +136,8 @@ type taskRow struct {
 	worker               *int64
 	history              *string
 	sum                  int32
+	places               string // an array; "": it needs none
+	rates                int16  // how many of the last are of rates
 }
 
 type hookRow struct {
@@ -159,6 +163,8 @@ type knownRow struct {
 	key, print []byte
 	sender     *string
 	marked     *bool // nil: no
+
+	workflow, idem *string // the idempotency key of a start that was merged; nil: it is none
 }
 
 func knownRowOf(run int64, d *world.Delivery) knownRow {
@@ -238,6 +244,7 @@ func (s *sheet) add(o *sheet) {
 	s.told.add(&o.told)
 	s.apart = append(s.apart, o.apart...)
 	s.scheduled = append(s.scheduled, o.scheduled...)
+	s.lapses = append(s.lapses, o.lapses...)
 }
 
 // clear empties the sheet, and keeps its room.
@@ -246,7 +253,7 @@ func (s *sheet) clear() {
 		births: s.births[:0], queued: s.queued[:0], locked: s.locked[:0], updated: s.updated[:0], released: s.released[:0], left: s.left[:0],
 		log: s.log[:0], mail: s.mail[:0], held: s.held[:0], noTasks: s.noTasks[:0], dropped: s.dropped[:0], tasks: s.tasks[:0],
 		disposed: s.disposed[:0], kept: s.kept[:0], noHooks: s.noHooks[:0], hooks: s.hooks[:0], overHooks: s.overHooks[:0], awaits: s.awaits[:0], parents: s.parents[:0], known: s.known[:0],
-		noAwaits: s.noAwaits[:0], ended: s.ended[:0], attrs: s.attrs[:0], foundBy: s.foundBy[:0], lostBy: s.lostBy[:0], segments: s.segments[:0], sent: s.sent[:0], chunks: s.chunks[:0], totals: s.totals[:0], apart: s.apart[:0], told: s.told, scheduled: s.scheduled[:0], limits: s.limits,
+		noAwaits: s.noAwaits[:0], ended: s.ended[:0], attrs: s.attrs[:0], foundBy: s.foundBy[:0], lostBy: s.lostBy[:0], segments: s.segments[:0], sent: s.sent[:0], chunks: s.chunks[:0], totals: s.totals[:0], apart: s.apart[:0], told: s.told, scheduled: s.scheduled[:0], lapses: s.lapses[:0], limits: s.limits,
 	}
 	s.told.clear()
 	s.limits.clear()
@@ -385,10 +392,12 @@ func (b *script) begin(s *sheet) {
 			column(rows, func(r *queueRow) int64 { return r.claim }), column(rows, func(r *queueRow) *time.Time { return r.wake }),
 			column(rows, (*queueRow).pausedOf), column(rows, func(r *queueRow) bool { return r.released }),
 			column(rows, func(r *queueRow) *string { return r.blocked }), column(rows, func(r *queueRow) bool { return r.full }),
-			column(rows, func(r *queueRow) *string { return r.waiting }),
+			column(rows, func(r *queueRow) *string { return r.waiting }), column(rows, func(r *queueRow) string { return r.workflow }),
 		}
 	})
+	b.put(len(s.lapses), insertLapses, func() []any { return lapseArgs(s.lapses) })
 	b.put(len(s.limits.placed), insertPlaced, func() []any { return placedArgs(s.limits.placed) })
+	b.put(len(s.limits.singles), setSingles, func() []any { return singleArgs(s.limits.singles) })
 	b.put(len(s.locked), lockQueue, func() []any {
 		return []any{
 			column(s.locked, func(r *lockRow) int64 { return r.run }), column(s.locked, func(r *lockRow) int64 { return r.owner }),
@@ -441,6 +450,7 @@ func (b *script) writeTasks(s *sheet) {
 			column(rows, func(r *taskRow) int32 { return r.sum }),
 		}
 	})
+	b.put(len(s.limits.tasks), insertPlacedTasks, func() []any { return placedTaskArgs(s.limits.tasks) })
 }
 
 func stepArgs(rows []stepRow) []any {
@@ -486,7 +496,8 @@ func (b *script) writeAwaits(s *sheet) {
 		return []any{
 			column(s.known, func(r *knownRow) int64 { return r.run }), column(s.known, func(r *knownRow) []byte { return r.key }),
 			column(s.known, func(r *knownRow) []byte { return r.print }), column(s.known, func(r *knownRow) *string { return r.sender }),
-			column(s.known, func(r *knownRow) *bool { return r.marked }),
+			column(s.known, func(r *knownRow) *bool { return r.marked }), column(s.known, func(r *knownRow) *string { return r.workflow }),
+			column(s.known, func(r *knownRow) *string { return r.idem }),
 		}
 	})
 }

@@ -6,6 +6,7 @@ package postgres
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -14,10 +15,15 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/stepwell/stepwell/world"
+	"github.com/stepwell/stepwell/world/rules"
 )
 
 var (
-	insertPlaced  = load("insert_placed")
+	insertPlaced = load("insert_placed")
+	taskInLine   = load("task_in_line")
+
+	insertPlacedTasks = load("insert_placed_tasks")
+
 	restPlaces    = load("rest_places")
 	leavePlaces   = load("leave_places")
 	parkRuns      = load("park_runs")
@@ -26,6 +32,7 @@ var (
 	setLimit      = load("set_limit")
 	sayLimit      = load("say_limit")
 	renewLimit    = load("renew_limit")
+	retimeKeys    = load("retime_keys")
 	listLimitKeys = load("list_limit_keys")
 	inLine        = load("in_line")
 )
@@ -44,7 +51,7 @@ type limits struct {
 	turn    sync.Mutex  // held by who admits: of this process one does
 
 	mu    sync.Mutex
-	known map[string]bool // the limits that are there, and whether they hold until the end; guarded by mu
+	known map[string]world.Scope // of the limits that are there; guarded by mu
 }
 
 func (l *limits) init(db *database, t *telling) { l.database, l.telling = db, t }
@@ -52,12 +59,10 @@ func (l *limits) init(db *database, t *telling) { l.database, l.telling = db, t 
 // used reports whether it is known that there are limits.
 func (l *limits) used() bool { return l.any.Load() }
 
-// learn makes the limits that the runs of a commit need be there. It needs a connection of the pool.
+// learn makes the limits that the runs and tasks of a commit need be there. It needs a connection of the pool.
 func (l *limits) learn(ctx context.Context, c *world.Commit) error {
-	if c.Birth() {
-		if err := l.learnAll(ctx, c); err != nil {
-			return err
-		}
+	if err := l.learnAll(ctx, c); err != nil {
+		return err
 	}
 	for _, b := range c.Births {
 		if err := l.learnAll(ctx, b); err != nil {
@@ -67,20 +72,34 @@ func (l *limits) learn(ctx context.Context, c *world.Commit) error {
 	return nil
 }
 
-func (l *limits) learnAll(ctx context.Context, birth *world.Commit) error {
-	for _, p := range birth.Events[0].Birth.Places {
+func (l *limits) learnAll(ctx context.Context, c *world.Commit) error {
+	if c.Birth() {
+		if err := l.learnPlaces(ctx, c.Run, c.Events[0].Birth.Places); err != nil {
+			return err
+		}
+	}
+	for i := range c.Tasks {
+		if err := l.learnPlaces(ctx, c.Run, c.Tasks[i].Places); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (l *limits) learnPlaces(ctx context.Context, run string, places []world.Place) error {
+	for _, p := range places {
 		l.any.Store(true)
 		l.mu.Lock()
-		untilEnd, known := l.known[p.Limit]
+		scope, known := l.known[p.Limit]
 		l.mu.Unlock()
 		if !known {
 			var err error
-			if untilEnd, err = l.know(ctx, &p); err != nil {
-				return fmt.Errorf("run %s: %w", birth.Run, err)
+			if scope, err = l.know(ctx, &p); err != nil {
+				return fmt.Errorf("run %s: %w", run, err)
 			}
 		}
-		if err := world.CheckScope(p.Limit, p.UntilEnd, untilEnd); err != nil {
-			return fmt.Errorf("run %s: %w", birth.Run, err)
+		if err := world.CheckScope(p.Limit, p.Scope(), scope); err != nil {
+			return fmt.Errorf("run %s: %w", run, err)
 		}
 	}
 	return nil
@@ -88,29 +107,42 @@ func (l *limits) learnAll(ctx context.Context, birth *world.Commit) error {
 
 // know makes a limit be there, in a transaction of its own: who makes the same waits no longer than that. It tells what
 // is kept of its scope, which never changes.
-func (l *limits) know(ctx context.Context, p *world.Place) (untilEnd bool, err error) {
+func (l *limits) know(ctx context.Context, p *world.Place) (world.Scope, error) {
+	said := world.SaidBy([]world.Place{*p})
 	if err := l.change(ctx, func(ctx context.Context, tx pgx.Tx) error {
-		_, err := l.in(tx).exec(ctx, knowLimit, p.Limit, p.Number, p.UntilEnd)
+		_, err := l.in(tx).exec(ctx, knowLimit, knownArgs(&said[0])...)
 		return err
 	}); err != nil {
-		return false, fmt.Errorf("limit %s: %w", p.Limit, err)
+		return 0, fmt.Errorf("limit %s: %w", p.Limit, err)
 	}
 	kept, err := l.list(ctx, &p.Limit)
 	if err != nil || len(kept) == 0 {
-		return p.UntilEnd, err
+		return p.Scope(), err
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.known == nil {
-		l.known = make(map[string]bool)
+		l.known = make(map[string]world.Scope)
 	}
-	l.known[p.Limit] = kept[0].UntilEnd
-	return kept[0].UntilEnd, nil
+	l.known[p.Limit] = kept[0].Scope()
+	return kept[0].Scope(), nil
 }
 
-// sayLimits notes what definitions say of limits. All are refused where one says another scope than what is kept.
-func sayLimits(ctx context.Context, db *database, all []world.Definition) error {
-	said := world.LimitsOf(all)
+func knownArgs(l *world.SaidLimit) []any {
+	return []any{l.Name, l.Number, l.UntilEnd, int64(l.Per), l.Burst, l.Refuse}
+}
+
+// scanLimit reads a row of list_limits.
+func scanLimit(row scanner) (l world.Limit, err error) {
+	var per int64
+	err = row.Scan(&l.Name, &l.Said, &l.Set, &l.UntilEnd, &per, &l.Burst, &l.Refuse)
+	l.Per = time.Duration(per)
+	return l, err
+}
+
+// sayLimits notes what definitions say of limits, in order of their names. All are refused where one says another scope
+// than what is kept.
+func sayLimits(ctx context.Context, db *database, said []world.SaidLimit) error {
 	if len(said) == 0 {
 		return nil
 	}
@@ -118,23 +150,26 @@ func sayLimits(ctx context.Context, db *database, all []world.Definition) error 
 		in := db.in(tx)
 		for i := range said {
 			one := &said[i]
-			if _, err := in.exec(ctx, knowLimit, one.Name, one.Number, one.UntilEnd); err != nil {
+			if _, err := in.exec(ctx, knowLimit, knownArgs(one)...); err != nil {
 				return err
 			}
-			untilEnd := one.UntilEnd
-			if err := in.each(ctx, listLimits, func(row scanner) error { return row.Scan(nil, nil, nil, &untilEnd) }, one.Name); err != nil {
+			kept, err := keptLimit(ctx, in, one.Name)
+			if err == nil {
+				err = world.CheckScope(one.Name, one.Scope(), kept.Scope())
+			}
+			if err != nil {
 				return err
 			}
-			if err := world.CheckScope(one.Name, one.UntilEnd, untilEnd); err != nil {
-				return err
-			}
-			if n, err := in.exec(ctx, sayLimit, one.Name, one.Number); err != nil || n == 0 {
+			if n, err := in.exec(ctx, sayLimit, one.Name, one.Number, int64(one.Per), one.Burst); err != nil || n == 0 {
 				if err != nil {
 					return err
 				}
 				continue
 			}
-			if err := renew(ctx, in, one.Name); err != nil {
+			if _, err := in.exec(ctx, holdLimiting); err != nil {
+				return err
+			}
+			if err := renew(ctx, in, &kept); err != nil {
 				return err
 			}
 		}
@@ -142,26 +177,65 @@ func sayLimits(ctx context.Context, db *database, all []world.Definition) error 
 	})
 }
 
-// renew has the keys of a limit looked at, whose number was changed. Who has decided by the old one decides again.
-func renew(ctx context.Context, tx txn, limit string) error {
-	if _, err := tx.exec(ctx, holdLimiting); err != nil {
+// joins notes what a worker says that joins. One whose steps are under limits asks for news of them.
+func (l *limits) joins(ctx context.Context, wk *world.Worker) error {
+	if err := sayLimits(ctx, l.database, wk.Says()); err != nil {
+		return fmt.Errorf("worker %s: join: %w", wk.ID, err)
+	}
+	if len(wk.StepLimits) > 0 {
+		l.any.Store(true)
+	}
+	return nil
+}
+
+// keptLimit is a limit as it is kept. The error is [world.ErrNotFound] where it is not there.
+func keptLimit(ctx context.Context, tx txn, name string) (kept world.Limit, err error) {
+	found := false
+	err = tx.each(ctx, listLimits, func(row scanner) (err error) {
+		found = true
+		kept, err = scanLimit(row)
+		return err
+	}, name)
+	if err == nil && !found {
+		err = world.NoLimit(name)
+	}
+	return kept, err
+}
+
+// renew has the keys of a limit looked at that was changed since: those of a rate have the turns of the new one. Nobody
+// admits meanwhile, and who has decided by the old one decides again, by [holdLimiting].
+func renew(ctx context.Context, tx txn, was *world.Limit) error {
+	is, err := keptLimit(ctx, tx, was.Name)
+	if err != nil {
 		return err
 	}
-	_, err := tx.exec(ctx, renewLimit, limit+"/", limit+"0") // 0 follows /
+	from, to := was.Name+"/", was.Name+"0" // 0 follows /
+	if t, changed := rules.Retime(rules.LimitRate(was), rules.LimitRate(&is), 0); changed {
+		if _, err := tx.exec(ctx, retimeKeys, from, to, -t.Was, -t.Is, t.Most, t.Share); err != nil {
+			return err
+		}
+	}
+	_, err = tx.exec(ctx, renewLimit, from, to)
 	return err
 }
 
-// limitRows are those of a sheet: births that need places, runs that give back what they do not keep, and all.
+// limitRows are those of a sheet: births that need places, runs that give back what they do not keep, and all; and
+// births that are singletons.
 type limitRows struct {
 	placed       []placedRow
 	rested, over []int64
+	singles      []singleRow
+	tasks        []taskRow // that need places
 }
 
 func (l *limitRows) add(o *limitRows) {
 	l.placed, l.rested, l.over = append(l.placed, o.placed...), append(l.rested, o.rested...), append(l.over, o.over...)
+	l.singles, l.tasks = append(l.singles, o.singles...), append(l.tasks, o.tasks...)
 }
 
-func (l *limitRows) clear() { l.placed, l.rested, l.over = l.placed[:0], l.rested[:0], l.over[:0] }
+func (l *limitRows) clear() {
+	l.placed, l.rested, l.over, l.singles, l.tasks = l.placed[:0], l.rested[:0], l.over[:0], l.singles[:0], l.tasks[:0]
+}
 
 // placedRow is the queue row of a run that is created and needs places.
 type placedRow struct {
@@ -169,17 +243,43 @@ type placedRow struct {
 	created time.Time
 	places  string // an array
 	keeps   int16
+	rates   int16 // how many of the last are of rates
+}
+
+// lining are those places for which runs stand in line: a rate that refuses is paid at the start.
+func lining(places []world.Place) []world.Place {
+	return slices.DeleteFunc(slices.Clone(places), func(p world.Place) bool { return p.Refuse })
 }
 
 func placedRowOf(q queueRow, created time.Time, places []world.Place) placedRow {
 	p := placedRow{queueRow: q, created: created}
-	p.places = arrayText(places, func(l world.Place) string { return quoted(clean(keyText(&l))) })
+	places = lining(places)
+	p.places, p.rates, p.keeps = placesText(places)
+	return p
+}
+
+// placesText is how places are written: their keys, and how many of them are of rates, and are kept.
+func placesText(places []world.Place) (text string, rates, keeps int16) {
 	for i := range places {
 		if places[i].UntilEnd {
-			p.keeps++
+			keeps++
+		}
+		if places[i].Per > 0 {
+			rates++
 		}
 	}
-	return p
+	return arrayText(places, func(l world.Place) string { return quoted(clean(keyText(&l))) }), rates, keeps
+}
+
+func placedTaskArgs(rows []taskRow) []any {
+	return []any{
+		column(rows, func(r *taskRow) int64 { return r.run }), column(rows, func(r *taskRow) string { return r.step }),
+		column(rows, func(r *taskRow) string { return r.name }), column(rows, func(r *taskRow) string { return r.workflow }),
+		column(rows, func(r *taskRow) []byte { return r.input }), column(rows, func(r *taskRow) []byte { return r.options }),
+		column(rows, func(r *taskRow) int16 { return r.priority }), column(rows, func(r *taskRow) *time.Time { return r.visible }),
+		column(rows, func(r *taskRow) int32 { return r.sum }), column(rows, func(r *taskRow) string { return r.places }),
+		column(rows, func(r *taskRow) int16 { return r.rates }),
+	}
 }
 
 // keyText is how a key of a limit is kept. Names of limits have no slash.
@@ -191,7 +291,8 @@ func placedArgs(rows []placedRow) []any {
 		column(rows, func(r *placedRow) bool { return r.running }), column(rows, func(r *placedRow) int16 { return r.priority }),
 		column(rows, func(r *placedRow) *time.Time { return r.wake }), column(rows, func(r *placedRow) bool { return r.paused }),
 		column(rows, func(r *placedRow) string { return r.places }), column(rows, func(r *placedRow) int16 { return r.keeps }),
-		column(rows, func(r *placedRow) time.Time { return r.created }),
+		column(rows, func(r *placedRow) time.Time { return r.created }), column(rows, func(r *placedRow) string { return r.workflow }),
+		column(rows, func(r *placedRow) int16 { return r.rates }),
 	}
 }
 
@@ -206,8 +307,8 @@ func (l *limits) ListLimits(ctx context.Context) ([]world.Limit, error) { return
 // list tells of all, or of one.
 func (l *limits) list(ctx context.Context, name *string) (all []world.Limit, err error) {
 	err = l.read(ctx, listLimits, func(row pgx.Rows) error {
-		var one world.Limit
-		if err := row.Scan(&one.Name, &one.Said, &one.Set, &one.UntilEnd); err != nil {
+		one, err := scanLimit(row)
+		if err != nil {
 			return err
 		}
 		all = append(all, one)
@@ -228,12 +329,17 @@ func (l *limits) SetLimit(ctx context.Context, name string, number *int) error {
 	}
 	if err := l.change(ctx, func(ctx context.Context, tx pgx.Tx) error {
 		in := l.in(tx)
-		if n, err := in.exec(ctx, setLimit, name, number); err != nil {
+		if _, err := in.exec(ctx, holdLimiting); err != nil {
 			return err
-		} else if n == 0 {
-			return world.NoLimit(name)
 		}
-		return renew(ctx, in, name)
+		was, err := keptLimit(ctx, in, name)
+		if err != nil {
+			return err
+		}
+		if _, err := in.exec(ctx, setLimit, name, number); err != nil {
+			return err
+		}
+		return renew(ctx, in, &was)
 	}); err != nil {
 		return err
 	}
@@ -256,8 +362,17 @@ func (l *limits) ListLimitKeys(ctx context.Context, limit, behind string, most i
 	}
 	err = l.read(ctx, listLimitKeys, func(row pgx.Rows) error {
 		var k world.LimitKey
-		if err := row.Scan(&k.Key, &k.Used, &k.Waiting); err != nil {
+		var turn int64
+		now, rate := l.now(), rules.LimitRate(&known[0])
+		var oldest *time.Time
+		if err := row.Scan(&k.Key, &k.Used, &k.Waiting, &oldest, &turn); err != nil {
 			return err
+		}
+		if oldest != nil {
+			k.Oldest = oldest.UTC()
+		}
+		if at := rate.At(turn, now, k.Used); at.After(now) {
+			k.Next = at
 		}
 		_, k.Key, _ = strings.Cut(k.Key, "/")
 		all = append(all, k)
@@ -266,23 +381,33 @@ func (l *limits) ListLimitKeys(ctx context.Context, limit, behind string, most i
 	return all, err
 }
 
-// InLine tells where a run stands; see [world.Limiter].
-func (l *limits) InLine(ctx context.Context, run string) (in *world.InLine, err error) {
-	found := false
-	err = l.read(ctx, inLine, func(row pgx.Rows) error {
+// InLine tells where a run stands, or a task of it; see [world.Limiter].
+func (l *limits) InLine(ctx context.Context, run, step string) (in *world.InLine, err error) {
+	found, of, args := false, inLine, []any{run, world.MostCounted}
+	if step != "" {
+		of, args = taskInLine, append(args, step)
+	}
+	if !storable([]any{step}) {
+		return nil, nil
+	}
+	err = l.read(ctx, of, func(row pgx.Rows) error {
 		var key *string
 		var untilEnd *bool
 		var at world.InLine
-		if err := row.Scan(&key, &untilEnd, &at.Number, &at.Before); err != nil {
+		var per, turn int64
+		var used int
+		if err := row.Scan(&key, &untilEnd, &at.Number, &per, &at.Burst, &turn, &at.Before, &used); err != nil {
 			return err
 		}
 		if found = true; key != nil {
 			at.Limit, at.Key, _ = strings.Cut(*key, "/")
-			at.UntilEnd = untilEnd != nil && *untilEnd
+			at.UntilEnd, at.Per = untilEnd != nil && *untilEnd, time.Duration(per)
+			rate := rules.RateOf(&at.Place)
+			at.At = rate.At(turn, l.now(), at.Before+used)
 			in = &at
 		}
 		return nil
-	}, run, world.MostCounted)
+	}, args...)
 	if err == nil && !found {
 		err = fmt.Errorf("run %s: %w", run, world.ErrNotFound)
 	}

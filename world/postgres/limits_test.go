@@ -8,6 +8,7 @@ import (
 
 	"github.com/stepwell/stepwell/internal/pgtest"
 	"github.com/stepwell/stepwell/world"
+	"github.com/stepwell/stepwell/world/rules"
 )
 
 // TestLinesCostNothing: with 100,000 runs in line for one key, and 10,000 keys for each of which ten stand in line, a
@@ -37,7 +38,7 @@ DROP TABLE fresh`, from, keys, each))
 	}
 	none := []string{}
 	look := literals([]any{[]int{1, 1, 1, 1}, []int{0, 1, 2, 3}, same("-infinity", 4), 50, none, []int{}, none, none, 50, true, none, none, []int{1}, true, true})
-	admit := literals([]any{mostLimitKeys, mostLimitNews, mostAdmitted})
+	admit := literals([]any{mostLimitKeys, mostLimitNews, mostAdmitted, int64(rules.RateSlack)})
 	pages := func() (looking, admitting int64) {
 		t.Helper()
 		p := newPlanner(t, w, "force_generic_plan")

@@ -42,7 +42,9 @@ func (rd *reader) Run(ctx context.Context, id string) (out world.Run, err error)
 		return world.Run{}, err
 	case !found:
 		return world.Run{}, fmt.Errorf("run %s: %w", id, world.ErrNotFound)
-	case out.Queue == nil:
+	}
+	row, err := tellHeirs(ctx, rd, []world.Run{out}, false)
+	if out = row[0]; err == nil && out.Queue == nil {
 		err = rd.read(ctx, listLate, func(row pgx.Rows) error {
 			var text []byte
 			var l world.Late
@@ -132,7 +134,8 @@ func (rd *reader) Runs(ctx context.Context, q world.RunQuery) (page world.RunPag
 	if page.Runs = list.Runs; more {
 		page.Cursor, page.Reached = last.cursor(), at(&last.created)
 	}
-	return page, nil
+	page.Runs, err = tellHeirs(ctx, rd, page.Runs, q.Roots)
+	return page, err
 }
 
 // microsecond is the first one that is not before t.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgtype"
 
 	"github.com/stepwell/stepwell/world"
 	"github.com/stepwell/stepwell/world/rules"
@@ -21,8 +22,8 @@ var (
 )
 
 // lows are from when on the messages of a queue are looked at, by priority, the highest first: dead rows lie
-// before. It is a hint alone, as times do not follow
-// commits: each second all are looked at.
+// before. It is a hint alone, as times do not follow commits: where the last look at all is [fullPause] old, all are
+// looked at again.
 type lows struct {
 	from    [rules.Priorities]time.Time
 	full    time.Time // of the last look at all
@@ -85,7 +86,12 @@ type receiving struct {
 	low     *lows
 	out     *world.Received
 	grouped bool // there were groups when it began
-	told    bool // what is to come is known: it was asked with the last statement that received
+
+	// What is to come is looked for from then, see lows, and until then: what lies later was received, and is dead
+	// for the most part. Zero: all is looked at.
+	from  [rules.Priorities]time.Time
+	until time.Time
+	told  bool // what is to come is known: it was asked with the last statement that received
 }
 
 // receive receives messages without a group and messages with one, in turn.
@@ -118,15 +124,14 @@ func (k *messaging) receive(ctx context.Context, r *receiving) (got []messageRow
 // than it may take, it asks in the same round trip what is to come.
 func (k *messaging) receivePlain(ctx context.Context, r *receiving, limit int) (got []messageRow, dead int, err error) {
 	low, queue := r.low, r.q.Queue
-	from := low.from
 	all := r.only != nil || time.Since(low.full) > fullPause
-	if all {
-		from = [rules.Priorities]time.Time{}
+	if r.from, r.until = low.from, k.db.now().Add(fullPause); all {
+		r.from, r.until = [rules.Priorities]time.Time{}, time.Time{}
 	}
 	open := false
 	err = k.db.batch(ctx, func(b *pgx.Batch) {
 		got, dead = nil, 0
-		b.Queue(k.db.sql(receiveMessages), queue, int64(limit), from[:], visibilityOf(r.q), r.only).Query(func(rows pgx.Rows) error {
+		b.Queue(k.db.sql(receiveMessages), queue, int64(limit), r.from[:], visibilityOf(r.q), r.only).Query(func(rows pgx.Rows) error {
 			for rows.Next() {
 				m, err := scanMessage(rows, queue)
 				if err != nil {
@@ -141,7 +146,7 @@ func (k *messaging) receivePlain(ctx context.Context, r *receiving, limit int) (
 			return rows.Err()
 		})
 		if r.told = !low.flood && !r.grouped; r.told {
-			b.Queue(k.db.sql(nextMessage), queue).Query(func(rows pgx.Rows) error {
+			b.Queue(k.db.sql(nextMessage), queue, r.from[:], orInfinity(r.until)).Query(func(rows pgx.Rows) error {
 				for open = false; rows.Next(); open = true {
 					if err := r.note(rows); err != nil {
 						return err
@@ -175,7 +180,7 @@ func (k *messaging) next(ctx context.Context, r *receiving) error {
 		return nil
 	}
 	there := false
-	if err := k.db.read(ctx, nextMessage, func(row pgx.Rows) error { there = true; return r.note(row) }, r.q.Queue); err != nil {
+	if err := k.db.read(ctx, nextMessage, func(row pgx.Rows) error { there = true; return r.note(row) }, r.q.Queue, r.from[:], orInfinity(r.until)); err != nil {
 		return err
 	}
 	if !there {
@@ -205,6 +210,9 @@ func (r *receiving) note(row scanner) error {
 		if out.Next.IsZero() || when.Before(out.Next) {
 			out.Next = when
 		}
+	}
+	if again := out.Now.Add(fullPause); !r.until.IsZero() && (out.Next.IsZero() || again.Before(out.Next)) {
+		out.Next = again // not all were looked at: the next look does
 	}
 	return nil
 }
@@ -241,4 +249,12 @@ func (k *messaging) keepLow(queue string, l *lows) {
 		k.lows = make(map[string]*lows)
 	}
 	k.lows[queue] = l
+}
+
+// orInfinity is a time as an argument, infinity where it is zero.
+func orInfinity(at time.Time) pgtype.Timestamptz {
+	if at.IsZero() {
+		return pgtype.Timestamptz{InfinityModifier: pgtype.Infinity, Valid: true}
+	}
+	return pgtype.Timestamptz{Time: at, Valid: true}
 }

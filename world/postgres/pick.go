@@ -20,6 +20,7 @@ const (
 	peer      // a worker
 	clockRow
 	limitNews
+	rateDue
 )
 
 // partition is a part of the queue that is served in the order of due times: of runs by class and priority, of tasks by step, workflow and priority.
@@ -38,6 +39,7 @@ type candidate struct {
 	due       time.Time
 	task      taskSeen // where it is one
 	lacks     bool     // a run: it lacks places
+	limited   bool     // it may need places
 }
 
 // fairness are those of all workers of this World.

@@ -15,17 +15,21 @@ import (
 
 // node is a part of a query plan, as EXPLAIN tells it in JSON.
 type node struct {
-	Type     string `json:"Node Type"`
-	Relation string `json:"Relation Name"`
-	Index    string `json:"Index Name"`
-	Subplan  string `json:"Subplan Name"`
-	CTE      string `json:"CTE Name"`
-	Join     string `json:"Join Type"`
-	Strategy string `json:"Strategy"`
-	Hit      int64  `json:"Shared Hit Blocks"`
-	Read     int64  `json:"Shared Read Blocks"`
-	Cond     string `json:"Index Cond"`
-	Plans    []node `json:"Plans"`
+	Type     string  `json:"Node Type"`
+	Relation string  `json:"Relation Name"`
+	Index    string  `json:"Index Name"`
+	Subplan  string  `json:"Subplan Name"`
+	CTE      string  `json:"CTE Name"`
+	Join     string  `json:"Join Type"`
+	Strategy string  `json:"Strategy"`
+	Hit      int64   `json:"Shared Hit Blocks"`
+	Read     int64   `json:"Shared Read Blocks"`
+	Cond     string  `json:"Index Cond"`
+	Loops    float64 `json:"Actual Loops"`
+	Rows     float64 `json:"Actual Rows"` // of a loop, as are the next
+	Removed  float64 `json:"Rows Removed by Filter"`
+	Unjoined float64 `json:"Rows Removed by Join Filter"`
+	Plans    []node  `json:"Plans"`
 }
 
 // numbers are in the names of subplans; those that were thought of and dropped count too.
@@ -71,6 +75,12 @@ func (n *node) pages() int64 {
 			all += n.Hit + n.Read
 		}
 	})
+	return all
+}
+
+// rows counts the rows that a query plan looked at.
+func (n *node) rows() (all int64) {
+	n.each(func(n *node) { all += int64(n.Loops * (n.Rows + n.Removed + n.Unjoined)) })
 	return all
 }
 

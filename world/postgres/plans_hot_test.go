@@ -93,8 +93,8 @@ func hots(n int) []hot {
 		{listOfSet, "100 of a set", 400, []any{"set", "", 100}},
 		{listSchedules, "100", 200, []any{"s-5", 100}},
 		// Births and ends.
-		{insertRuns, "50 runs", 2_000, []any{keysOf(fresh, k), textsOf(k, "wrun_%d", fresh), same("w", k), one, none, one, none, none, no, times, one, none, none, none, one}},
-		{insertQueue, "50 runs", 1_200, []any{keysOf(fresh, k), one, no, one, none, one, none, no, no, none, no, none}},
+		{insertRuns, "50 runs", 2_000, []any{keysOf(fresh, k), textsOf(k, "wrun_%d", fresh), same("w", k), one, none, one, none, none, no, times, one, none, none, none, one, yes}},
+		{insertQueue, "50 runs", 1_200, []any{keysOf(fresh, k), one, no, one, none, one, none, no, no, none, no, none, same("w", k)}},
 		{insertParents, "50 children", 700, []any{keysOf(fresh, k), textsOf(k, "wrun_%d", owned), same("step_1", k)}},
 		{deleteQueue, "50 runs", 500, []any{mine}},
 		{endRuns, "50 runs", 2_000, []any{mine, same("completed", k), one, body, none, times, one, one, none}},
@@ -150,9 +150,15 @@ func testHot(t *testing.T, w *World, n int) {
 	var plans strings.Builder
 	for _, c := range hots(n) {
 		name, _ := p.prepare(c.s)
-		var plan *node
-		for range 2 { // the second time all is in memory, and rows are marked
-			plan = p.explain(c.s, "ANALYZE, BUFFERS, TIMING off, COSTS off, SUMMARY off", name, literals(c.args))
+		explain := func() *node {
+			return p.explain(c.s, "ANALYZE, BUFFERS, TIMING off, COSTS off, SUMMARY off", name, literals(c.args))
+		}
+		explain()
+		plan := explain() // all is in memory now, and rows are marked
+		// Where others of the cluster change many tables in the moment before, as tests beside this one do, the server
+		// forgets what it knows of its catalogue, and some 80 pages of that are read anew as if they were the statement's.
+		for tries := 0; plan.pages() > c.pages && tries < 3; tries++ {
+			plan = explain()
 		}
 		fmt.Fprintf(&plans, "%s: %s\n", c.s.name, c.with)
 		plan.write(&plans, 1)

@@ -45,10 +45,11 @@ type looked struct {
 	now         time.Time
 	full        bool
 	runs, tasks []candidate
-	gone        bool    // the worker that asks is dead
-	unlisted    bool    // or its row is not there, which does not say that
-	dead        []int64 // others are
-	limits      bool    // there is news of limits
+	gone        bool      // the worker that asks is dead
+	unlisted    bool      // or its row is not there, which does not say that
+	dead        []int64   // others are
+	limits      bool      // there is news of limits
+	rates       time.Time // when the first key of a rate is to be looked at; zero: none is
 	peers       time.Time
 }
 
@@ -248,7 +249,7 @@ func (l *looked) scan(row pgx.Rows, peers *[]peerRow) error {
 	c.due = world.Within(c.due.UTC())
 	switch c.kind {
 	case readyRun, mailedRun:
-		c.lacks = holds != nil && !*holds
+		c.lacks, c.limited = holds != nil && !*holds, holds != nil
 		l.runs = append(l.runs, c)
 	case readyTask:
 		c.partition.step, c.partition.workflow, c.workflow = textOf(step), textOf(workflow), textOf(workflow)
@@ -260,6 +261,8 @@ func (l *looked) scan(row pgx.Rows, peers *[]peerRow) error {
 		l.now = c.due
 	case limitNews:
 		l.limits = true
+	case rateDue:
+		l.rates = c.due
 	}
 	return nil
 }

@@ -22,7 +22,8 @@ var placeholders = strings.NewReplacer("{run}", runColumns, "{beside}", besideRu
 	"{holds}", holdsAny, "{alive}", aliveWorker,
 	"{birth}", listCreated(func(_ int, c *birthColumn) string { return c.name }),
 	"{values}", listCreated(func(i int, c *birthColumn) string { return fmt.Sprintf("$%d::%s", i+1, c.kind) }),
-	"{arrays}", listCreated(func(i int, c *birthColumn) string { return fmt.Sprintf("$%d::%s[]", i+1, c.kind) }))
+	"{arrays}", listCreated(func(i int, c *birthColumn) string { return fmt.Sprintf("$%d::%s[]", i+1, c.kind) }),
+	"{begins}", fmt.Sprintf("$%d", len(birthColumns)+1))
 
 var (
 	insertRun  = load("insert_run")
@@ -42,6 +43,7 @@ type birthRow struct {
 	attrs, encrypted      *string
 	originRun             *string
 	sum                   int32
+	begins                bool // a worker has it from its birth on
 }
 
 // birthColumns are the columns of birthRow.
@@ -85,12 +87,13 @@ func listCreated(of func(i int, c *birthColumn) string) string {
 
 // args are those of insert_run.
 func (r *birthRow) args() []any {
-	return column(birthColumns, func(c *birthColumn) any { return c.one(r) })
+	return append(column(birthColumns, func(c *birthColumn) any { return c.one(r) }), r.begins)
 }
 
 // birthArgs are those of insert_runs.
 func birthArgs(rows []birthRow) []any {
-	return column(birthColumns, func(c *birthColumn) any { return c.all(rows) })
+	all := column(birthColumns, func(c *birthColumn) any { return c.all(rows) })
+	return append(all, column(rows, func(r *birthRow) bool { return r.begins }))
 }
 
 // birthRowOf is the row of a run that is created.
@@ -100,6 +103,7 @@ func birthRowOf(c *world.Commit, key int64) (birthRow, error) {
 	row := birthRow{
 		key: key, id: c.Run, workflow: b.Workflow, version: int32(b.Version), idem: orNull(b.Key),
 		priority: int16(b.Priority), created: e.Time, retention: int64(b.Retention), encrypted: orNull(e.Encrypted),
+		begins: c.Worker != "",
 	}
 	if b.Parent != nil {
 		run, step := clean(b.Parent.Run), clean(b.Parent.Step)
@@ -129,7 +133,9 @@ func birthRowOf(c *world.Commit, key int64) (birthRow, error) {
 const runColumns = `r.key, r.id, r.workflow, r.version, r.status, r.idem, r.priority, r.parent_run, r.parent_step,
   r.detached, r.created_at, r.ended_at, r.retention_ns, r.output, r.error, r.attributes, r.takes, l.format, l.head,
   l.body, l.sum, r.sealed, r.origin_run, r.sum, r.end_sum, r.output_apart,
-  q.running, q.version, q.take, q.wake_at, q.paused, q.blocked, q."full", q.waiting, q.owner, q.owner_name, q.mail`
+  q.running, q.version, q.take, q.wake_at, q.paused, q.blocked, q."full", q.waiting, q.owner, q.owner_name, q.mail, q.held, q.line,
+  CASE WHEN strpos(l.head, '"run_started"') = 0 AND q.running IS DISTINCT FROM false THEN (SELECT s.head FROM {schema}.log s
+    WHERE s.run = r.key AND s.seq BETWEEN 2 AND 20 AND strpos(s.head, '"run_started"') > 0 ORDER BY s.seq LIMIT 1) END`
 
 // besideRun joins what of that is not in the table of runs: the row of the birth and the place in the queue, with who
 // owns it. Each is looked for by key, for each run that is left.
@@ -137,10 +143,11 @@ const besideRun = `LEFT JOIN LATERAL (
   SELECT format, head, body, sum FROM {schema}.log WHERE run = r.key AND seq = 1 LIMIT 1) l ON true
 LEFT JOIN LATERAL (
   SELECT running, take, wake_at, paused, blocked, "full", waiting,
-         (SELECT c.version FROM {schema}.classes c WHERE c.key = class) AS version,
+         (SELECT c.version FROM {schema}.classes c WHERE c.key = abs(class)) AS version,
          (SELECT w.id FROM {schema}.workers w WHERE w.key = owner) AS owner,
          (SELECT w.name FROM {schema}.workers w WHERE w.key = owner) AS owner_name,
-         (SELECT count(*) FROM {schema}.inbox i WHERE i.run = r.key) AS mail
+         (SELECT count(*) FROM {schema}.inbox i WHERE i.run = r.key) AS mail,
+         class < 0 AND owner IS NULL AS held, CASE WHEN parked_at IS NOT NULL THEN places[has + 1] END AS line
   FROM {schema}.queue WHERE run = r.key LIMIT 1) q ON true`
 
 // runRow is a row of {run}.
@@ -158,11 +165,19 @@ type runRow struct {
 	encrypted, origin                   *string
 	rowSum, sum, endSum                 *int32
 
-	running, paused, full              *bool // null where it is over, as all that follows
-	version                            *int
-	claim, mail                        *int64
-	wake                               *time.Time
+	running, paused, full *bool // null where it is over, as all that follows
+	version               *int
+	claim, mail           *int64
+	wake                  *time.Time
+	stands                standsRow
+}
+
+// standsRow is how a run that is not over stands.
+type standsRow struct {
 	blocked, waiting, owner, ownerName *string
+	held                               *bool
+	line                               *string // the key in whose line it stands
+	second                             *string // the head with its beginning, if it is another
 }
 
 // scanRun reads a row of {run}, and tells the run's place in lists.
@@ -174,8 +189,8 @@ func scanRun(row scanner) (rank, world.Run, error) {
 	if err := row.Scan(&r.key, &out.ID, &out.Workflow, &out.Version, &r.status, &r.idem, &out.Priority, &r.parentRun,
 		&r.parentStep, &r.detached, &r.created, &r.ended, &r.retention, &output, &r.errorText, &r.attributes, &out.Claims,
 		&r.format, &r.head, &r.body, &r.rowSum, &r.encrypted, &r.origin, &r.sum, &r.endSum, &apart,
-		&r.running, &r.version, &r.claim, &r.wake, &r.paused, &r.blocked, &r.full, &r.waiting, &r.owner, &r.ownerName,
-		&r.mail); err != nil {
+		&r.running, &r.version, &r.claim, &r.wake, &r.paused, &r.stands.blocked, &r.full, &r.stands.waiting, &r.stands.owner, &r.stands.ownerName,
+		&r.mail, &r.stands.held, &r.stands.line, &r.stands.second); err != nil {
 		return rank{}, out, err
 	}
 	out.Output, out.OutputApart = output, textOf(apart)
@@ -194,19 +209,24 @@ func (r *runRow) complete(out *world.Run) {
 	out.Unreadable("its attributes", unmarshal("attributes", r.attributes, &out.Attributes))
 	if r.running != nil {
 		out.Queue = &world.QueueRow{
-			WakeAt: at(r.wake), Paused: *r.paused, Full: *r.full, Waiting: textOf(r.waiting), Owner: textOf(r.owner),
-			OwnerName: textOf(r.ownerName),
+			WakeAt: at(r.wake), Paused: *r.paused, Full: *r.full, Waiting: textOf(r.stands.waiting), Owner: textOf(r.stands.owner),
+			OwnerName: textOf(r.stands.ownerName),
 		}
-		if r.blocked != nil {
-			out.Queue.Blocked = world.ReadBlock([]byte(*r.blocked))
+		if r.stands.blocked != nil {
+			out.Queue.Blocked = world.ReadBlock([]byte(*r.stands.blocked))
 		}
 		if r.mail != nil {
 			out.Queue.Mail = int(*r.mail)
 		}
+		out.Queue.Held = r.stands.held != nil && *r.stands.held
+		out.Queue.Limit, out.Queue.LimitKey, _ = strings.Cut(textOf(r.stands.line), "/")
 	}
 	layout.CheckRun(out, textOf(r.encrypted), textOf(r.origin), textOf(r.errorText), sumOf(r.sum), sumOf(r.endSum))
 	if r.head != nil {
 		layout.ReadBirth(out, *r.format, *r.head, r.body, sumOf(r.rowSum))
+		if out.StartedAt = layout.StartOf(*r.head, out.CreatedAt); out.StartedAt.IsZero() {
+			out.StartedAt = layout.StartOf(textOf(r.stands.second), out.CreatedAt)
+		}
 	}
 	if r.running == nil {
 		return

@@ -86,7 +86,7 @@ func (k *keeper) Sweep(ctx context.Context, limit int) (swept int, err error) {
 	if err := k.sweepKnown(ctx); err != nil {
 		return swept, err
 	}
-	if err := k.batch(ctx, func(q *pgx.Batch) { q.Queue(k.sql(forgetDedupes)) }); err != nil {
+	if err := k.batch(ctx, func(q *pgx.Batch) { q.Queue(k.sql(forgetDedupes)); q.Queue(k.sql(dropBuckets)) }); err != nil {
 		return swept, err
 	}
 	if err := k.topics.sweep(ctx); err != nil {

@@ -207,6 +207,9 @@ func (w *World) CommitIn(ctx context.Context, tx world.Tx, c *world.Commit) (wor
 	if err != nil {
 		return world.Committed{}, err
 	}
+	if c.Items > 0 {
+		return world.Committed{}, fmt.Errorf("%w: run %s: a start is not merged in a transaction", world.ErrInvalid, c.Run)
+	}
 	if c.Worker == "" && c.Birth() {
 		return w.createIn(ctx, t, conn, c)
 	}
@@ -259,6 +262,12 @@ func (w *World) ownerIn(ctx context.Context, t *transaction, conn txn, d *draft)
 
 // createIn writes the birth of a run by a client.
 func (w *World) createIn(ctx context.Context, t *transaction, conn txn, c *world.Commit) (world.Committed, error) {
+	if err := world.SingleInTx(c.Events[0].Birth); err != nil {
+		return world.Committed{}, err
+	}
+	if err := w.limits.payBefore(ctx, c); err != nil {
+		return world.Committed{}, err
+	}
 	if err := w.foresee(ctx, c, nil); err != nil {
 		return world.Committed{}, err
 	}

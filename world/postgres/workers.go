@@ -84,10 +84,10 @@ func (w *World) Join(ctx context.Context, wk world.Worker) (b world.Heartbeat, e
 	if err != nil {
 		return b, err
 	}
-	if err := sayLimits(ctx, &w.database, wk.Definitions); err != nil {
-		return b, fmt.Errorf("worker %s: join: %w", wk.ID, err)
+	if err := w.limits.joins(ctx, &wk); err != nil {
+		return b, err
 	}
-	wk.Classes, wk.Steps, wk.Definitions = slices.Clone(wk.Classes), slices.Clone(wk.Steps), nil
+	wk.Classes, wk.Steps, wk.Definitions, wk.StepLimits = slices.Clone(wk.Classes), slices.Clone(wk.Steps), nil, nil
 	mine := &worker{Worker: wk}
 	sent := time.Now()
 	err = w.batch(ctx, func(q *pgx.Batch) { // one transaction

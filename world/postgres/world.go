@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/stepwell/stepwell/world"
+	"github.com/stepwell/stepwell/world/rules"
 )
 
 // World is a schema of a PostgreSQL database, as one process sees it. It is safe for concurrent use.
@@ -30,6 +31,7 @@ type World struct {
 	messaging messaging
 	topics    topics
 	limits    limits
+	lapseNews rules.LapseNews
 
 	writing writing // commits: see writer.go
 	queue   queueing

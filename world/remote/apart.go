@@ -14,7 +14,7 @@ import (
 func (w *World) Abilities() world.Abilities {
 	a := world.Abilities{
 		Notifier: w, Poller: w, TaskReader: w, ReadyReader: w, Holder: w, Doctor: w, KeyBook: w, Definer: w, MetricsKeeper: w,
-		MessageKeeper: w, TopicKeeper: w, ScheduleKeeper: w, LimitKeeper: w,
+		MessageKeeper: w, TopicKeeper: w, ScheduleKeeper: w, LimitKeeper: w, StartKeeper: w,
 	}
 	if w.hello.Apart {
 		a.ApartKeeper = w

@@ -50,7 +50,7 @@ func (k limits) ListLimitKeys(ctx context.Context, limit, behind string, most in
 }
 
 // InLine tells where a run stands; see [world.Limiter].
-func (k limits) InLine(ctx context.Context, run string) (*world.InLine, error) {
-	out, err := k.read(ctx, &wire.LimitsQuery{Run: run})
+func (k limits) InLine(ctx context.Context, run, step string) (*world.InLine, error) {
+	out, err := k.read(ctx, &wire.LimitsQuery{Run: run, Step: step})
 	return out.InLine, err
 }

@@ -5,6 +5,7 @@ package remote
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/stepwell/stepwell/world"
 	"github.com/stepwell/stepwell/world/remote/wire"
@@ -76,6 +77,9 @@ func (w *World) settle(id [16]byte, err error) (doubt bool) {
 func (w *World) Deliver(ctx context.Context, d *world.Delivery) (world.Delivered, error) {
 	if err := world.CheckDelivery(d); err != nil {
 		return world.Delivered{}, err
+	}
+	if d.Unbegun {
+		return world.Delivered{}, fmt.Errorf("%w: run %s: what ends a run that has not begun is its server's", world.ErrInvalid, d.Run)
 	}
 	var out wire.Delivered
 	err := w.ask(ctx, manner{twice: d.ID != "" && d.Task == nil || d.WakesTask() || d.ExpiresTask(), once: d.ID == "" && d.Task == nil}, "deliver", wire.OfDelivery(d), &out)

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/stepwell/stepwell/world"
@@ -61,15 +62,16 @@ func (w *World) Join(ctx context.Context, wk world.Worker) (world.Heartbeat, err
 		return world.Heartbeat{}, err
 	}
 	heartbeat, err := join(ctx, w, wk)
-	if !errors.Is(err, world.ErrInvalid) || errors.Is(err, ErrForbidden) || errors.Is(err, ErrUnauthenticated) ||
-		len(wk.Definitions) == 0 && wk.MaxRetention == 0 {
+	// Else what it says is refused.
+	older := errors.Is(err, world.ErrInvalid) && strings.Contains(err.Error(), "unknown field")
+	if !older || len(wk.Definitions) == 0 && wk.MaxRetention == 0 {
 		return heartbeat, err
 	}
 	err = w.Define(ctx, wk.Definitions)
 	if err == nil && wk.MaxRetention != 0 {
 		_, _, err = w.LimitRetention(ctx, wk.MaxRetention, false)
 	}
-	if older := errors.Is(err, world.ErrInvalid) || errors.Is(err, world.ErrNotFound); err != nil && !older {
+	if older = errors.Is(err, world.ErrInvalid) || errors.Is(err, world.ErrNotFound); err != nil && !older {
 		return world.Heartbeat{}, err
 	}
 	wk.Definitions, wk.MaxRetention = nil, 0

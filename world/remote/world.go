@@ -93,6 +93,7 @@ var (
 	_ world.MessageKeeper  = (*World)(nil)
 	_ world.TopicKeeper    = (*World)(nil)
 	_ world.ScheduleKeeper = (*World)(nil)
+	_ world.StartKeeper    = (*World)(nil)
 	_ world.LimitKeeper    = (*World)(nil)
 )
 

@@ -14,7 +14,8 @@ type Acted struct {
 	Live    bool            // it is not over. To a forced cancel one that has lost its place in the queue, and has no end, is live
 	End     world.EventType // where it is over: what its log ends with; "": that cannot be read
 	Owned   bool            // by a worker
-	Paused  bool            // as its log says
+	Begun   bool
+	Paused  bool // as its log says
 	Blocked bool
 	Delayed bool // it has not begun, and is due later
 	Waits   bool // a pause or a resumption waits in its inbox. It counts, and need be known, only where [Acted.Queues] says so
@@ -41,6 +42,8 @@ func Act(d *world.Delivery, r Acted) (deed Deed, err error) {
 		return deed, nil
 	case !r.Live:
 		return deed, fmt.Errorf("run %s: %w", d.Run, world.ErrTerminal)
+	case forced && d.Unbegun && (r.Owned || r.Begun):
+		return deed, nil
 	case forced:
 		return Deed{Append: true}, nil
 	}

@@ -44,7 +44,17 @@ func of(e *world.Event, kind world.Kind) bool { return e.Type == world.StepCreat
 type Facts struct {
 	Holders map[string]Holder // by token: of those that an active hook has
 	Births  []Conflict        // one for each of the commit's
+	Live    map[int]string    // by birth: the live run that has its singleton's key, where there is none therefore
 	Targets map[string]Target // by run ID: of those that are known
+}
+
+// Kept notes the live run that keeps a birth from being created.
+func (f *Facts) Kept(birth int, live string) Conflict {
+	if f.Live == nil {
+		f.Live = make(map[int]string)
+	}
+	f.Live[birth] = live
+	return OneLive
 }
 
 // Holder is the active hook that has a token.
@@ -58,6 +68,7 @@ const (
 	Free    Conflict = iota
 	SameID           // by a run
 	SameKey          // the idempotency key, by a run
+	OneLive          // the key of its singleton, by a run that is live: see [Singles]
 )
 
 // Target is a run whose end a step wants to await, or that it sends to. The zero value is of one that is not known.
@@ -124,7 +135,7 @@ func Settle(c *world.Commit, f *Facts) (Plan, error) {
 	if err := p.tokens(c, f.Holders); err != nil {
 		return Plan{}, err
 	}
-	left, err := p.create(c, f.Births)
+	left, err := p.create(c, f)
 	if err != nil {
 		return Plan{}, err
 	}
@@ -168,10 +179,10 @@ func (p *Plan) change() []world.Event {
 	return p.Events
 }
 
-// create leaves births out that cannot be, and tells which.
-func (p *Plan) create(c *world.Commit, births []Conflict) (left map[int]bool, err error) {
+// create leaves births out that cannot be, and tells which, and why.
+func (p *Plan) create(c *world.Commit, f *Facts) (left map[int]string, err error) {
 	for i, b := range c.Births {
-		err := notCreated(c, i, births[i])
+		err := notCreated(c, i, f)
 		if err == nil {
 			continue
 		}
@@ -181,16 +192,18 @@ func (p *Plan) create(c *world.Commit, births []Conflict) (left map[int]bool, er
 			return nil, fmt.Errorf("run %s: child %s: %w", c.Run, b.Run, err)
 		}
 		if left == nil {
-			left = make(map[int]bool)
+			left = make(map[int]string)
 		}
-		left[i] = true
+		if left[i] = "run " + b.Run + " exists"; f.Births[i] == OneLive {
+			left[i] = err.Error()
+		}
 	}
 	if left == nil {
 		return nil, nil
 	}
 	p.Births = nil
 	for i, b := range c.Births {
-		if !left[i] {
+		if left[i] == "" {
 			p.Births = append(p.Births, b)
 		}
 	}
@@ -199,12 +212,14 @@ func (p *Plan) create(c *world.Commit, births []Conflict) (left map[int]bool, er
 
 // notCreated says why a child cannot be created: its ID or its idempotency key is taken, by a run or by a sibling
 // before it.
-func notCreated(c *world.Commit, i int, conflict Conflict) error {
-	switch {
+func notCreated(c *world.Commit, i int, f *Facts) error {
+	switch conflict := f.Births[i]; {
 	case conflict == SameID, c.Births[i].Run == c.Run, Twin(c, i):
 		return world.ErrRunExists
 	case conflict == SameKey:
 		return fmt.Errorf("idempotency key %q: %w", c.Births[i].Events[0].Birth.Key, world.ErrRunExists)
+	case conflict == OneLive:
+		return world.SingleLive(c.Births[i].Run, f.Live[i], &SingleOf(c.Births[i]).Place)
 	}
 	return nil
 }
@@ -219,7 +234,7 @@ func Twin(c *world.Commit, i int) bool {
 }
 
 // answer settles children, awaits, and what is sent. What has its answer already gets it behind all events.
-func (p *Plan) answer(c *world.Commit, left map[int]bool, targets map[string]Target) {
+func (p *Plan) answer(c *world.Commit, left map[int]string, targets map[string]Target) {
 	conditions := slices.SortedStableFunc(slices.Values(c.Conditions), func(a, b world.Condition) int { return a.Event - b.Event })
 	for _, cond := range conditions {
 		e := &c.Events[cond.Event]
@@ -228,8 +243,8 @@ func (p *Plan) answer(c *world.Commit, left map[int]bool, targets map[string]Tar
 			target = Target{Live: true} // born with this commit, it is there when its end is awaited, or something sent to it
 		}
 		switch {
-		case of(e, world.KindChild) && left[cond.Birth]:
-			p.after(stepFailed(e.ID, world.CodeRunExists, "run "+c.Births[cond.Birth].Run+" exists"))
+		case of(e, world.KindChild) && left[cond.Birth] != "":
+			p.after(stepFailed(e.ID, world.CodeRunExists, left[cond.Birth]))
 		case of(e, world.KindAwait):
 			a := world.Await{Step: e.ID, Run: e.Peer}
 			if target.Run != "" {

@@ -38,7 +38,7 @@ func (aw *awaits) noteParent(r *run, parent *world.Parent) error {
 	return aw.add(r, p, parent.Step)
 }
 
-// of lists who waits for the end of a run.
+// of lists who waits for the end of a run, or did when it ended itself.
 func (aw *awaits) of(r *run) (waiters []waiter, err error) {
 	if !r.awaited {
 		return nil, nil

@@ -9,21 +9,71 @@ import (
 	"github.com/stepwell/stepwell/world"
 )
 
-// The bell is a file beside the database. A process that writes and is not the worker process appends a byte before it takes the lock and
-// after it has committed. The worker process looks at the file's size, which costs a system call and no SQL; when it has grown,
-// it tells its listeners that there is news, and leaves the lock free for a moment: SQLite's lock is not fair, and a worker that writes
-// group after group would keep others out for long. When its last worker has left it stops looking: a process that only asks and sends
-// polls, as all do that never worked.
+// The bell is a file beside the database. A process that writes and is not the worker process appends a byte before it
+// takes the lock and after it has committed. The worker process looks at the file's size, which costs a system call and
+// no SQL; when it has grown, it tells its listeners that there is news, and leaves the lock free for a moment: SQLite's
+// lock is not fair, and a worker that writes group after group would keep others out for long. When its last worker has
+// left it stops looking: a process that only asks and sends polls, as all do that never worked; but for one that looks
+// after starts and schedules, which has an ear.
 //
 // A byte that is lost delays others a little and loses nothing.
 
 const (
-	bellBusy  = 2 * time.Millisecond  // between looks, soon after it rang
-	bellIdle  = 15 * time.Millisecond // and later
-	bellCalm  = time.Second           // what is later
-	bellPause = 2 * time.Millisecond  // for which the lock is left free
-	bellMost  = 1 << 20               // bytes, more are cut by the next worker process
+	bellBusy  = 2 * time.Millisecond   // between looks, soon after it rang
+	bellIdle  = 15 * time.Millisecond  // and later
+	bellCalm  = time.Second            // what is later
+	bellEar   = 500 * time.Millisecond // between looks of a process without a worker
+	bellPause = 2 * time.Millisecond   // for which the lock is left free
+	bellMost  = 1 << 20                // bytes, more are cut by the next worker process
 )
+
+// ear listens to the bell, calmly, for a process that has no worker and looks after starts and schedules: what others
+// write may be due before it would look. A look is a system call, and the process is told no more than that.
+//
+//   - It listens from the first time on that somebody asks, until the World is closed.
+type ear struct {
+	once sync.Once
+	quit chan struct{}
+	done sync.WaitGroup
+}
+
+func (e *ear) listen(w *World) {
+	w.gate.RLock()
+	defer w.gate.RUnlock()
+	if !w.closed {
+		e.once.Do(func() { e.done.Go(func() { e.hear(w) }) })
+	}
+}
+
+func (e *ear) hear(w *World) {
+	path := bellPath(w.path)
+	length := func() int64 {
+		if info, err := os.Stat(path); err == nil {
+			return info.Size()
+		}
+		return 0
+	}
+	tick := time.NewTicker(bellEar)
+	defer tick.Stop()
+	for last := length(); ; {
+		select {
+		case <-e.quit:
+			return
+		case <-tick.C:
+		}
+		now := length()
+		if now != last && !w.crew.watched() { // else its listener tells
+			w.listeners.Tell([]world.Notice{{Kind: world.NoticeSchedule}})
+		}
+		last = now
+	}
+}
+
+// close ends it. The World is closed: nobody asks any more.
+func (e *ear) close() {
+	close(e.quit)
+	e.done.Wait()
+}
 
 func bellPath(path string) string { return path + "-bell" }
 

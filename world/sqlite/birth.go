@@ -18,7 +18,9 @@ func (g *group) birth(c *world.Commit) (done world.Committed, err error) {
 			return done, err
 		}
 	}
-	if b.Key != "" || c.Ack != "" || c.Schedule != nil || len(c.Conditions) > 0 { // else the insert itself finds out
+	merged := world.MergedStarts(c)
+	single := rules.SingleOf(c)
+	if b.Key != "" || len(merged) > 0 || single != nil || c.Items > 0 || c.Ack != "" || c.Schedule != nil || len(c.Conditions) > 0 { // else the insert itself finds out
 		if err := g.runs.free(c.Run); errors.Is(err, world.ErrRunExists) {
 			if done, err = world.CreatedBefore(c, existing); err == nil {
 				err = beside(&g.tx, c)
@@ -28,8 +30,23 @@ func (g *group) birth(c *world.Commit) (done world.Committed, err error) {
 			return done, err
 		}
 	}
+	for i := 0; i < len(merged) && existing == ""; i++ {
+		if existing, err = g.runs.byKey(b.Workflow, merged[i].ID); err != nil {
+			return done, err
+		}
+	}
+	if existing == "" && single != nil {
+		if existing, err = g.singles.meet(single); err != nil {
+			return done, err
+		}
+	}
 	if existing != "" {
 		return world.Committed{Existing: existing}, beside(&g.tx, c)
+	}
+	if c.Items > 0 {
+		if id, err := g.gathers.find(c); err != nil || id != "" {
+			return world.Committed{Existing: id, Gathering: true}, err
+		}
 	}
 	owner, p, err := g.mayBeCreated(c)
 	if err != nil {
@@ -85,11 +102,18 @@ func (g *group) mayBeCreated(c *world.Commit) (owner int64, p rules.Plan, err er
 		if owner = g.workers.key(c.Worker); owner == 0 {
 			return 0, p, fmt.Errorf("run %s: worker %s: %w", c.Run, c.Worker, world.ErrLeaseLost)
 		}
+		held, err := g.queue.holds.has(c.Events[0].Birth.Workflow)
+		if err == nil && held {
+			err = world.HeldBirth(c)
+		}
+		if err != nil {
+			return 0, p, err
+		}
 	}
 	if len(c.Held) > 0 {
 		return 0, p, fmt.Errorf("run %s: task %s: %w", c.Run, c.Held[0].Step, world.ErrLeaseLost)
 	}
-	if err := g.queue.limits.mayNeed(c.Events[0].Birth); err != nil {
+	if err := g.queue.limits.mayNeed(c); err != nil {
 		return 0, p, fmt.Errorf("run %s: %w", c.Run, err)
 	}
 	p, err = g.decide(c)
@@ -119,7 +143,7 @@ func (g *group) createWith(c *world.Commit, owner int64, by string, p *rules.Pla
 	if r.class, err = g.classes.key(world.Class{Workflow: b.Workflow, Version: b.Version}); err != nil {
 		return nil, err
 	}
-	if err := g.queue.limits.needs(r, b.Places); err != nil {
+	if r.placed, err = g.queue.limits.needs(b.Places); err != nil {
 		return nil, err
 	}
 	if owner != 0 {
@@ -127,6 +151,10 @@ func (g *group) createWith(c *world.Commit, owner int64, by string, p *rules.Pla
 	}
 	if r.wake = b.NotBefore; r.wake.Before(g.tx.now()) {
 		r.wake = g.tx.now()
+	}
+	var opens world.Gathering
+	if c.Items > 0 {
+		opens = g.gathers.opens(c, r)
 	}
 	if err := g.tx.holdTold(r.id, p.Told); err != nil {
 		return nil, err
@@ -146,6 +174,11 @@ func (g *group) createWith(c *world.Commit, owner int64, by string, p *rules.Pla
 			return nil, err
 		}
 	}
+	for _, d := range world.MergedStarts(c) {
+		if err := g.gathers.merged(r, d, keyOf(d)); err != nil {
+			return nil, err
+		}
+	}
 	if b.Parent != nil {
 		if err := g.awaits.noteParent(r, b.Parent); err != nil {
 			return nil, err
@@ -157,7 +190,18 @@ func (g *group) createWith(c *world.Commit, owner int64, by string, p *rules.Pla
 	if end := rules.End(p.Events); end != nil {
 		return r, g.end(r, end, r.running)
 	}
-	return r, g.queue.add(r, c.Release)
+	if err := g.queue.lapses(r, p.Events); err != nil {
+		return nil, err
+	}
+	if err := g.queue.add(r, c.Release); err != nil {
+		return nil, err
+	}
+	if c.Items > 0 {
+		if err := g.gathers.opened(c, r, &opens); err != nil {
+			return nil, err
+		}
+	}
+	return r, g.singles.add(c, r)
 }
 
 // appendBirth writes the log that a run is created with: a client's may be long, and has several rows then.

@@ -99,10 +99,16 @@ func claimArgs(q *world.ClaimQuery) (classes, steps string, err error) {
 	return string(a), string(b), err
 }
 
+// rateKey is the kind of a front that is a key of a rate, to be looked at.
+const rateKey = 3
+
+// hiddenAt is when tasks are due that stand in line.
+var hiddenAt = time.UnixMicro(hidden).UTC()
+
 // front is what is first in one partition: a class and priority; a step, priority and workflow; or the runs to be
 // cancelled.
 type front struct {
-	kind     int64 // 0: runs, 1: tasks, 2: cancels
+	kind     int64 // 0: runs, 1: tasks, 2: cancels, or rateKey
 	class    int64
 	name     string
 	priority int64
@@ -113,7 +119,7 @@ type front struct {
 func readFronts(c *conn, classes, steps string, cancels bool) (fronts []front, err error) {
 	err = c.query(ready, func(r row) (bool, error) {
 		h := front{kind: r.int(0), class: r.int(1), name: r.text(1), priority: r.int(2), due: r.time(3), workflow: r.text(4)}
-		if !h.due.IsZero() && (h.kind != 2 || cancels) {
+		if !h.due.IsZero() && !h.due.Equal(hiddenAt) && (h.kind != 2 || cancels) {
 			fronts = append(fronts, h)
 		}
 		return true, nil
@@ -124,8 +130,11 @@ func readFronts(c *conn, classes, steps string, cancels bool) (fronts []front, e
 func anyDue(fronts []front, now time.Time, q *world.ClaimQuery) bool {
 	return slices.ContainsFunc(fronts, func(h front) bool {
 		room := q.Runs
-		if h.kind == 1 {
+		switch h.kind {
+		case 1:
 			room = q.Tasks
+		case rateKey:
+			room = max(q.Runs, q.Tasks)
 		}
 		return room > 0 && !h.due.After(now)
 	})
@@ -155,6 +164,10 @@ func (g *group) claim(q *world.ClaimQuery, classes, steps string) (out world.Cla
 		return out, fmt.Errorf("worker %s: %w", q.Worker, world.ErrLeaseLost)
 	}
 	out.Now = g.tx.now()
+	defer g.queue.limits.shut()
+	if err := g.queue.limits.wake(); err != nil {
+		return out, err
+	}
 	if q.Run != "" {
 		err = g.claimOnly(q, wk, classes, steps, &out)
 		return out, err

@@ -36,6 +36,9 @@ func (g *group) commit(c *world.Commit) (done world.Committed, err error) {
 			return done, fmt.Errorf("run %s: task %s, attempt %d: %w", c.Run, k.Step, k.Attempt, world.ErrLeaseLost)
 		}
 	}
+	if err := g.queue.limits.may(world.TaskPlaces(c)); err != nil {
+		return done, fmt.Errorf("run %s: %w", c.Run, err)
+	}
 	p, err := g.decide(c)
 	if err != nil {
 		return done, err
@@ -114,7 +117,7 @@ func (g *group) follow(r *run, events []world.Event, q *queued) (err error) {
 		case world.StepStarted, world.StepCompleted, world.StepCreated, world.StepFailed, world.StepRetrying, world.StepWoken,
 			world.WaitCreated, world.WaitCompleted, world.SignalReceived, world.HookReceived, world.HookConflict,
 			world.RunCreated, world.RunCompleted, world.RunFailed, world.RunCancelled,
-			world.RunPaused, world.RunResumed, world.CancelRequested:
+			world.RunPaused, world.RunResumed, world.CancelRequested, world.InputReceived:
 		case world.RunStarted:
 			q.running = true
 			if q.class, err = g.classes.moved(q.class, e.Version); err != nil {

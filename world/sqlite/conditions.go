@@ -29,9 +29,18 @@ func (g *group) decide(c *world.Commit) (p rules.Plan, err error) {
 		}
 	}
 	f.Births = make([]rules.Conflict, len(c.Births))
+	singles := rules.SinglesOf(c)
 	for i, b := range c.Births {
 		if f.Births[i], err = g.conflict(b); err != nil {
 			return p, err
+		}
+		if f.Births[i] != rules.Free {
+			continue
+		}
+		if live, err := singles.Meet(i, g.singles.live); err != nil {
+			return p, err
+		} else if live != "" {
+			f.Births[i] = f.Kept(i, live)
 		}
 	}
 	for _, id := range q.Runs {
@@ -68,7 +77,7 @@ func (g *group) target(r *run) (rules.Target, error) {
 // newest is what took the place of a run that another waits for, or the run itself.
 func (g *group) newest(r *run, waiter string) (*run, error) {
 	for r != nil && !r.live {
-		id, err := g.runs.byKey(r.workflow, world.RetryKey(r.id))
+		id, err := g.runs.retryOf(r)
 		if err != nil {
 			return nil, err
 		}

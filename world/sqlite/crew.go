@@ -314,6 +314,9 @@ func (c *crew) watch(begins bool) {
 	c.ticked.Store(now)
 }
 
+// watched reports whether there is such a time: the bell is listened to.
+func (c *crew) watched() bool { return c.ticked.Load() > 0 }
+
 // frozen reports whether the process stood still until a moment ago, and tick has not noticed yet.
 func (c *crew) frozen() bool {
 	before := time.Duration(c.ticked.Load())

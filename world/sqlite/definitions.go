@@ -55,12 +55,12 @@ func (w *World) Define(ctx context.Context, all []world.Definition) error {
 	}); err != nil || len(differs) == 0 {
 		return err
 	}
-	return w.write(ctx, func(g *group) error { return g.queue.define(slices.Collect(maps.Values(differs)), "") })
+	return w.write(ctx, func(g *group) error { return g.queue.define(slices.Collect(maps.Values(differs)), nil, "") })
 }
 
-// define notes definitions, and what they say of limits.
-func (qu *queue) define(all []world.Definition, by string) error {
-	if err := qu.limits.may(world.LimitsOf(all)); err != nil {
+// define notes definitions, and what they say of limits, and what steps say.
+func (qu *queue) define(all []world.Definition, steps []world.SaidLimit, by string) error {
+	if err := qu.limits.may(append(world.LimitsOf(all), steps...)); err != nil {
 		return err
 	}
 	if err := qu.tx.define(all, by); err != nil {
@@ -71,6 +71,11 @@ func (qu *queue) define(all []world.Definition, by string) error {
 			if err := qu.limits.say(l); err != nil {
 				return err
 			}
+		}
+	}
+	for _, l := range steps {
+		if err := qu.limits.say(l); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -28,6 +28,9 @@ func (g *group) deliver(d *world.Delivery) (done world.Delivered, err error) {
 	if err != nil {
 		return done, err
 	}
+	if d.Act && d.Events[0].Type == world.InputReceived {
+		return input(g, r, d)
+	}
 	if d.Act {
 		return g.act(r, d)
 	}
@@ -131,7 +134,7 @@ func (g *group) act(r *run, d *world.Delivery) (done world.Delivered, err error)
 		defer func() { r.live = false }() // there is no queue row, whatever comes of it
 	}
 	k := keyOf(d)
-	facts := rules.Acted{Live: r.live, Owned: r.owner != 0, Blocked: r.blocked, Delayed: !r.running && r.wake.After(g.tx.now())}
+	facts := rules.Acted{Live: r.live, Owned: r.owner != 0, Blocked: r.blocked, Begun: r.running && r.claim > 0, Delayed: !r.running && r.wake.After(g.tx.now())}
 	if !r.live {
 		if done, err = g.delivered.again(r, d, k); err != nil || done.Duplicate {
 			return done, err

@@ -135,7 +135,7 @@ func examineWorkers(c *conn, now time.Time) (f world.Finding, err error) {
 			f = good("%d alive", alive)
 		}
 		return nil
-	}, now.Add(-overdueAfter).UnixMicro())
+	}, now.Add(-overdueAfter).UnixMicro(), now.UnixMicro())
 	return f, err
 }
 

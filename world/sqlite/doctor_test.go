@@ -44,6 +44,7 @@ func TestExamine(t *testing.T) {
 			"INSERT INTO tasks (run, step, name, workflow, priority, visible_us) VALUES (1, 'step_1', 'charge', 'w', 1, " + old + ")", "overdue steps", world.HealthWarning, "charge"},
 		"old mail": {worker + run + "INSERT INTO queue (run, class, running, priority, owner) VALUES (1, 7, 1, 1, 5);" +
 			"INSERT INTO inbox (run, arrived_us, cancel, payload, format, head, body) VALUES (1, " + old + ", 0, 1, 1, '" + front + "', '')", "old mail", world.HealthWarning, "run r1"},
+		"a worker just lost":  {worker + run + live + "UPDATE workers SET until_us = (unixepoch() - 10) * 1000000", "workers", world.HealthWarning, "none is alive"},
 		"a lost worker":       {worker + run + "INSERT INTO queue (run, class, running, priority, owner) VALUES (1, 7, 1, 1, 5); UPDATE workers SET until_us = " + old, "workers", world.HealthWarning, "1 that hold something"},
 		"chunks of no run":    {worker + batch("9, 's', 0, 3, 'data'"), "streams", world.HealthWarning, "1 batches"},
 		"chunks that overlap": {worker + run + live + batch("1, 's', 0, 3, 'data'") + batch("1, 's', 2, 3, 'data'"), "streams", world.HealthBad, "run r1"},

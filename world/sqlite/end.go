@@ -38,6 +38,9 @@ func (g *group) tellAwaiting(r *run, e *world.Event) error {
 		return err
 	}
 	for _, wt := range waiters {
+		if wt.run == "" {
+			continue // it was deleted
+		}
 		to, err := g.runs.get(wt.run)
 		if err != nil {
 			return err

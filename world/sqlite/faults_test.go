@@ -77,9 +77,31 @@ func script(t testing.TB, path, text string) {
 	}
 }
 
+// pagesOfSchema is how many pages a database has that holds nothing.
+func pagesOfSchema(t testing.TB) (n int) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "empty.db")
+	w, err := Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	db, err := sql.Open("sqlite", "file:"+path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = db.Close() }()
+	if err := db.QueryRow("PRAGMA page_count").Scan(&n); err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
 func TestFullDisk(t *testing.T) {
 	t.Parallel()
-	w := open(t, Options{MaxPages: 90})
+	w := open(t, Options{MaxPages: pagesOfSchema(t) + 30})
 	wk := join(t, w, 0, class1)
 	must(t, w, eager("r", "w", wk.ID))
 	big := bytes.Repeat([]byte("1"), 60<<10)
@@ -104,7 +126,7 @@ func TestFullDisk(t *testing.T) {
 
 func TestFullDiskFailsAlone(t *testing.T) {
 	t.Parallel()
-	w := open(t, Options{MaxPages: 90})
+	w := open(t, Options{MaxPages: pagesOfSchema(t) + 30})
 	wk := join(t, w, 0, class1)
 	for i := range 9 {
 		must(t, w, eager(fmt.Sprint("r", i), "w", wk.ID))

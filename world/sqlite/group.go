@@ -23,6 +23,8 @@ type group struct {
 	attributes attributes
 	streams    streams
 	keeper     keeper
+	singles    singles
+	gathers    gathers
 }
 
 func (g *group) init(w *World) {
@@ -34,11 +36,13 @@ func (g *group) init(w *World) {
 	g.logs.init(tx)
 	g.workers = workers{tx: tx, crew: &w.crew, runs: &g.runs}
 	g.inbox = inbox{tx: tx, logs: &g.logs, limit: w.opt.InboxLimit}
+	g.singles = singles{tx: tx, runs: &g.runs, inbox: &g.inbox}
 	g.delivered = delivered{tx: tx, inbox: &g.inbox, workers: &g.workers, keepFor: w.opt.KeepDeliveries}
-	g.queue = queue{tx: tx, runs: &g.runs, classes: &g.classes, totals: &g.totals, workers: &g.workers, inbox: &g.inbox, limits: limits{tx: tx, runs: &g.runs}}
+	g.queue = queue{tx: tx, runs: &g.runs, classes: &g.classes, totals: &g.totals, workers: &g.workers, inbox: &g.inbox, limits: limits{tx: tx, runs: &g.runs}, holds: holds{tx: tx}}
+	g.gathers = gathers{tx: tx, runs: &g.runs, queue: &g.queue, delivered: &g.delivered}
 	g.hooks = hooks{tx}
 	g.awaits = awaits{tx, &g.runs}
-	g.tasks = tasks{tx, &g.workers}
+	g.tasks = tasks{tx, &g.workers, &g.queue.limits}
 	g.attributes = attributes{tx}
 	g.streams = streams{tx}
 	g.keeper = keeper{tx: tx, runs: &g.runs, totals: &g.totals, attributes: &g.attributes}
@@ -55,6 +59,7 @@ func (g *group) begin(w *World, c *conn) {
 // forget has all read anew: another connection has written.
 func (g *group) forget() {
 	g.classes.forget()
+	g.queue.holds.forget()
 	g.queue.limits.forget()
 	g.runs.forgetAll()
 }
@@ -62,6 +67,7 @@ func (g *group) forget() {
 // spoil has all read anew, but for what no file knows: a transaction was given up.
 func (g *group) spoil() {
 	g.classes.forget()
+	g.queue.holds.forget()
 	g.queue.limits.forget()
 	g.runs.spoil()
 }

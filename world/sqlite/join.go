@@ -29,8 +29,8 @@ func (w *World) Join(ctx context.Context, wk world.Worker) (world.Heartbeat, err
 	if err != nil {
 		return world.Heartbeat{}, err
 	}
-	definitions := wk.Definitions
-	wk.Classes, wk.Steps, wk.Definitions = append([]world.Class(nil), wk.Classes...), append([]string(nil), wk.Steps...), nil
+	definitions, stepLimits := wk.Definitions, wk.StepLimits
+	wk.Classes, wk.Steps, wk.Definitions, wk.StepLimits = append([]world.Class(nil), wk.Classes...), append([]string(nil), wk.Steps...), nil, nil
 	return askFor(ctx, w, true, func(g *group) (b world.Heartbeat, err error) {
 		if g.workers.key(wk.ID) != 0 {
 			return b, fmt.Errorf("worker %s has joined: %w", wk.ID, world.ErrConflict)
@@ -38,7 +38,7 @@ func (w *World) Join(ctx context.Context, wk world.Worker) (world.Heartbeat, err
 		if err := w.lead(g, wk.Name); err != nil {
 			return b, err
 		}
-		if err := g.queue.define(definitions, wk.ID); err != nil {
+		if err := g.queue.define(definitions, stepLimits, wk.ID); err != nil {
 			return b, err
 		}
 		if _, err := g.tx.limitRetention(wk.MaxRetention, false); err != nil {

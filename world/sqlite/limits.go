@@ -7,6 +7,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"time"
 
 	"github.com/stepwell/stepwell/world"
 	"github.com/stepwell/stepwell/world/rules"
@@ -19,6 +20,12 @@ var (
 	leaveKey      = load("leave_key")
 	dropKey       = load("drop_key")
 	keyRoom       = load("key_room")
+	payKey        = load("pay_key")
+	retimeKeys    = load("retime_keys")
+	againKey      = load("again_key")
+	hasLine       = load("has_line")
+	dueKeys       = load("due_keys")
+	writePaid     = load("write_paid")
 	holdKey       = load("hold_key")
 	joinLine      = load("join_line")
 	leaveLine     = load("leave_line")
@@ -51,9 +58,11 @@ type limits struct {
 	runs *runs
 
 	asked, any bool // it is known whether there are limits, and there are
+	open       bool // rates let in: only where somebody claims, so that who pays begins
+	rated      bool // the key whose room was asked for last is of a rate
 }
 
-var _ rules.Lines[*run] = (*limits)(nil)
+var _ rules.Lines[liner] = (*limits)(nil)
 
 // used reports whether there are limits.
 func (l *limits) used() (bool, error) {
@@ -68,27 +77,43 @@ func (l *limits) used() (bool, error) {
 // forget has it asked anew: another connection has written, or a transaction was given up.
 func (l *limits) forget() { l.asked = false }
 
-// needs notes the places of a run that is created.
-func (l *limits) needs(r *run, places []world.Place) error {
+// needs notes the places of a run, or of a task, that is created; nil: it needs none.
+func (l *limits) needs(places []world.Place) (of *placed, err error) {
 	if len(places) == 0 {
-		return nil
+		return nil, nil
 	}
-	r.placed, l.asked, l.any = &placed{}, true, true
-	for i := range places {
+	l.asked, l.any = true, true
+	placed := &placed{}
+	for i, said := range world.SaidBy(places) {
 		p := &places[i]
 		id := p.ID()
-		if err := l.tx.exec(knowLimit, p.Limit, int64(p.Number), bit(p.UntilEnd)); err != nil {
-			return err
+		if err := l.know(&said); err != nil {
+			return nil, err
 		}
 		if err := l.tx.exec(needKey, id, p.Limit, p.Key); err != nil {
-			return err
+			return nil, err
 		}
-		r.placed.Keys = append(r.placed.Keys, id)
+		if p.Refuse {
+			if err := l.payAtStart(id); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		placed.Keys = append(placed.Keys, id)
 		if p.UntilEnd {
-			r.placed.Keeps++
+			placed.Keeps++
 		}
+		if p.Per > 0 {
+			placed.Rates++
+		}
+		of = placed
 	}
-	return nil
+	return of, nil
+}
+
+// know makes a limit be there.
+func (l *limits) know(said *world.SaidLimit) error {
+	return l.tx.exec(knowLimit, said.Name, int64(said.Number), bit(said.UntilEnd), int64(said.Per), int64(said.Burst), bit(said.Refuse))
 }
 
 // may refuses what says another scope of a limit than what is kept, or than another of them.
@@ -96,37 +121,55 @@ func (l *limits) may(all []world.SaidLimit) error {
 	if len(all) == 0 {
 		return nil
 	}
-	scopes := make(map[string]bool)
+	scopes := make(map[string]world.Scope)
 	for i := range all {
 		one := &all[i]
 		kept, seen := scopes[one.Name]
 		if !seen {
-			kept = one.UntilEnd
-			if _, err := l.tx.one(limitScope, func(r row) error { kept = r.bool(0); return nil }, one.Name); err != nil {
+			is := *one
+			if _, err := l.tx.one(limitScope, func(r row) error {
+				is.UntilEnd, is.Per, is.Refuse = r.bool(0), time.Duration(r.int(1)), r.bool(2)
+				return nil
+			}, one.Name); err != nil {
 				return err
 			}
+			kept = is.Scope()
 			scopes[one.Name] = kept
 		}
-		if err := world.CheckScope(one.Name, one.UntilEnd, kept); err != nil {
+		if err := world.CheckScope(one.Name, one.Scope(), kept); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// mayNeed is [limits.may] of the places of a birth.
-func (l *limits) mayNeed(b *world.Birth) error { return l.may(world.SaidBy(b.Places)) }
+// mayNeed is [limits.may] of the places of a birth, and of its tasks.
+func (l *limits) mayNeed(c *world.Commit) error {
+	b := c.Events[0].Birth
+	err := l.may(append(world.SaidBy(b.Places), world.TaskPlaces(c)...))
+	if err == nil {
+		err = l.refused(b)
+	}
+	if err != nil {
+		return fmt.Errorf("workflow %s: %w", b.Workflow, err)
+	}
+	return nil
+}
 
 // say notes what a definition says of a limit, and admits whom that lets in.
 func (l *limits) say(said world.SaidLimit) error {
-	if err := l.tx.exec(knowLimit, said.Name, int64(said.Number), bit(said.UntilEnd)); err != nil {
+	if err := l.know(&said); err != nil {
 		return err
 	}
-	n, err := l.tx.changed(sayLimit, said.Name, int64(said.Number))
+	was, err := l.rateOf(said.Name)
+	if err != nil {
+		return err
+	}
+	n, err := l.tx.changed(sayLimit, said.Name, int64(said.Number), int64(said.Per), int64(said.Burst))
 	if err != nil || n == 0 {
 		return err
 	}
-	return l.admit(said.Name)
+	return l.renew(said.Name, was)
 }
 
 // admit lets in who is first in each line of a limit whose number was changed.
@@ -136,7 +179,7 @@ func (l *limits) admit(name string) error {
 		return err
 	}
 	for _, key := range keys {
-		if err := rules.Admit[*run](l, key); err != nil {
+		if err := rules.Admit[liner](l, key); err != nil {
 			return err
 		}
 	}
@@ -144,12 +187,16 @@ func (l *limits) admit(name string) error {
 }
 
 // columns are what the row of a run in the queue has of its places.
-func (p *placed) columns() (places, keeps, has, parked any) {
+func (p *placed) columns() (places, keeps, has, parked, rates any) {
 	if p == nil {
-		return nil, int64(0), int64(0), nil
+		return nil, int64(0), int64(0), nil, int64(0)
 	}
+	return p.keys(), int64(p.Keeps), int64(p.Has), p.parked(), int64(p.Rates)
+}
+
+func (p *placed) keys() string {
 	text, _ := json.Marshal(p.Keys) // of numbers: it does not fail
-	return string(text), int64(p.Keeps), int64(p.Has), p.parked()
+	return string(text)
 }
 
 func (p *placed) parked() any {
@@ -168,7 +215,7 @@ func scanPlaced(r row, from int) *placed {
 	if json.Unmarshal(r.bytes(from), &p.Keys) != nil || int(r.int(from+2)) > len(p.Keys) {
 		return nil
 	}
-	p.Keeps, p.Has, p.Parked = int(r.int(from+1)), int(r.int(from+2)), !r.null(from+3)
+	p.Keeps, p.Has, p.Parked, p.Rates = int(r.int(from+1)), int(r.int(from+2)), !r.null(from+3), min(int(r.int(from+4)), len(p.Keys))
 	return p
 }
 
@@ -177,7 +224,7 @@ func (l *limits) enter(r *run) error {
 	if r.placed == nil || r.owner != 0 || r.paused || r.wake.After(l.tx.now()) {
 		return nil
 	}
-	_, err := rules.Seek[*run](l, r)
+	_, err := rules.Seek[liner](l, r)
 	return err
 }
 
@@ -202,10 +249,13 @@ func (l *limits) seek(key int64, wk *worker, classes *classes) (whole bool, err 
 	if !rules.RunsCode(r.box.cancels(), r.running, r.blocked, wk.knows(class)) {
 		return true, l.rest(r, false) // it is only ended
 	}
-	if whole, err = rules.Seek[*run](l, r); err != nil {
+	if whole, err = rules.Seek[liner](l, r); err != nil {
 		return false, err
 	}
-	return whole, l.write(r, nil)
+	if err := l.write(r, nil); err != nil || !whole {
+		return false, err
+	}
+	return true, l.claimed(r)
 }
 
 // knows reports whether a worker has registered a class.
@@ -223,13 +273,20 @@ func (l *limits) rest(r *run, over bool) error {
 	if r.placed == nil {
 		return nil
 	}
-	if err := rules.Rest[*run](l, r, over); err != nil {
+	if err := rules.Rest[liner](l, r, over); err != nil {
 		return err
 	}
 	if !over {
 		return l.write(r, nil)
 	}
-	for _, key := range r.placed.Keys {
+	err := l.leave(r.placed.Keys)
+	r.placed = nil
+	return err
+}
+
+// leave notes that a run needs keys no more.
+func (l *limits) leave(keys []int64) error {
+	for _, key := range keys {
 		if err := l.tx.exec(leaveKey, key); err != nil {
 			return err
 		}
@@ -237,7 +294,6 @@ func (l *limits) rest(r *run, over bool) error {
 			return err
 		}
 	}
-	r.placed = nil
 	return nil
 }
 
@@ -246,41 +302,51 @@ func (l *limits) write(r *run, wake any) error {
 }
 
 // Placed is for package rules, as are those that follow.
-func (l *limits) Placed(r *run) *rules.Placed { return &r.placed.Placed }
+func (l *limits) Placed(r liner) *rules.Placed { return &r.needs().Placed }
 
 // Begun reports whether a run has.
-func (l *limits) Begun(r *run) bool { return r.running }
+func (l *limits) Begun(r liner) bool { return r.begun() }
 
 // Room is how many places of a key are free. A key whose row is lost has none that anybody counts.
 func (l *limits) Room(key int64) (room int, err error) {
-	room = 1
-	_, err = l.tx.one(keyRoom, func(row row) error { room = int(row.int(0)); return nil }, key)
-	return room, err
+	k, found, err := l.stands(key)
+	if err != nil || !found {
+		return 1, err
+	}
+	if l.rated && !l.open {
+		return 0, nil
+	}
+	return k.room(l.tx.now().UnixNano()), nil
 }
 
 // Hold changes how many places of a key are held.
-func (l *limits) Hold(key int64, by int) error { return l.tx.exec(holdKey, key, int64(by)) }
+func (l *limits) Hold(key int64, by int) error {
+	return l.tx.exec(holdKey, key, int64(by))
+}
 
-// Join puts a run into the line of a key.
-func (l *limits) Join(key int64, r *run, last bool) error {
-	at := r.created
+// Pay has one begin whom a rate has let in.
+func (l *limits) Pay(key int64) error { return l.pay(key, 1) }
+
+// Join puts a run, or a task, into the line of a key.
+func (l *limits) Join(key int64, r liner, last bool) error {
+	at := r.since()
 	if last {
 		at = l.tx.now()
 	}
-	r.placed.at = at.UnixMicro()
-	return l.tx.exec(joinLine, key, r.urgency(), r.placed.at, r.key)
+	r.needs().at = at.UnixMicro()
+	return l.tx.exec(joinLine, key, r.urgency(), r.needs().at, r.number())
 }
 
 // urgency orders the priorities in a line.
 func (r *run) urgency() int64 { return rules.Priorities - 1 - r.priority }
 
 // Leave takes it out.
-func (l *limits) Leave(key int64, r *run) error {
-	return l.tx.exec(leaveLine, key, r.urgency(), r.placed.at, r.key)
+func (l *limits) Leave(key int64, r liner) error {
+	return l.tx.exec(leaveLine, key, r.urgency(), r.needs().at, r.number())
 }
 
 // First is who is first in a line. A row that is of nobody who stands there is dropped.
-func (l *limits) First(key int64) (*run, bool, error) {
+func (l *limits) First(key int64) (liner, bool, error) {
 	for {
 		var at, who int64
 		id := ""
@@ -291,14 +357,14 @@ func (l *limits) First(key int64) (*run, bool, error) {
 		if err != nil || !found {
 			return nil, false, err
 		}
-		var r *run
-		if id != "" {
-			if r, err = l.runs.get(id); err != nil {
-				return nil, false, err
-			}
+		r, err := l.stander(who, id)
+		if err != nil {
+			return nil, false, err
 		}
-		if r != nil && r.live && r.key == who && r.placed != nil && r.placed.Parked && r.placed.at == at && r.placed.Keys[r.placed.Has] == key {
-			return r, true, nil
+		if r != nil {
+			if p := r.needs(); p != nil && p.Parked && p.at == at && p.Keys[p.Has] == key {
+				return r, true, nil
+			}
 		}
 		if n, err := l.tx.changed(dropFirst, key); err != nil || n == 0 {
 			return nil, false, err
@@ -306,14 +372,31 @@ func (l *limits) First(key int64) (*run, bool, error) {
 	}
 }
 
-// Moved makes a run that has all its places ready.
-func (l *limits) Moved(r *run) error {
-	if !r.placed.Whole() {
-		return l.write(r, nil)
+// stander is who stands in a row of a line: a run with an ID, or a task. Nil: nobody.
+func (l *limits) stander(who int64, id string) (liner, error) {
+	if who < 0 {
+		t, err := l.task(who + taskNumbers)
+		if t == nil {
+			return nil, err
+		}
+		return t, err
 	}
-	l.tx.notice(world.NoticeWork, r.id)
-	r.wake = l.tx.now()
-	return l.write(r, micros(r.wake))
+	if id == "" {
+		return nil, nil
+	}
+	r, err := l.runs.get(id)
+	if r == nil || err != nil || !r.live || r.key != who {
+		return nil, err
+	}
+	return r, nil
+}
+
+// Moved makes one that has all its places ready.
+func (l *limits) Moved(r liner) error {
+	if r.needs().Whole() {
+		l.tx.notice(world.NoticeWork, r.runID())
+	}
+	return r.moved(l)
 }
 
 var _ world.LimitKeeper = (*World)(nil)
@@ -328,7 +411,7 @@ type limiter struct{ w *World }
 func (k limiter) ListLimits(ctx context.Context) (all []world.Limit, err error) {
 	err = k.w.read(ctx, func(c *conn) error {
 		return c.query(listLimits, func(r row) (bool, error) {
-			l := world.Limit{Name: r.text(0), Said: int(r.int(1)), UntilEnd: r.bool(3)}
+			l := world.Limit{Name: r.text(0), Said: int(r.int(1)), UntilEnd: r.bool(3), Per: time.Duration(r.int(4)), Burst: int(r.int(5)), Refuse: r.bool(6)}
 			if !r.null(2) {
 				set := int(r.int(2))
 				l.Set = &set
@@ -350,6 +433,10 @@ func (k limiter) SetLimit(ctx context.Context, name string, number *int) error {
 		set = int64(*number)
 	}
 	_, err := ask(ctx, k.w, func(g *group) (none struct{}, err error) {
+		was, err := g.queue.limits.rateOf(name)
+		if err != nil {
+			return none, err
+		}
 		n, err := g.tx.changed(setLimit, name, set)
 		switch {
 		case err != nil:
@@ -357,20 +444,35 @@ func (k limiter) SetLimit(ctx context.Context, name string, number *int) error {
 		case n == 0:
 			return none, world.NoLimit(name)
 		}
-		return none, g.queue.limits.admit(name)
+		return none, g.queue.limits.renew(name, was)
 	})
 	return err
 }
 
 // ListLimitKeys tells of keys; see [world.Limiter].
 func (k limiter) ListLimitKeys(ctx context.Context, limit, behind string, most int) (all []world.LimitKey, err error) {
-	known := false
+	known, rate, now := false, rules.Rate{}, k.w.crew.now()
 	err = k.w.read(ctx, func(c *conn) error {
-		if err := c.query(listLimits, func(r row) (bool, error) { known = known || r.text(0) == limit; return true, nil }); err != nil || !known {
+		if err := c.query(listLimits, func(r row) (bool, error) {
+			if r.text(0) == limit {
+				known, rate = true, rules.Rate{Number: int(r.int(1)), Per: time.Duration(r.int(4)), Burst: int(r.int(5))}
+				if !r.null(2) {
+					rate.Number = int(r.int(2))
+				}
+			}
+			return true, nil
+		}); err != nil || !known {
 			return err
 		}
 		return c.query(listLimitKeys, func(r row) (bool, error) {
-			all = append(all, world.LimitKey{Key: r.text(0), Used: int(r.int(1)), Waiting: int(r.int(2))})
+			one := world.LimitKey{Key: r.text(0), Used: int(r.int(1)), Waiting: int(r.int(2))}
+			if at := rate.At(r.int(3), now, one.Used); at.After(now) {
+				one.Next = at
+			}
+			if !r.null(4) {
+				one.Oldest = time.UnixMicro(r.int(4)).UTC()
+			}
+			all = append(all, one)
 			return true, nil
 		}, limit, behind, int64(most), int64(world.MostCounted))
 	})
@@ -380,16 +482,23 @@ func (k limiter) ListLimitKeys(ctx context.Context, limit, behind string, most i
 	return all, err
 }
 
-// InLine tells where a run stands; see [world.Limiter].
-func (k limiter) InLine(ctx context.Context, run string) (in *world.InLine, err error) {
-	found := false
+// InLine tells where a run stands, or a task of it; see [world.Limiter].
+func (k limiter) InLine(ctx context.Context, run, step string) (in *world.InLine, err error) {
+	found, of, args := false, inLine, []any{run, int64(world.MostCounted)}
+	if step != "" {
+		of, args = taskInLine, append(args, step)
+	}
 	err = k.w.read(ctx, func(c *conn) error {
-		_, err := c.one(inLine, func(r row) error {
+		_, err := c.one(of, func(r row) error {
 			if found = true; !r.bool(6) && !r.null(2) {
-				in = &world.InLine{Before: int(r.int(1)), Place: world.Place{Limit: r.text(2), Key: r.text(3), Number: int(r.int(4)), UntilEnd: r.bool(5)}}
+				in = &world.InLine{Before: int(r.int(1)), Place: world.Place{
+					Limit: r.text(2), Key: r.text(3), Number: int(r.int(4)), UntilEnd: r.bool(5), Per: time.Duration(r.int(7)), Burst: int(r.int(8)),
+				}}
+				rate := rules.RateOf(&in.Place)
+				in.At = rate.At(r.int(9), k.w.crew.now(), in.Before+int(r.int(10)))
 			}
 			return nil
-		}, run, int64(world.MostCounted))
+		}, args...)
 		return err
 	})
 	if err == nil && !found {

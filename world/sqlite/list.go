@@ -31,8 +31,10 @@ func (w *World) Run(ctx context.Context, id string) (out world.Run, err error) {
 			return err
 		case !found:
 			return fmt.Errorf("run %s: %w", id, world.ErrNotFound)
-		case out.Queue != nil:
-			return nil
+		}
+		row, err := tellHeirs(c, []world.Run{out}, false)
+		if out = row[0]; err != nil || out.Queue != nil {
+			return err
 		}
 		return late(c, &out)
 	})
@@ -67,7 +69,10 @@ func (w *World) runs(ctx context.Context, q *world.RunQuery, before int64, most 
 		if err != nil {
 			return err
 		}
-		page, err = w.page(c, q, &l, before, edge)
+		if page, err = w.page(c, q, &l, before, edge); err != nil {
+			return err
+		}
+		page.Runs, err = tellHeirs(c, page.Runs, q.Roots)
 		return err
 	})
 	if err != nil {

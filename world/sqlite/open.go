@@ -78,6 +78,7 @@ type World struct {
 
 	lock *workerLock // of the worker process; nil before the first Join; of the writer goroutine
 	bell *listener   // nil while no worker is here; of the writer goroutine
+	ear  ear
 
 	files     files
 	listeners world.Listeners
@@ -120,6 +121,7 @@ func Open(path string, options ...Options) (*World, error) {
 		spare:    sync.Pool{New: newRequest},
 		requests: make(chan *request, maxGroup),
 		readers:  make(chan *conn, o.Readers),
+		ear:      ear{quit: make(chan struct{})},
 	}
 	w.crew.init(o.Now, w.harken, w.hush)
 	w.files.begin(path, func(why error) { w.complain("the database is lost", "err", why) })
@@ -205,6 +207,7 @@ func (w *World) Close() error {
 	w.closed = true
 	close(w.requests)
 	w.gate.Unlock()
+	w.ear.close()
 	w.writing.Wait()
 	var errs []error
 	for range cap(w.readers) {

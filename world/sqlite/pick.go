@@ -16,7 +16,7 @@ func (qu *queue) pick(fronts []front, n int, tasks bool, classes string) (keys [
 	}
 	var all []rules.Candidate
 	for _, h := range fronts {
-		if h.due.After(qu.tx.now()) || (h.kind == 1) != tasks {
+		if h.due.After(qu.tx.now()) || (h.kind == 1) != tasks || h.kind == rateKey {
 			continue
 		}
 		if err := qu.candidates(h, n, &all, classes); err != nil {

@@ -35,6 +35,8 @@ type queue struct {
 	workers  *workers
 	inbox    *inbox
 	limits   limits
+	holds    holds
+	news     rules.LapseNews
 	fairness rules.Fairness
 }
 
@@ -52,12 +54,18 @@ func (qu *queue) add(r *run, rel *world.Release) error {
 	if rel != nil && !qu.inbox.mayWait(r) {
 		return qu.addReleased(r, rel)
 	}
-	if err := qu.limits.enter(r); err != nil {
+	held, err := qu.holds.has(r.workflow)
+	if held = held && r.owner == 0; err != nil {
 		return err
 	}
-	places, keeps, has, parked := r.placed.columns()
+	if !held { // else it asks for its places when it is claimed
+		if err := qu.limits.enter(r); err != nil {
+			return err
+		}
+	}
+	places, keeps, has, parked, rates := r.placed.columns()
 	if err := qu.tx.exec(insertQueue, r.key, r.class, bit(r.running), r.priority, key(r.owner), r.claim, micros(r.wake), bit(r.paused), nil, int64(0), nil,
-		places, keeps, has, parked); err != nil {
+		places, keeps, has, parked, bit(held), rates); err != nil {
 		return err
 	}
 	qu.totals.recount(r, r.standing())
@@ -69,6 +77,18 @@ func (qu *queue) add(r *run, rel *world.Release) error {
 	return nil
 }
 
+// lapses notes by when a new run is to begin.
+func (qu *queue) lapses(r *run, events []world.Event) error {
+	at := world.Lapses(r.created, events)
+	if at.IsZero() || r.owner != 0 && r.running {
+		return nil
+	}
+	if qu.news.Tells(at, qu.tx.now()) {
+		qu.tx.notice(world.NoticeSchedule, "")
+	}
+	return qu.tx.exec(insertLapse, at.UnixMicro(), r.key, int64(events[0].Birth.StartTTL))
+}
+
 func (qu *queue) addReleased(r *run, rel *world.Release) error {
 	blocked, err := blockText(r, rel.Blocked)
 	if err != nil {
@@ -76,7 +96,7 @@ func (qu *queue) addReleased(r *run, rel *world.Release) error {
 	}
 	r.owner = 0
 	if err := qu.tx.exec(insertQueue, r.key, r.class, bit(r.running), r.priority, nil, r.claim, micros(rel.WakeAt), bit(r.paused), blocked, bit(rel.Full),
-		orNull(rel.Waiting), nil, int64(0), int64(0), nil); err != nil {
+		orNull(rel.Waiting), nil, int64(0), int64(0), nil, int64(0), int64(0)); err != nil {
 		return err
 	}
 	qu.released(r, r.queued(), rel)

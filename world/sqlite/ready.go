@@ -29,12 +29,30 @@ func (w *World) Ready(ctx context.Context, q world.ReadyQuery) (world.Ready, err
 	if err != nil {
 		return out, err
 	}
+	if err := wakeRates(ctx, w); err != nil {
+		return out, err
+	}
 	l := &lister{out: &out, most: q.Most(), classes: classes, steps: steps, cancels: len(q.Classes) > 0}
 	if err := w.read(ctx, l.list); err != nil {
 		return world.Ready{}, err
 	}
 	rules.ListReady(&out, l.items, l.most)
 	return out, nil
+}
+
+// wakeRates lets in who has his turn: who lists what is ready claims it by name.
+func wakeRates(ctx context.Context, w *World) error {
+	due, now := false, w.crew.now()
+	if err := w.read(ctx, func(c *conn) error {
+		return c.query(dueKeys, func(row) (bool, error) { due = true; return false, nil }, now.UnixMicro(), int64(1))
+	}); err != nil || !due {
+		return err
+	}
+	_, err := askFor(ctx, w, true, func(g *group) (none struct{}, err error) {
+		defer g.queue.limits.shut()
+		return none, g.queue.limits.wake()
+	})
+	return err
 }
 
 // lister makes one list of what is ready.
@@ -85,6 +103,8 @@ func (l *lister) partition(c *conn, h *front, names map[int64]world.Class) error
 	}
 	n := int64(l.most + 1)
 	switch h.kind {
+	case rateKey:
+		return nil
 	case 0:
 		return c.query(listReadyRuns, func(r row) (bool, error) {
 			return l.add(world.ReadyItem{Run: r.text(0), Due: r.time(1), Priority: int(h.priority), Class: names[h.class]}), nil

@@ -34,7 +34,11 @@ func (w *World) Mend(ctx context.Context) ([]world.Finding, error) {
 		if counts > 0 {
 			err = g.totals.anew()
 		}
-		return world.Mended(owners, counts), err
+		if err != nil {
+			return nil, err
+		}
+		limits, err := g.queue.limits.recount()
+		return world.Mended(owners, counts+limits), err
 	})
 }
 
@@ -107,7 +111,11 @@ func examineCounts(c *conn, _ time.Time) (world.Finding, error) {
 		wrong = append(wrong, world.WrongCount(r.text(0), r.text(1), r.int(2), r.int(3)))
 		return true, nil
 	})
-	if len(wrong) == 0 {
+	if err != nil {
+		return world.Finding{}, err
+	}
+	limits, err := namesWrong(c)
+	if wrong = append(wrong, limits...); len(wrong) == 0 {
 		return good("as many as there are"), err
 	}
 	return bad(world.MendAdvice, "%d are wrong: %s", len(wrong), strings.Join(wrong[:min(len(wrong), mostNamed)], "; ")), err

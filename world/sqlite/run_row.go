@@ -92,12 +92,20 @@ func (rs *runs) end(r *run, e *world.Event, status world.Status, version int, be
 
 // runColumns are what people see, in the order of scanRun and readInput. Those of the queue are null where the run is
 // over.
-const runColumns = `r.key, r.id, r.workflow, r.version, r.status, r.idem, r.priority, ` + // 0 to 6
+var runColumns = `r.key, r.id, r.workflow, r.version, r.status, r.idem, r.priority, ` + // 0 to 6
 	`r.parent_run, r.parent_step, r.detached, r.created_us, r.ended_us, r.retention_ns, ` + // 7 to 12
 	`r.output, r.error, r.attributes, r.takes, ` + // 13 to 16
 	`c.version, q.running, q.take, q.wake_us, q.paused OR q.resumed, q.blocked, q.full, q.waiting, ` + // 17 to 24
 	`w.id, w.name, (SELECT count(*) FROM inbox i WHERE i.run = q.run), ` + // 25 to 27
-	`l.format, l.head, l.body, r.sealed, r.origin_run, r.sum, r.end_sum, l.sum, r.output_apart` // 28 to 36
+	`l.format, l.head, l.body, r.sealed, r.origin_run, r.sum, r.end_sum, l.sum, r.output_apart, ` + // 28 to 36
+	`q.held AND q.owner IS NULL, ` + inLineOf("name") + `, ` + inLineOf("text") + `, ` + // 37 to 39
+	`CASE WHEN instr(l.head, '"run_started"') = 0 AND q.running IS NOT 0 THEN (SELECT s.head FROM log s
+    WHERE s.run = r.key AND s.seq BETWEEN 2 AND 20 AND instr(s.head, '"run_started"') > 0 ORDER BY s.seq LIMIT 1) END` // 40
+
+// inLineOf is a column of the key in whose line a run stands.
+func inLineOf(column string) string {
+	return `CASE WHEN q.parked_us IS NOT NULL AND json_valid(q.places) THEN (SELECT k.` + column + ` FROM limit_keys k WHERE k.key = q.places ->> q.has) END`
+}
 
 // scanRun reads a row of {run}, but for the input. What of it cannot be right it says, and reads the rest.
 func scanRun(r row) world.Run {
@@ -114,7 +122,7 @@ func scanRun(r row) world.Run {
 	if !r.null(18) {
 		out.Queue = &world.QueueRow{
 			WakeAt: r.time(20), Paused: r.bool(21), Full: r.bool(23), Waiting: r.text(24), Owner: r.text(25),
-			OwnerName: r.text(26), Mail: int(r.int(27)),
+			OwnerName: r.text(26), Mail: int(r.int(27)), Held: r.bool(37), Limit: r.text(38), LimitKey: r.text(39),
 		}
 		out.Queue.Blocked = world.ReadBlock(r.bytes(22))
 	}
@@ -140,6 +148,9 @@ func readInput(r row, out *world.Run) {
 		return
 	}
 	layout.ReadBirth(out, int(r.int(28)), r.text(29), r.bytes(30), r.sum(35))
+	if out.StartedAt = layout.StartOf(r.text(29), out.CreatedAt); out.StartedAt.IsZero() {
+		out.StartedAt = layout.StartOf(r.text(40), out.CreatedAt)
+	}
 }
 
 func unmarshal(text []byte, v any) error {

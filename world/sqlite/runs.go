@@ -96,6 +96,7 @@ func (rs *runs) forget(id string) { delete(rs.byID, id) }
 var (
 	runByID   = load("run_by_id")
 	runByIdem = load("run_by_idem")
+	mergedRun = load("merged_run")
 	lastKeys  = load("last_keys")
 )
 
@@ -169,9 +170,14 @@ func (rs *runs) free(id string) (err error) {
 	return err
 }
 
-// byKey finds the run that has an idempotency key, "" where there is none.
+// byKey finds the run that has an idempotency key, or was given the input of the start with it; "" where there is none.
 func (rs *runs) byKey(workflow, key string) (id string, err error) {
-	_, err = rs.tx.one(runByIdem, // byKey finds the run that has an idempotency key, "" where there is none.
-		func(r row) error { id = r.text(0); return nil }, workflow, key)
+	_, err = rs.tx.one(mergedRun, func(r row) error { id = r.text(0); return nil }, workflow, key)
+	return id, err
+}
+
+// retryOf finds the run that took the place of another, "" where there is none.
+func (rs *runs) retryOf(r *run) (id string, err error) {
+	_, err = rs.tx.one(runByIdem, func(r row) error { id = r.text(0); return nil }, r.workflow, world.RetryKey(r.id))
 	return id, err
 }

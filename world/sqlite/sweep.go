@@ -46,6 +46,9 @@ func (w *World) Sweep(ctx context.Context, limit int) (swept int, err error) {
 	if err := sweepApart(ctx, w); err != nil {
 		return swept, err
 	}
+	if err := sweepBuckets(ctx, w); err != nil {
+		return swept, err
+	}
 	return swept, w.mendSome(ctx)
 }
 

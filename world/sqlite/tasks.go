@@ -29,6 +29,7 @@ var (
 type tasks struct {
 	tx      *txn
 	workers *workers
+	limits  *limits
 }
 
 // task is what the writer reads of a task to end an attempt.
@@ -59,7 +60,7 @@ func (tk *tasks) holds(worker string, r *run, k world.TaskKey) (bool, error) {
 func (tk *tasks) write(c *world.Commit, r *run) error {
 	for _, keys := range [2][]world.TaskKey{c.Held, c.Dropped} {
 		for _, k := range keys {
-			if err := tk.tx.exec(deleteTask, r.key, k.Step); err != nil {
+			if err := tk.drop(r, k.Step); err != nil {
 				return err
 			}
 		}
@@ -96,18 +97,25 @@ func (tk *tasks) create(c *world.Commit, r *run, t *world.Task) error {
 		tk.tx.notice(world.NoticeWork, r.id)
 	}
 	if r.tasks {
-		if err := tk.tx.exec(deleteTask, r.key, t.Step); err != nil {
+		if err := tk.drop(r, t.Step); err != nil {
 			return err
 		}
 	}
 	r.tasks = true
 	kept := world.Task{Run: r.id, Step: t.Step, Name: t.Name, Workflow: workflow, Input: t.Input, Options: t.Options, Priority: t.Priority}
-	return tk.tx.exec(insertTask, r.key, t.Step, t.Name, workflow, blob(t.Input), blob(t.Options), int64(t.Priority), visible.UnixMicro(),
-		worker, attempt, first, history, int64(layout.TaskSum(&kept).Value()))
+	if err := tk.tx.exec(insertTask, r.key, t.Step, t.Name, workflow, blob(t.Input), blob(t.Options), int64(t.Priority), visible.UnixMicro(),
+		worker, attempt, first, history, int64(layout.TaskSum(&kept).Value())); err != nil {
+		return err
+	}
+	return tk.limits.enterTask(r, t)
 }
 
 // give begins an attempt, unless the task is of no run. The start is kept with the task: it is durable from here on.
+// One that lacks a place is not given: it stands in line from then on.
 func (tk *tasks) give(key int64, wk *worker) (t world.Task, err error) {
+	if whole, err := tk.limits.seekTask(key); err != nil || !whole {
+		return t, err
+	}
 	var history []byte
 	found, err := tk.tx.one(claimedTask, func(r row) error {
 		t = world.Task{
@@ -135,23 +143,37 @@ func (tk *tasks) give(key int64, wk *worker) (t world.Task, err error) {
 		return t, err
 	}
 	tk.workers.holdsTask(wk.ID)
-	return t, tk.tx.exec(claimTask, key, wk.key, tk.tx.now().UnixMicro(), text)
+	if err := tk.tx.exec(claimTask, key, wk.key, tk.tx.now().UnixMicro(), text); err != nil {
+		return t, err
+	}
+	return t, tk.limits.payTask(key)
 }
 
 // drop deletes a task that is over.
-func (tk *tasks) drop(r *run, step string) error { return tk.tx.exec(deleteTask, r.key, step) }
+func (tk *tasks) drop(r *run, step string) error {
+	if err := tk.limits.restTasks(r.key, step, true); err != nil {
+		return err
+	}
+	return tk.tx.exec(deleteTask, r.key, step)
+}
 
 // dropAll deletes all of a run.
 func (tk *tasks) dropAll(r *run) error {
 	if !r.tasks {
 		return nil
 	}
+	if err := tk.limits.restTasks(r.key, "", true); err != nil {
+		return err
+	}
 	return tk.tx.exec(deleteRunTasks, r.key)
 }
 
 // retry has a task tried again, later.
-func (tk *tasks) retry(r *run, t *task, at time.Time, history string) error {
+func (tk *tasks) retry(r *run, step string, t *task, at time.Time, history string) error {
 	tk.tx.notice(world.NoticeWork, r.id)
+	if err := tk.limits.restTasks(r.key, step, false); err != nil {
+		return err
+	}
 	return tk.tx.exec(retryTask, t.key, at.UnixMicro(), int64(t.failures), history, int64(t.abandoned))
 }
 
@@ -184,6 +206,9 @@ func (g *group) taskEnd(d *world.Delivery) (done world.Delivered, err error) {
 		done = world.Delivered{Run: r.id, Owner: g.workers.id(r.owner), Duplicate: !found || !d.WakesNow(t.shown(), g.tx.now())}
 		if done.Duplicate {
 			return done, nil
+		}
+		if done.Duplicate, err = g.queue.limits.inLine(r.key, k.Step); err != nil || done.Duplicate {
+			return done, err // its time has come, and it has no place
 		}
 		history, err := remember(t.history, d.Events[0], t.attempt)
 		if err != nil {
@@ -243,7 +268,7 @@ func (g *group) taskEnd(d *world.Delivery) (done world.Delivered, err error) {
 	} else {
 		t.failures++
 	}
-	return done, g.tasks.retry(r, &t, d.RetryAt, history)
+	return done, g.tasks.retry(r, k.Step, &t, d.RetryAt, history)
 }
 
 func abandoned(e *world.Event) bool { return e.Error != nil && e.Error.Code == world.CodeAbandoned }

@@ -191,7 +191,7 @@ var admin = []check{
 		row := r.run(s.run)
 		want := world.Run{
 			ID: s.run, Workflow: "greet", Version: 1, Status: world.Failed, Priority: 1, Input: jsonText(`{"in":1}`), Error: end.Events[0].Error,
-			CreatedAt: row.CreatedAt, EndedAt: end.Events[0].Time, Retention: time.Hour, Attributes: row.Attributes, Claims: 1,
+			CreatedAt: row.CreatedAt, StartedAt: row.CreatedAt, EndedAt: end.Events[0].Time, Retention: time.Hour, Attributes: row.Attributes, Claims: 1,
 		}
 		r.same(row, want, "run")
 		r.same(row.Attributes, map[string]jsonText{"tenant": jsonText(`"t1"`)}, "attributes")

@@ -112,6 +112,9 @@ func (h *history) birth() world.Event {
 		b.Parent, b.Origin = &world.Parent{Run: "wrun_gone", Step: "step_gone", Detached: true}, &world.Origin{Run: "wrun_gone", Seq: 12}
 		b.Deployment, b.Context = "blue", map[string]string{"traceparent": "00-ab-cd-01", "user": "jörg"}
 	}
+	if rapid.Bool().Draw(h.t, "gathers") {
+		b.Gather = &world.Gather{Key: pick(h, "key of what is gathered", "", "größe"), Quiet: time.Second, Most: time.Minute}
+	}
 	return world.Event{Type: world.RunCreated, Payload: h.payload(), Birth: b}
 }
 
@@ -167,6 +170,9 @@ func (h *history) stepCreated() world.Event {
 	switch e.Kind {
 	case world.KindTask:
 		e.Queued = true
+		if rapid.Bool().Draw(h.t, "under a limit") {
+			e.Places = []world.Place{{Limit: "bank", Number: 2, Key: h.name()}}
+		}
 	case world.KindChild, world.KindAwait, world.KindSend:
 		e.Peer = h.fresh("wrun_other")
 	}
@@ -258,6 +264,9 @@ func (h *history) attrSet() world.Event {
 // runEvent draws an event about the run as a whole; the end comes seldom.
 func (h *history) runEvent() world.Event {
 	if h.state.Status == world.Pending {
+		if g := h.state.Birth.Gather; g != nil && rapid.Bool().Draw(h.t, "a further input") {
+			return world.Event{Type: world.InputReceived, Name: pick(h, "key of a start", "", h.fresh("start")), Delivery: h.fresh("input"), Payload: json.RawMessage(`{"further":1}`)}
+		}
 		return world.Event{Type: world.RunStarted, Version: pick(h, "version", 0, 2)}
 	}
 	by := world.Event{By: "ann <ann@example.org>", Reason: pick(h, "reason", "", "because of \"this\"")}

@@ -104,6 +104,9 @@ func (l *limiting) stands(limit, key string, used, waiting int) {
 		if i < 0 {
 			return used == 0 && waiting == 0
 		}
+		if oldest := keys[i].Oldest; oldest.IsZero() != (keys[i].Waiting == 0) || time.Since(oldest).Abs() > time.Hour && !oldest.IsZero() {
+			l.Fatalf("limit %s: %d runs stand in line, the first of them since %s", limit, keys[i].Waiting, oldest)
+		}
 		return keys[i].Used == used && keys[i].Waiting == waiting
 	})
 }
@@ -149,12 +152,22 @@ var limits = []check{
 			want = append(want, l.createRun("greet", under("bank:1"), withPriority(p)), l.createRun("greet", under("bank:1"), withPriority(p)))
 		}
 		for _, i := range []int{4, 5, 2, 3, 0, 1} {
-			in, err := l.l.InLine(l.ctx, want[i])
+			in, err := l.l.InLine(l.ctx, want[i], "")
 			l.must(err, "place in line")
 			if in == nil || in.Before != 0 || in.Limit != "bank" || in.Number != 1 {
 				l.Fatalf("run %d stands at %+v, want nobody before it, and limit bank of 1", i, in)
 			}
-			s.end()
+			limited := l.list(world.RunQuery{Status: []world.Status{world.StandsLimited}})
+			if q := l.run(want[i]).Queue; !slices.Contains(limited, want[i]) || slices.Contains(limited, s.run) || q.Limit != "bank" || q.LimitKey != "" {
+				l.Fatalf("run %d is not in line by its row, %+v, or by a list, %q", i, q, limited)
+			}
+			if i == 4 { // its beginning is no part of its birth
+				began := s.begin().run
+				s.end()
+				l.same(l.run(began).StartedAt.IsZero(), false, "when a run began that is over")
+			} else {
+				s.end()
+			}
 			s = l.gets(k, "in order", want[i])[0]
 		}
 	})},

@@ -77,6 +77,68 @@ var lists = []check{
 			r.same(ids, []string{"hook_1", "hook_2", "hook_3", "hook_0"}, "hooks")
 		}
 	}},
+	{"what is in the place of a run is told with it", "of a run that did not complete, the newest of those that took its place in turn, wherever it is listed or read", func(r *rig) {
+		k := r.worker("greet")
+		failed := world.Event{Type: world.RunFailed, Error: &world.Error{Message: "broken", Code: "MINE"}}
+		first, alone, done := k.create("greet"), k.create("greet"), k.create("greet")
+		first.append(failed)
+		alone.append(failed)
+		done.append(world.Event{Type: world.RunCompleted, Payload: jsonText(`1`)})
+		second := k.create("greet", inPlaceOf(first.run))
+		second.append(world.Event{Type: world.RunCancelled})
+		third := k.create("greet", inPlaceOf(second.run))
+		want := map[string]*world.Heir{}
+		tells := func(status world.Status) {
+			r.Helper()
+			want[first.run] = &world.Heir{Run: third.run, Status: status}
+			want[second.run] = want[first.run]
+			for _, q := range []world.RunQuery{{}, {Workflow: "greet"}, {Workflow: "greet", Limit: 1}, {Status: []world.Status{world.Failed}}, {Origin: first.run}, {Prefix: second.run}} {
+				for more := true; more; more = q.Cursor != "" {
+					page, err := r.w.Runs(r.ctx, q)
+					r.must(err, "runs")
+					for i := range page.Runs {
+						r.same(page.Runs[i].Newest, want[page.Runs[i].ID], "what is in the place of a listed run")
+					}
+					q.Cursor = page.Cursor
+				}
+			}
+			for _, s := range []*session{first, alone, done, second, third} {
+				r.same(r.run(s.run).Newest, want[s.run], "what is in the place of a run")
+			}
+		}
+		tells(r.run(third.run).Status)
+		third.append(world.Event{Type: world.RunCompleted, Payload: jsonText(`7`)})
+		tells(world.Completed)
+	}},
+	{"a run says which key it took over", "that of the first run, whose place it took in turn", func(r *rig) {
+		k := r.worker("greet")
+		failed := world.Event{Type: world.RunFailed, Error: &world.Error{Message: "broken", Code: "MINE"}}
+		last, plain := k.create("greet", func(b *world.Birth) { b.Key = "order-7" }), k.create("greet")
+		plain.append(failed)
+		r.same(r.run(k.create("greet", inPlaceOf(plain.run)).run).FirstKey, "", "the key where there was none")
+		for range 2 {
+			last.append(failed)
+			last = k.create("greet", inPlaceOf(last.run))
+			r.same(r.run(last.run).FirstKey, "order-7", "the key that was taken over")
+		}
+		page, err := r.w.Runs(r.ctx, world.RunQuery{Limit: 2})
+		r.must(err, "runs")
+		r.same([]string{page.Runs[0].FirstKey, page.Runs[1].FirstKey}, []string{"order-7", "order-7"}, "keys in a list")
+	}},
+	{"what is in the place of a child is no root", "a list without children has none of those that took the place of one either, in turn too", func(r *rig) {
+		k := r.worker("greet")
+		failed := world.Event{Type: world.RunFailed, Error: &world.Error{Message: "broken", Code: "MINE"}}
+		root := k.create("greet")
+		root.append(failed)
+		child := k.create("greet", func(b *world.Birth) { b.Parent = &world.Parent{Run: root.run, Step: "step_1", Detached: true} })
+		child.append(failed)
+		second := k.create("greet", inPlaceOf(child.run))
+		second.append(failed)
+		third, other := k.create("greet", inPlaceOf(second.run)), k.create("greet", inPlaceOf(root.run))
+		r.same(r.list(world.RunQuery{Roots: true}), []string{other.run, root.run}, "roots")
+		r.same(r.list(world.RunQuery{Roots: true, Limit: 1}), []string{other.run, root.run}, "roots, in pages of one")
+		r.same(r.list(world.RunQuery{}), []string{other.run, third.run, second.run, child.run, root.run}, "all")
+	}},
 	{"what was made of a run is found", "its children, and its forks, newest first, with other filters too; when they are over, and no more when they are swept", func(r *rig) {
 		k := r.worker("greet", "child")
 		s := k.create("greet")
@@ -190,6 +252,12 @@ var lists = []check{
 		r.same(slices.Contains(queued, c) && !slices.Contains(queued, a) && !slices.Contains(queued, b) && !slices.Contains(queued, s.run), true, "runs that are queued")
 		r.same(r.list(world.RunQuery{Status: []world.Status{world.StandsPaused, world.Cancelled}}), []string{b, a}, "by a status too")
 		r.same(len(r.list(world.RunQuery{Status: []world.Status{world.StandsSleeping, world.StandsWaiting, world.StandsRetrying, world.StandsDelayed, world.StandsDamaged}})), 0, "runs that stand otherwise")
+		page, err := r.w.Runs(r.ctx, world.RunQuery{Prefix: s.run})
+		r.must(err, "the run in a list")
+		for _, row := range append(page.Runs, r.run(s.run)) {
+			r.same(row.StartedAt.IsZero() || row.StartedAt.Before(row.CreatedAt), false, "when it began")
+		}
+		r.same(r.run(c).StartedAt.IsZero(), true, "one that has not begun")
 		s.release(world.Release{WakeAt: world.Now().Add(time.Hour), Waiting: `sleep "night"`})
 		r.same(r.list(world.RunQuery{Status: []world.Status{world.StandsSleeping}}), []string{s.run}, "runs that sleep")
 		r.same(len(r.list(world.RunQuery{Status: []world.Status{world.StandsWorking}})), 0, "runs that a worker has, when it let go")

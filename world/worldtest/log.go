@@ -271,7 +271,13 @@ func (r *rig) rowIs(t *rapid.T, s *world.State, key string) {
 	want := world.Run{
 		ID: s.ID, Workflow: s.Birth.Workflow, Version: s.Version, Status: s.Status, Key: s.Birth.Key, Priority: s.Birth.Priority,
 		Input: row.Input, Output: s.Output, OutputApart: s.OutputApart, Error: s.Error, Parent: s.Birth.Parent, Origin: s.Birth.Origin, CreatedAt: s.CreatedAt, EndedAt: s.EndedAt,
-		Retention: s.Birth.Retention, Timeout: s.Birth.Timeout, Attributes: s.Attributes, Claims: 1, Queue: row.Queue, Encryption: key, Encrypted: key != "",
+		Retention: s.Birth.Retention, Timeout: s.Birth.Timeout, StartTTL: s.Birth.StartTTL, Gather: s.Birth.Gather, Attributes: s.Attributes,
+		Claims: 1, Queue: row.Queue, Encryption: key, Encrypted: key != "",
+	}
+	for _, e := range r.events(s.ID) {
+		if e.Type == world.RunStarted && e.Commit <= world.StartWithin {
+			want.StartedAt = e.Time
+		}
 	}
 	if diff := cmp.Diff(want, row); diff != "" {
 		t.Fatalf("row of the run (-fold +world):\n%s", diff)

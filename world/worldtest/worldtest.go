@@ -89,7 +89,12 @@ var topics = []struct {
 	{"topics of commits", publishedByCommits},
 	{"values apart", slices.Concat(aparts, apartsNamed)},
 	{"schedules", schedules},
+	{"starts", starts},
+	{"gathering", gathers},
 	{"limits", limits},
+	{"limits of tasks", limitsOfTasks},
+	{"rates", rates},
+	{"singletons", singles},
 }
 
 // Run holds the worlds that open returns to the contract. Each call of open must return an empty world of its own; open

@@ -71,6 +71,7 @@ type anything struct {
 	world.MessageKeeper
 	world.TopicKeeper
 	world.ScheduleKeeper
+	world.StartKeeper
 	world.LimitKeeper
 	world.Decrypter
 	world.ApartKeeper

@@ -9,6 +9,9 @@ import (
 
 func flow(ctx stepwell.Context, n int) time.Time {
 	_ = time.Now() //stepwell:allow time it is only shown
+	_ = time.Now() // want `time.Now in workflow code`
+	func() {}()    //stepwell:allow time it is only shown // want `nothing here breaks the rule time`
+	_ = time.Now() // want `time.Now in workflow code`
 	//stepwell:allow time it is only shown
 	_ = time.Now()
 	//stepwell:allow random it is only shown // want `nothing here breaks the rule random`
@@ -23,7 +26,7 @@ func flow(ctx stepwell.Context, n int) time.Time {
 //
 //stepwell:allow time what it returns is only shown
 func stamp() time.Time {
-	return time.Now()
+	return time.Now() // near: allow
 }
 
 //stepwell:allow time all of it

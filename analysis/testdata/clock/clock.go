@@ -6,6 +6,7 @@ import (
 	"context"
 	crand "crypto/rand"
 	"database/sql"
+	"errors"
 	"fmt"
 	"log"
 	"log/slog"
@@ -13,6 +14,7 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"os"
+	"path/filepath"
 	"slices"
 	"time"
 
@@ -120,21 +122,31 @@ func behind(ctx stepwell.Context, s store) string {
 // What is near and right.
 func right(ctx stepwell.Context, s *shop) (time.Time, error) {
 	ctx.Logger().Info("said")
-	day := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC).Add(3 * time.Hour)
+	day := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC).Add(3 * time.Hour) // near: time
+	_ = filepath.Join("a", string(os.PathSeparator))                      // near: files environment
+	_ = http.StatusText(http.StatusOK)                                    // near: network
+	for range 1000 {                                                      // near: spins
+		day = day.Add(time.Second)
+	}
 	if ctx.Now().After(day) && ctx.Rand().IntN(6) == 5 {
 		return day, stepwell.Sleep(ctx, "a-while", time.Hour)
 	}
-	seeded := rand.New(rand.NewPCG(1, 2))
+	seeded := rand.New(rand.NewPCG(1, 2)) // near: random
 	_ = seeded.IntN(6)
 	switch ctx.NewID() {
 	case "":
 	default:
-		panic("unreachable")
+		panic("unreachable") // near: panics
 	}
 	_, err := stepwell.Step(ctx, "count", func(ctx context.Context) (int, error) {
 		fmt.Println(time.Since(day))
+		_, cancel := context.WithTimeout(ctx, time.Second) // near: background
+		defer cancel()
 		return s.again()
 	})
+	if errors.Is(err, sql.ErrNoRows) { // near: database
+		return day, nil
+	}
 	stepwell.Compensate(ctx, "undo", func(ctx context.Context) error {
 		_, err := charge(ctx)
 		return err

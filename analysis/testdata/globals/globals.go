@@ -62,8 +62,8 @@ func wrong(ctx stepwell.Context, id string) error {
 }
 
 func right(ctx stepwell.Context, id string) (int, error) {
-	started++ // counted, and read by nobody here
-	if len(names) > limit || settings["a"] != lazy["a"] {
+	started++                                             // counted, and read by nobody here
+	if len(names) > limit || settings["a"] != lazy["a"] { // near: globals
 		return 0, nil
 	}
 	free, err := stepwell.Step(ctx, "settings", func(ctx context.Context) (bool, error) { return config.Free || regulars[id], nil })

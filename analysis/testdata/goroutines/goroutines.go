@@ -64,11 +64,11 @@ func right(ctx stepwell.Context, lines []string) ([]int, error) {
 	first := stepwell.Go(part, func(ctx stepwell.Context) (int, error) {
 		return stepwell.Step(ctx, "look-up", func(ctx context.Context) (int, error) {
 			var wg sync.WaitGroup // a body may have goroutines
-			wg.Go(func() {})
-			wg.Wait()
+			wg.Go(func() {})      // near: goroutines
+			wg.Wait()             // near: locks
 			done := make(chan int)
 			go func() { done <- 1 }()
-			return <-done, nil
+			return <-done, nil // near: channels
 		})
 	})
 	if _, err := first.Get(ctx); err != nil {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sort"
 	"strings"
+	"sync"
 
 	"github.com/stepwell/stepwell"
 )
@@ -70,6 +71,10 @@ func wrong(ctx stepwell.Context, cents map[string]int) (string, error) {
 		}
 	}
 	_, err = stepwell.Map(ctx, slices.Collect(maps.Keys(cents)), 1, func(ctx stepwell.Context, id string) (int, error) { return 0, nil }) // want `stepwell.Map gets the order of slices.Collect of maps.Keys`
+	var shared sync.Map
+	shared.Range(func(id, _ any) bool { // want `one in Map.Range, whose order is another each time`
+		return one(ctx, id.(string), 1) == nil
+	})
 	text := ""
 	for id := range cents { // want `stepwell.Step gets text, which is built in the order of a map`
 		text += id
@@ -85,7 +90,7 @@ func right(ctx stepwell.Context, cents map[string]int) (int, error) {
 		}
 	}
 	sum := 0
-	for id, n := range cents { // it only sums up
+	for id, n := range cents { // it only sums up // near: maporder
 		sum += n
 		quiet(ctx, id)
 	}
@@ -99,6 +104,11 @@ func right(ctx stepwell.Context, cents map[string]int) (int, error) {
 			return 0, err
 		}
 	}
+	var shared sync.Map
+	shared.Range(func(_, n any) bool {
+		sum += n.(int)
+		return true
+	})
 	upper := map[string]int{}
 	for id, n := range cents {
 		upper[strings.ToUpper(id)] = n
@@ -116,4 +126,18 @@ func right(ctx stepwell.Context, cents map[string]int) (int, error) {
 		}
 		return nil
 	})
+}
+
+func given(ctx stepwell.Context, cents map[string]int, ask func(stepwell.Context, string) error, look func(string) bool) error {
+	for id := range cents { // want `ask in a range over a map`
+		if err := ask(ctx, id); err != nil {
+			return err
+		}
+	}
+	for id := range cents {
+		if look(id) {
+			return nil
+		}
+	}
+	return nil
 }

@@ -145,7 +145,114 @@ func Spins(ctx stepwell.Context) error {
 	return nil
 }
 
+func Captured(ctx stepwell.Context, lines []string) error {
+	var line string
+	for _, line = range lines {
+		stepwell.Compensate(ctx, "undo", func(ctx context.Context) error { _, err := charge(ctx, line); return err })
+	}
+	return stepwell.Sleep(ctx, "nap", 1)
+}
+func HalfIgnored(ctx stepwell.Context) (int, error) {
+	n, _ := stepwell.Step(ctx, "charge", func(ctx context.Context) (string, error) { return charge(ctx, "x") })
+	return len(n), nil
+}
+func Asserted(ctx stepwell.Context) (int, error) {
+	m, err := stepwell.Step(ctx, "m", func(ctx context.Context) (map[string]any, error) { return map[string]any{"n": 3}, nil })
+	if err != nil {
+		return 0, err
+	}
+	return m["n"].(int), nil
+}
+
+type order struct{ lines []string }
+
+func (o *order) load(ctx context.Context) error { o.lines = append(o.lines, "x"); return nil }
+
+func Filled(ctx stepwell.Context) (int, error) {
+	var o order
+	err := stepwell.Do(ctx, "load", o.load)
+	return len(o.lines), err
+}
+
+// Through helpers.
+type bag struct{ ctx stepwell.Context }
+
+func (b *bag) ship() error {
+	return stepwell.Do(b.ctx, "ship", func(ctx context.Context) error { _, err := charge(ctx, "x"); return err })
+}
+
+var lastBag *bag
+
+func regular(id string) bool { return regulars[id] }
+
+func entries(m map[string]int, each func(string)) {
+	for k := range m {
+		each(k)
+	}
+}
+
+func keysOf(m map[string]int) (all []string) {
+	for k := range m {
+		all = append(all, k)
+	}
+	return all
+}
+
+func sortedOf(m map[string]int) []string {
+	all := keysOf(m)
+	slices.Sort(all)
+	return all
+}
+
+func NestedByHelper(ctx stepwell.Context) error {
+	b := &bag{ctx}
+	return stepwell.Do(ctx, "body", func(ctx context.Context) error { return b.ship() })
+}
+func KeptInStruct(ctx stepwell.Context) error { lastBag = &bag{ctx}; return nil }
+func DeferredByHelper(ctx stepwell.Context) error {
+	b := &bag{ctx}
+	defer b.ship()
+	return nil
+}
+func CancelledByHelper(ctx stepwell.Context) error {
+	b := &bag{ctx}
+	for {
+		if err := b.ship(); err == nil {
+			return nil
+		}
+	}
+}
+func EndlessCalls(ctx stepwell.Context) error {
+	if err := (&bag{ctx}).ship(); err != nil {
+		return err
+	}
+	return EndlessCalls(ctx)
+}
+func GlobalByHelper(ctx stepwell.Context) error {
+	if regular("x") {
+		return stepwell.Sleep(ctx, "nap", 1)
+	}
+	return nil
+}
+func OrderByHelper(ctx stepwell.Context, m map[string]int) error {
+	b := &bag{ctx}
+	entries(m, func(string) { _ = b.ship() })
+	return nil
+}
+func WritesByClosure(ctx stepwell.Context) (int, error) {
+	n := 0
+	add := func() { n++ }
+	err := stepwell.Do(ctx, "body", func(context.Context) error { add(); return nil })
+	return n, err
+}
+
 // What is right.
+func RightCaptured(ctx stepwell.Context, lines []string) error {
+	for _, line := range lines {
+		stepwell.Compensate(ctx, "undo", func(ctx context.Context) error { _, err := charge(ctx, line); return err })
+	}
+	return stepwell.Sleep(ctx, "nap", 1)
+}
 func RightSum(ctx stepwell.Context, m map[string]int) (int, error) {
 	sum := 0
 	for _, n := range m {
@@ -172,4 +279,16 @@ func RightError(ctx stepwell.Context) error {
 		return fmt.Errorf("nap: %w", err)
 	}
 	return nil
+}
+func RightSortedByHelper(ctx stepwell.Context, m map[string]int) error {
+	for range sortedOf(m) {
+		if err := (&bag{ctx}).ship(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+func RightOrderByHelper(ctx stepwell.Context, m map[string]int) (n int, err error) {
+	entries(m, func(string) { n++ })
+	return n, nil
 }

@@ -8,7 +8,7 @@ FROM (
          OR coalesce(r.status, (SELECT CASE WHEN s.running THEN 'running' ELSE 'pending' END FROM {schema}.queue s WHERE s.run = r.key)) = ANY ($5))
     AND (NOT $8::boolean OR r.parent_run IS NULL)
     AND ($9::integer = 0 OR $9 = coalesce(
-      (SELECT c.version FROM {schema}.queue s, {schema}.classes c WHERE s.run = r.key AND c.key = s.class), r.version))
+      (SELECT c.version FROM {schema}.queue s, {schema}.classes c WHERE s.run = r.key AND c.key = abs(s.class)), r.version))
   ORDER BY r.workflow DESC, r.created_at DESC, r.key DESC LIMIT $6) r
 {beside}
 ORDER BY r.workflow DESC, r.created_at DESC, r.key DESC

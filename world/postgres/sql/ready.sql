@@ -3,9 +3,9 @@
 -- the steps in $11; 2: runs that mail makes runnable (a cancel for all who ask, unless the run's code is needed and a
 -- worker has it), since the first that made them so, among those in $12 and, where $10, all; 3: where $14, the workers.
 -- Runs in $12 ($13: of these classes) are among 0 and 1 whatever their times. 5: where $15, that there is news of
--- limits. The last row, kind 4, is the clock. holds: of a run, whether it has all the places that it needs; null: it
+-- limits, and 6: when the first key of a rate is to be looked at. The last row, kind 4, is the clock. holds: of a run, whether it has all the places that it needs; null: it
 -- needs none, or its code is not to run. Indexes queue_ready, tasks_ready, tasks_run, inbox_run, inbox_acts, runs_id,
--- queue_owner, tasks_held.
+-- queue_owner, tasks_held, limit_keys_due.
 WITH RECURSIVE clock AS MATERIALIZED (SELECT clock_timestamp() AS now),
 found (step, priority, workflow) AS (
   SELECT s.step, p.priority, (SELECT t.workflow FROM {schema}.tasks t WHERE t.name = s.step AND t.priority = p.priority AND t.worker IS NULL ORDER BY t.workflow LIMIT 1)
@@ -46,8 +46,8 @@ FROM (SELECT run FROM mailed UNION ALL SELECT run FROM named) m
 JOIN {schema}.queue q ON q.run = m.run AND q.owner IS NULL
 CROSS JOIN LATERAL (SELECT min(i.arrived_at) FILTER (WHERE i.cancel) AS asked, coalesce(bool_or(i.act = 'run_resumed'), false) AS resumed
   FROM {schema}.inbox i WHERE i.run = q.run AND (i.cancel OR i.act IS NOT NULL)) a
-WHERE $4::integer > 0 AND (a.asked IS NOT NULL AND (q.class = ANY($13::integer[]) OR NOT q.running OR q.blocked IS NOT NULL OR NOT EXISTS (
-    SELECT FROM {schema}.classes c CROSS JOIN {schema}.workers w WHERE c.key = q.class AND w.ended IS NULL
+WHERE $4::integer > 0 AND (a.asked IS NOT NULL AND (abs(q.class) = ANY($13::integer[]) OR NOT q.running OR q.blocked IS NOT NULL OR NOT EXISTS (
+    SELECT FROM {schema}.classes c CROSS JOIN {schema}.workers w WHERE c.key = abs(q.class) AND w.ended IS NULL
       AND {schema}.readable(w.classes)::jsonb @> jsonb_build_array(jsonb_build_object('workflow', c.workflow, 'version', c.version)) OFFSET 0))
   OR q.class = ANY($13::integer[]) AND (NOT q.paused OR a.resumed)
     AND (q.running AND q.blocked IS NULL AND EXISTS (SELECT 1 FROM {schema}.inbox i WHERE i.run = q.run OFFSET 0)
@@ -60,5 +60,7 @@ SELECT 3, w.key, 0, 0, w.until, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
 FROM {schema}.workers w WHERE $14::boolean
 UNION ALL
 SELECT 5, 0, 0, 0, now, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL FROM clock WHERE $15::boolean AND EXISTS (SELECT 1 FROM {schema}.limit_news OFFSET 0)
+UNION ALL
+(SELECT 6, 0, 0, 0, k.due, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL FROM {schema}.limit_keys k WHERE $15::boolean AND k.due IS NOT NULL ORDER BY k.due LIMIT 1)
 UNION ALL
 SELECT 4, 0, 0, 0, now, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL FROM clock

@@ -1,2 +1,3 @@
--- Code says another number. By key.
-UPDATE {schema}.limits SET said = $2 WHERE name = $1 AND said <> $2
+-- Code says something else of a limit. By key.
+UPDATE {schema}.limits SET said = $2, per_ns = nullif($3::bigint, 0), burst = nullif($4::integer, 0)
+WHERE name = $1 AND (said <> $2 OR coalesce(per_ns, 0) <> $3 OR coalesce(burst, 0) <> $4)

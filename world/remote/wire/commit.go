@@ -32,6 +32,7 @@ type Commit struct {
 	Ack        string        `json:"ack,omitempty"`
 	Prints     [][]byte      `json:"prints,omitempty"`
 	Schedule   *Schedule     `json:"schedule,omitempty"`
+	Items      int           `json:"items,omitempty"`
 
 	// Again says that it was sent before and the answer was lost: if it was written then, this is answered as that was.
 	Again bool `json:"again,omitempty"`
@@ -52,6 +53,7 @@ func OfCommit(in *world.Commit) *Commit {
 		Conditions: list(in.Conditions, func(c *world.Condition) Condition { return Condition(*c) }),
 		Anew:       list(in.Anew, func(a *world.Anew) Anew { return Anew(*a) }),
 		Prints:     in.Prints,
+		Items:      in.Items,
 	}
 	if in.Release != nil {
 		r := Release(*in.Release)
@@ -75,6 +77,7 @@ func (c *Commit) World() *world.Commit {
 		Conditions: list(c.Conditions, func(c *Condition) world.Condition { return world.Condition(*c) }),
 		Anew:       list(c.Anew, func(a *Anew) world.Anew { return world.Anew(*a) }),
 		Prints:     c.Prints,
+		Items:      c.Items,
 	}
 	if c.Release != nil {
 		r := world.Release(*c.Release)
@@ -111,16 +114,18 @@ type Committed struct {
 	Events   []Event `json:"events,omitempty"`
 	Existing string  `json:"existing,omitempty"`
 	Mail     bool    `json:"mail,omitempty"`
+
+	Gathering bool `json:"gathering,omitempty"`
 }
 
 // OfCommitted makes a message of what became of a commit.
 func OfCommitted(in world.Committed) Committed {
-	return Committed{Events: OfEvents(in.Events), Existing: in.Existing, Mail: in.Mail}
+	return Committed{Events: OfEvents(in.Events), Existing: in.Existing, Mail: in.Mail, Gathering: in.Gathering}
 }
 
 // World is what became of a commit.
 func (c *Committed) World() world.Committed {
-	return world.Committed{Events: WorldEvents(c.Events), Existing: c.Existing, Mail: c.Mail}
+	return world.Committed{Events: WorldEvents(c.Events), Existing: c.Existing, Mail: c.Mail, Gathering: c.Gathering}
 }
 
 // Task is a [world.Task].
@@ -141,6 +146,8 @@ type Task struct {
 	Failures  int       `json:"failures,omitempty"`
 	Abandoned int       `json:"abandoned,omitempty"`
 	Damage    string    `json:"damage,omitempty"`
+
+	Places []world.Place `json:"places,omitempty"`
 }
 
 // OfTask makes a message of a task.
@@ -149,6 +156,7 @@ func OfTask(t *world.Task) Task {
 		Run: t.Run, Step: t.Step, Name: t.Name, Workflow: t.Workflow, Input: t.Input, Encrypted: t.Encrypted, Options: t.Options, Priority: t.Priority,
 		Visible: t.Visible,
 		Worker:  t.Worker, Attempt: t.Attempt, History: OfEvents(t.History), First: t.First, Failures: t.Failures, Abandoned: t.Abandoned, Damage: t.Damage,
+		Places: t.Places,
 	}
 }
 
@@ -158,6 +166,7 @@ func (t *Task) World() world.Task {
 		Run: t.Run, Step: t.Step, Name: t.Name, Workflow: t.Workflow, Input: t.Input, Encrypted: t.Encrypted, Options: t.Options, Priority: t.Priority,
 		Visible: t.Visible,
 		Worker:  t.Worker, Attempt: t.Attempt, History: WorldEvents(t.History), First: t.First, Failures: t.Failures, Abandoned: t.Abandoned, Damage: t.Damage,
+		Places: t.Places,
 	}
 }
 
@@ -191,11 +200,12 @@ type Delivery struct {
 	Of      string    `json:"of,omitempty"`
 	Print   []byte    `json:"print,omitempty"`
 	Repeat  bool      `json:"repeat,omitempty"`
+	Items   int       `json:"items,omitempty"`
 }
 
 // OfDelivery makes a message of a delivery. They share memory.
 func OfDelivery(in *world.Delivery) *Delivery {
-	d := &Delivery{Run: in.Run, Token: in.Token, ID: in.ID, Events: OfEvents(in.Events), Act: in.Act, Worker: in.Worker, RetryAt: in.RetryAt, Sender: in.Sender, Of: in.Of, Print: in.Print, Repeat: in.Repeat}
+	d := &Delivery{Run: in.Run, Token: in.Token, ID: in.ID, Events: OfEvents(in.Events), Act: in.Act, Worker: in.Worker, RetryAt: in.RetryAt, Sender: in.Sender, Of: in.Of, Print: in.Print, Repeat: in.Repeat, Items: in.Items}
 	if in.Task != nil {
 		k := TaskKey(*in.Task)
 		d.Task = &k
@@ -205,7 +215,7 @@ func OfDelivery(in *world.Delivery) *Delivery {
 
 // World is the delivery of a message. They share memory.
 func (d *Delivery) World() *world.Delivery {
-	out := &world.Delivery{Run: d.Run, Token: d.Token, ID: d.ID, Events: WorldEvents(d.Events), Act: d.Act, Worker: d.Worker, RetryAt: d.RetryAt, Sender: d.Sender, Of: d.Of, Print: d.Print, Repeat: d.Repeat}
+	out := &world.Delivery{Run: d.Run, Token: d.Token, ID: d.ID, Events: WorldEvents(d.Events), Act: d.Act, Worker: d.Worker, RetryAt: d.RetryAt, Sender: d.Sender, Of: d.Of, Print: d.Print, Repeat: d.Repeat, Items: d.Items}
 	if d.Task != nil {
 		k := world.TaskKey(*d.Task)
 		out.Task = &k

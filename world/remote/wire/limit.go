@@ -1,6 +1,10 @@
 package wire
 
-import "github.com/stepwell/stepwell/world"
+import (
+	"time"
+
+	"github.com/stepwell/stepwell/world"
+)
 
 // LimitsQuery asks for one of: all limits, keys of one, where a run stands in line.
 type LimitsQuery struct {
@@ -8,6 +12,7 @@ type LimitsQuery struct {
 	Behind string `json:"behind,omitempty"`
 	Most   int    `json:"most,omitempty"`
 	Run    string `json:"run,omitempty"`
+	Step   string `json:"step,omitempty"` // with Run: of the task of a step of it
 }
 
 // Limits is the answer to a [LimitsQuery].
@@ -24,6 +29,10 @@ type LimitRow struct {
 	Said     int    `json:"said"`
 	Set      *int   `json:"set,omitempty"`
 	UntilEnd bool   `json:"untilEnd,omitempty"`
+
+	Per    time.Duration `json:"per,omitempty"` // ns
+	Burst  int           `json:"burst,omitempty"`
+	Refuse bool          `json:"refuse,omitempty"`
 }
 
 // LimitKey is a [world.LimitKey].
@@ -31,6 +40,9 @@ type LimitKey struct {
 	Key     string `json:"key"`
 	Used    int    `json:"used"`
 	Waiting int    `json:"waiting"`
+
+	Oldest time.Time `json:"oldest,omitzero"`
+	Next   time.Time `json:"next,omitzero"`
 }
 
 // LimitAct changes the number of a limit.

@@ -3,6 +3,7 @@ package wire
 // This file has errors: the codes of problem documents, and what each is in Go.
 
 import (
+	"errors"
 	"fmt"
 	"time"
 
@@ -17,7 +18,8 @@ type Problem struct {
 	Detail  string `json:"detail"`
 	Request string `json:"request"` // where the server failed: find it in its log
 
-	RetryAfterMs int64  `json:"retryAfterMs"` // TOO_EARLY
+	RetryAfterMs int64  `json:"retryAfterMs"` // TOO_EARLY, RATE_LIMITED
+	Limit        string `json:"limit"`        // RATE_LIMITED
 	Step         string `json:"step"`         // TOO_EARLY
 	Run          string `json:"run"`          // CORRUPTED_EVENT_LOG, NO_KEY
 	Key          string `json:"key"`          // NO_KEY: the ID of the missing key
@@ -61,6 +63,9 @@ func (p *Problem) Err() error {
 	switch {
 	case p.Code == "TOO_EARLY" && p.RetryAfterMs > 0:
 		is = &world.TooEarlyError{Step: p.Step, RetryAfter: time.Duration(p.RetryAfterMs) * time.Millisecond}
+	case errors.Is(is, world.ErrRateLimited) && p.RetryAfterMs > 0:
+		after := time.Duration(p.RetryAfterMs) * time.Millisecond
+		is = &world.RateError{Limit: p.Limit, Key: p.Key, At: time.Now().Add(after).UTC(), After: after}
 	case p.Code == world.CodeCorrupt && p.Run != "":
 		is = &world.CorruptError{Run: p.Run, Seq: p.Seq, Err: fmt.Errorf("%s", text)}
 	case p.Code == world.CodeNoKey && p.Run != "":

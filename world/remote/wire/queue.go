@@ -20,6 +20,7 @@ type Worker struct {
 
 	Definitions  []world.Definition `json:"definitions,omitempty"`
 	MaxRetention time.Duration      `json:"maxRetention,omitempty"` // in ns
+	StepLimits   []world.SaidLimit  `json:"stepLimits,omitempty"`
 }
 
 // OfWorker makes a message of a worker. A part of a millisecond of its lease counts as a whole one.
@@ -29,14 +30,14 @@ func OfWorker(in *world.Worker) Worker {
 		lease = -1
 	}
 	return Worker{ID: in.ID, Name: in.Name, Build: in.Build, Classes: in.Classes, Steps: in.Steps, LeaseMs: lease, Remote: in.Remote,
-		Definitions: in.Definitions, MaxRetention: in.MaxRetention}
+		Definitions: in.Definitions, MaxRetention: in.MaxRetention, StepLimits: in.StepLimits}
 }
 
 // World is the worker of a message.
 func (w *Worker) World() world.Worker {
 	return world.Worker{
 		ID: w.ID, Name: w.Name, Build: w.Build, Classes: w.Classes, Steps: w.Steps, Lease: time.Duration(w.LeaseMs) * time.Millisecond, Remote: w.Remote,
-		Definitions: w.Definitions, MaxRetention: w.MaxRetention,
+		Definitions: w.Definitions, MaxRetention: w.MaxRetention, StepLimits: w.StepLimits,
 	}
 }
 

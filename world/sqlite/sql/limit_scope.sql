@@ -1,2 +1,2 @@
--- Whether a limit holds places until the end. By key.
-SELECT until_end FROM limits WHERE name = ?1
+-- What is kept of the scope of a limit, its number, and its burst. By key.
+SELECT until_end, per_ns, refuse, coalesce(number, said), burst FROM limits WHERE name = ?1

@@ -1,5 +1,6 @@
 -- What a worker could claim, or when: for each class and priority the first run, for each step, priority and workflow the first task, and
--- whether a cancel waits, whose runs cancel_runs chooses from. One seek each in queue_ready, tasks_ready, queue_cancel. ?1, ?2: JSON of [workflow, version] and of step names.
+-- whether a cancel waits, whose runs cancel_runs chooses from; and the first key of a rate that is to be looked at. One seek each in queue_ready, tasks_ready,
+-- queue_cancel, limit_keys_due. ?1, ?2: JSON of [workflow, version] and of step names.
 WITH RECURSIVE lanes (name, priority, workflow) AS (
   SELECT j.value, p.value,
     (SELECT workflow FROM tasks WHERE name = j.value AND priority = p.value AND worker IS NULL ORDER BY workflow LIMIT 1)
@@ -22,3 +23,5 @@ SELECT 2, 0, 0, (SELECT mail_us FROM queue q WHERE cancel AND owner IS NULL
     OR NOT EXISTS (SELECT 1 FROM classes c, workers k, json_each(CASE WHEN json_valid(k.classes) THEN k.classes END) j
       WHERE c.key = q.class AND c.workflow = j.value ->> 'workflow' AND c.version = j.value ->> 'version'))
   LIMIT 1), NULL
+UNION ALL
+SELECT 3, 0, 0, (SELECT due_us FROM limit_keys WHERE due_us IS NOT NULL ORDER BY due_us LIMIT 1), NULL

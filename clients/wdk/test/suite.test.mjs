@@ -1,0 +1,2 @@
+import { createTestSuite } from '@workflow/world-testing';
+createTestSuite('@stepwell/world');

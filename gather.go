@@ -1,0 +1,208 @@
+package stepwell
+
+// Workflows whose starts are gathered into one run: what package flow says of a definition, and what a start makes of
+// it.
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"slices"
+
+	"github.com/stepwell/stepwell/internal/codec"
+	"github.com/stepwell/stepwell/internal/engine"
+	"github.com/stepwell/stepwell/internal/kit"
+	"github.com/stepwell/stepwell/world"
+)
+
+type gatherOption kit.Gather
+
+func (g gatherOption) workflowOption(o *workflowOptions) {
+	if o.gather != nil {
+		o.faults = append(o.faults, fmt.Errorf("%w: a debounce, or a batch, twice", ErrInvalid))
+	}
+	own := gathering(g)
+	o.gather = &own
+}
+
+func init() {
+	kit.NewGather = func(g kit.Gather) any { return gatherOption(g) }
+	kit.Gathers = func(workflow any) bool {
+		w, ok := workflow.(interface{ merges() bool })
+		return ok && w.merges()
+	}
+}
+
+// gathering is that of a definition.
+type gathering kit.Gather
+
+func (w *Workflow[In, Out]) merges() bool { return w.gather != nil }
+
+// said is what starters elsewhere are told of it.
+func (g *gathering) said() *world.SaidGather {
+	if g == nil {
+		return nil
+	}
+	return &world.SaidGather{Quiet: g.Quiet, Most: g.Most, Number: g.Number, Path: g.Path, Computed: g.Of != nil}
+}
+
+// keyOf computes the key of an input; nil: it stands at a path, or there is none.
+func (g *gathering) keyOf() func(input []byte) (string, error) {
+	if g == nil {
+		return nil
+	}
+	return g.Of
+}
+
+// fault is what is wrong with it, for an input.
+func (g *gathering) fault(in reflect.Type, all limits) error {
+	if g == nil {
+		return nil
+	}
+	batch, item := g.Quiet == 0, in
+	said := g.said()
+	switch {
+	case g.Fault != nil:
+		return g.Fault
+	case slices.ContainsFunc(all, func(l kit.Limit) bool { return l.Single != "" }):
+		return fmt.Errorf("%w: a debounce, or a batch, that is a singleton: give it a limit of one at once instead", ErrInvalid)
+	case batch && (in.Kind() != reflect.Slice || in.Elem().Kind() == reflect.Uint8):
+		return fmt.Errorf("%w: batch: the input is %s: want a list of what is gathered", ErrInvalid, in)
+	case g.Path != "" && g.In != nil:
+		return fmt.Errorf("%w: the key of a debounce or a batch is computed, or stands at a path: not both", ErrInvalid)
+	}
+	if batch {
+		item = in.Elem()
+	}
+	if g.In != nil && g.In != item {
+		return fmt.Errorf("%w: the key of a debounce or a batch is computed from %s, and what is gathered is %s", ErrInvalid, g.In, item)
+	}
+	return said.Check()
+}
+
+// gathers is what a start comes to whose workflow gathers: nil, where it does not.
+type gathers struct {
+	said *world.SaidGather
+	of   func(input []byte) (string, error) // computes the key of an input; nil: it stands at a path, or there is none
+}
+
+// gathersOf is that of a workflow that is started by its name.
+func gathersOf(ctx context.Context, book *engine.Book, here workflows, class world.Class) (*gathers, error) {
+	if own := here[class]; own != nil {
+		return gathersHere(own.Gather, own.GatherKey), nil
+	}
+	if world.CheckWorkflowName(class.Workflow) != nil {
+		return nil, nil // the start says so
+	}
+	known, err := book.Workflow(ctx, class.Workflow)
+	if err != nil {
+		return nil, err
+	}
+	says, _ := known.Version(class.Version)
+	return gathersHere(says.Gather, nil), nil
+}
+
+func gathersHere(said *world.SaidGather, of func([]byte) (string, error)) *gathers {
+	if said == nil {
+		return nil
+	}
+	return &gathers{said, of}
+}
+
+// list makes a list of one of an input that is none, where the workflow takes a list of what it gathers.
+func (g *gathers) list(input json.RawMessage) json.RawMessage {
+	if g == nil || g.said.Quiet > 0 {
+		return input
+	}
+	if text := bytes.TrimSpace(input); len(text) > 0 && text[0] != '[' && json.Valid(text) {
+		return slices.Concat([]byte("["), text, []byte("]"))
+	}
+	return input
+}
+
+// birth says how a start with an input is gathered, and how many inputs it has.
+func (g *gathers) birth(o *startOptions, input []byte, limit int) (*world.Gather, int, error) {
+	if g == nil {
+		return nil, 0, nil
+	}
+	switch {
+	case o.schedule != nil:
+		return nil, 0, fmt.Errorf("%w: its starts are merged, and a schedule tells its runs apart: have the schedule start a workflow that starts this one, in a step", ErrInvalid)
+	case o.ID != "":
+		return nil, 0, fmt.Errorf("%w: its starts are merged, so none has an ID of its own: give it a key", ErrInvalid)
+	case o.Delay != 0:
+		return nil, 0, fmt.Errorf("%w: its starts wait for others, and have no delay", ErrInvalid)
+	case o.In != nil:
+		return nil, 0, fmt.Errorf("%w: its starts are merged, which is not done in a transaction: start it behind that, or by a message or an event that goes with it", ErrInvalid)
+	}
+	if err := codec.CheckSize(input, min(limit, world.MaxBatchBytes)); err != nil {
+		return nil, 0, fmt.Errorf("input, which is gathered: %w", err)
+	}
+	items := []json.RawMessage{input}
+	if g.said.Quiet == 0 {
+		var err error
+		if items, err = world.Items(input); err != nil {
+			return nil, 0, fmt.Errorf("input: %w", err)
+		}
+		if n := len(items); n == 0 || n > g.said.Number {
+			return nil, 0, fmt.Errorf("%w: input: %d items: want 1 to %d at once, as a batch has", ErrInvalid, n, g.said.Number)
+		}
+	}
+	key, err := g.keyOf(items)
+	if err != nil {
+		return nil, 0, err
+	}
+	is := g.said.Gather(key)
+	if err := is.Check(); err != nil {
+		return nil, 0, err
+	}
+	if len(items) == is.Number { // it is whole, and waits for nobody
+		return &is, 0, nil
+	}
+	return &is, len(items), nil
+}
+
+// keyOf is the one key that inputs have.
+func (g *gathers) keyOf(items []json.RawMessage) (key string, err error) {
+	for i, item := range items {
+		k, err := "", error(nil)
+		if g.of != nil {
+			k, err = g.of(item)
+		} else {
+			k, err = g.said.Key(item)
+		}
+		switch {
+		case err != nil:
+			return "", fmt.Errorf("key of a debounce or a batch: %w", err)
+		case i > 0 && k != key:
+			return "", fmt.Errorf("%w: items with different keys, %.80q and %.80q, belong to different batches: start them apart", ErrInvalid, key, k)
+		}
+		key = k
+	}
+	return key, nil
+}
+
+// notGathered refuses to start a child whose starts are gathered.
+func notGathered(said *world.SaidGather) error {
+	if said == nil {
+		return nil
+	}
+	return fmt.Errorf("%w: its starts are merged, and a child is its parent's own: start it in a step, with Start", ErrInvalid)
+}
+
+// readGathered reads what a run has gathered: its row has the first input.
+func readGathered(ctx context.Context, a *App, info *RunInfo) {
+	if info.Gather == nil || info.Sealed {
+		return
+	}
+	input := info.Input
+	for e, err := range a.Events(ctx, info.ID, EventFilter{Types: []world.EventType{world.InputReceived, world.RunStarted}}) {
+		if err != nil || e.Type == world.RunStarted { // what cannot be read is told by who reads the log
+			break
+		}
+		input = info.Gather.JoinInput(input, e.Payload)
+	}
+	info.Input = input
+}

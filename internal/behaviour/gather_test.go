@@ -1,0 +1,74 @@
+package behaviour_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stepwell/stepwell"
+	"github.com/stepwell/stepwell/flow"
+	"github.com/stepwell/stepwell/limit"
+	"github.com/stepwell/stepwell/world/memory"
+)
+
+// TestGatherBeside: limits, rates and the start TTL of a run that gathers are those of a run that begins then.
+func TestGatherBeside(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, stop := context.WithCancel(t.Context())
+		slow := stepwell.Define("slow", func(ctx stepwell.Context, n int) (int, error) {
+			return n, stepwell.Sleep(ctx, "a while", time.Hour)
+		}, flow.Debounce(nil, time.Minute), flow.StartTTL(30*time.Minute), limit.Concurrency(1, limit.UntilEnd()),
+			limit.Rate(2, 24*time.Hour, limit.Burst(2), limit.Refuse(), limit.Name("two")))
+		parent := stepwell.Define("parent", func(ctx stepwell.Context, n int) (int, error) { return slow.Child().Run(ctx, n) })
+		app, err := stepwell.New(memory.New(), stepwell.Config{
+			Logger: slog.New(slog.DiscardHandler), Definitions: []stepwell.Definition{slow, parent},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ended := make(chan error, 1)
+		go func() { ended <- app.Run(ctx) }()
+		synctest.Wait()
+		start := func(n int) *stepwell.Run[int] {
+			t.Helper()
+			run, err := slow.Start(ctx, app, n)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return run
+		}
+		first := start(1)
+		time.Sleep(50 * time.Second)
+		if again := start(2); again.ID() != first.ID() {
+			t.Error("not merged")
+		}
+		time.Sleep(2 * time.Minute)
+		second := start(3) // it waits for the place until it has lapsed
+		start(4)
+		time.Sleep(time.Minute)
+		if _, err := slow.Start(ctx, app, 5); !errors.Is(err, stepwell.ErrRateLimited) {
+			t.Errorf("a third run of two: got %v", err)
+		}
+		if got, err := first.Result(ctx); got != 2 || err != nil {
+			t.Errorf("got %d, %v", got, err)
+		}
+		if _, err := second.Result(ctx); !errors.Is(err, stepwell.ErrCancelled) {
+			t.Errorf("got %v", err)
+		}
+		run, err := parent.Start(ctx, app, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := run.Result(ctx); err == nil || !strings.Contains(err.Error(), "merged") {
+			t.Errorf("as a child: got %v", err)
+		}
+		stop()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
+}

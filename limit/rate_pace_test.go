@@ -1,0 +1,183 @@
+package limit_test
+
+import (
+	"crypto/rand"
+	"encoding/json"
+	"fmt"
+	mathrand "math/rand/v2"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stepwell/stepwell/internal/pgtest"
+	"github.com/stepwell/stepwell/internal/sample"
+	"github.com/stepwell/stepwell/world"
+	"github.com/stepwell/stepwell/world/memory"
+	"github.com/stepwell/stepwell/world/postgres"
+	"github.com/stepwell/stepwell/world/sqlite"
+)
+
+// pace has three workers claim runs under a rate, each when it is told to come again and some milliseconds late; one of
+// them dies on the way. It counts those that begin in a span of time from the first on.
+type pace struct {
+	testing.TB
+	w       world.World
+	clock   func() time.Time
+	until   func(time.Time) // waits
+	number  int
+	per     time.Duration
+	late    time.Duration // at most
+	span    time.Duration
+	longest time.Duration // the longest time between two, from the second on
+}
+
+func (p *pace) join() string {
+	p.Helper()
+	id := world.NewID(world.PrefixWorker, p.clock())
+	if _, err := p.w.Join(p.Context(), world.Worker{ID: id, Lease: time.Hour, Classes: []world.Class{{Workflow: "call", Version: 1}}}); err != nil {
+		p.Fatal(err)
+	}
+	return id
+}
+
+// start creates so many runs.
+func (p *pace) start(n int) {
+	p.Helper()
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	part := (n + 15) / 16
+	for i := range 16 {
+		wg.Go(func() { p.startSome(min(part, n-i*part)) })
+	}
+}
+
+func (p *pace) startSome(n int) {
+	for i := range max(n, 0) {
+		b := &world.Birth{Workflow: "call", Version: 1, Priority: 1, Places: []world.Place{{Limit: "bank", Number: p.number, Per: p.per}}}
+		c := &world.Commit{Run: world.NewID(world.PrefixRun, p.clock()), First: 1, Events: []world.Event{
+			{Type: world.RunCreated, Time: p.clock(), Payload: json.RawMessage(fmt.Sprint(i)), Birth: b},
+		}}
+		rand.Read(c.ID[:])
+		if _, err := p.w.Commit(p.Context(), c); err != nil {
+			p.Error(err)
+			return
+		}
+	}
+}
+
+// counted is how many begin in the span, and in the second that has most of them.
+func (p *pace) counted() (total, mostInOne int) {
+	p.Helper()
+	workers := []string{p.join(), p.join(), p.join()}
+	random := mathrand.New(mathrand.NewPCG(1, 2))
+	none, err := p.w.Claim(p.Context(), world.ClaimQuery{Worker: workers[0]})
+	if err != nil {
+		p.Fatal(err)
+	}
+	begin, last := none.Now, none.Now
+	var at []time.Time
+	died := false
+	for {
+		var next time.Time
+		for i, worker := range workers {
+			t, err := p.w.Claim(p.Context(), world.ClaimQuery{Worker: worker, Classes: []world.Class{{Workflow: "call", Version: 1}}, Runs: 1000})
+			if err != nil {
+				p.Fatal(err)
+			}
+			if t.Now.Sub(begin) >= p.span {
+				for first, i := 0, 0; i < len(at); i++ {
+					for at[i].Sub(at[first]) >= time.Second {
+						first++
+					}
+					mostInOne = max(mostInOne, i-first+1)
+				}
+				return total, mostInOne
+			}
+			for range t.Runs {
+				total++
+				at = append(at, t.Now)
+				p.longest, last = max(p.longest, t.Now.Sub(last)), t.Now
+			}
+			if t.More {
+				next = t.Now
+			} else if !t.Next.IsZero() && (next.IsZero() || t.Next.Before(next)) {
+				next = t.Next
+			}
+			if i == 0 && !died && t.Now.Sub(begin) > p.span/2 {
+				died = true
+				workers[0] = p.join() // who has it has died; what it claimed is its own until its lease is over
+			}
+		}
+		if next.IsZero() {
+			p.Fatalf("%d have begun, and nobody is told to come again", total)
+		}
+		p.until(next.Add(time.Duration(random.Int64N(int64(p.late) + 1))))
+	}
+}
+
+// TestPace: over a minute, the rate is kept within one in a hundred, and never more than one in a hundred over it.
+func TestPace(t *testing.T) {
+	long := 3 * time.Second // 600,000 runs are a minute of a machine's time, too
+	if sample.All() {
+		long = time.Minute
+	}
+	for _, of := range []struct {
+		number int
+		span   time.Duration
+	}{{1, time.Minute}, {100, time.Minute}, {10_000, long}} {
+		name := fmt.Sprintf("%d a second", of.number)
+		keeps := func(t *testing.T, p *pace) {
+			t.Helper()
+			p.TB, p.number, p.per, p.late = t, of.number, time.Second, 3*time.Millisecond
+			want := int(p.span/time.Second) * of.number
+			p.start(want + want/50 + 5)
+			got, most := p.counted()
+			t.Logf("%d in %s, want %d; at most %d in a second; at most %s between two", got, p.span, want, most, p.longest)
+			if slack := want/100 + 1; got < want-slack || got > want+slack {
+				t.Errorf("%d began in %s, want %d", got, p.span, want)
+			}
+		}
+		t.Run("memory/"+name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				keeps(t, &pace{w: memory.New(), span: of.span, clock: time.Now, until: func(at time.Time) { time.Sleep(time.Until(at)) }})
+			})
+		})
+		t.Run("sqlite/"+name, func(t *testing.T) {
+			t.Parallel()
+			var now atomic.Pointer[time.Time]
+			set := func(at time.Time) { now.Store(&at) }
+			set(time.Date(2030, 1, 2, 3, 4, 5, 0, time.UTC))
+			clock := func() time.Time { return *now.Load() }
+			w, err := sqlite.Open(filepath.Join(t.TempDir(), "runs.db"), sqlite.Options{Now: clock})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = w.Close() }()
+			span := of.span
+			if of.number > 1000 {
+				span = 2 * time.Second // 600,000 births are minutes
+			}
+			keeps(t, &pace{w: w, span: span, clock: clock, until: set})
+		})
+	}
+}
+
+// TestPaceOfPostgres is the same by a server's own clock, for some seconds.
+func TestPaceOfPostgres(t *testing.T) {
+	t.Parallel()
+	w, err := postgres.Open(t.Context(), pgtest.URL(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = w.Close() }()
+	p := &pace{TB: t, w: w, clock: time.Now, until: func(at time.Time) { <-time.After(min(time.Until(at), 10*time.Millisecond)) }, number: 50, per: time.Second, span: 4 * time.Second}
+	p.start(250)
+	got, most := p.counted()
+	t.Logf("%d in %s; at most %d in a second", got, p.span, most)
+	if got < 150 || got > 204 { // a slow machine makes up for less; clocks differ
+		t.Errorf("%d began in %s, want 200", got, p.span)
+	}
+}

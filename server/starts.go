@@ -1,0 +1,57 @@
+package server
+
+// This file has the doors by which operators hold workflows.
+
+import (
+	"net/http"
+
+	"github.com/stepwell/stepwell/flow"
+)
+
+func startRoutes() []route {
+	act := func(name, id, summary, body, about string, handle func(*Server, http.ResponseWriter, *request) error) route {
+		return route{method: "POST", path: "/v1/workflows/{workflow}/" + name, scope: Operator, audit: true, handle: handle, op: operation{
+			id: id, summary: summary, body: body, optional: true, responses: []response{{200, "Holds", "", about}},
+		}}
+	}
+	const about = "All workflows that are held now, by name."
+	return []route{
+		act("hold", "holdWorkflow", "Hold a workflow: its starts are accepted, and none of its runs begins until it is released", "Note", about, holdWorkflow),
+		act("release", "releaseWorkflow", "Have the runs of a workflow that is held begin", "Empty", about, releaseWorkflow),
+		{method: "GET", path: "/v1/holds", scope: Viewer, handle: listHolds, op: operation{
+			id: "listHolds", summary: "List the workflows that are held", responses: []response{{200, "Holds", "", about}},
+		}},
+	}
+}
+
+// noted is the body of what has a note.
+type noted struct {
+	Note string `json:"note"`
+}
+
+func holdWorkflow(s *Server, w http.ResponseWriter, r *request) error {
+	var b noted
+	if err := r.decode(&b); err != nil {
+		return err
+	}
+	r.because(b.Note)
+	if err := flow.Hold(r.Context(), s.app, r.PathValue("workflow"), b.Note); err != nil {
+		return err
+	}
+	return listHolds(s, w, r)
+}
+
+func releaseWorkflow(s *Server, w http.ResponseWriter, r *request) error {
+	if err := flow.Release(r.Context(), s.app, r.PathValue("workflow")); err != nil {
+		return err
+	}
+	return listHolds(s, w, r)
+}
+
+func listHolds(s *Server, w http.ResponseWriter, r *request) error {
+	all, err := flow.Holds(r.Context(), s.app)
+	if err != nil {
+		return err
+	}
+	return answer(w, http.StatusOK, all)
+}

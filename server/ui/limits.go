@@ -1,0 +1,91 @@
+package ui
+
+// This file shows limits, and how their keys stand.
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+
+	"github.com/stepwell/stepwell/internal/operate"
+	"github.com/stepwell/stepwell/world"
+)
+
+// limitRow is a limit.
+type limitRow struct {
+	operate.Limit
+	Path   string
+	Status *status // nil: nothing is to be said
+
+	Singleton bool // of a workflow: its number is one
+}
+
+// limitView is a limit, and a page of its keys.
+type limitView struct {
+	limitRow
+	Rows []operate.LimitKey
+	Next string // the address of the next page; "": there is none
+}
+
+// limitsPage is how many keys a page shows.
+const limitsPage = 100
+
+func limitRowOf(l *world.Limit) limitRow {
+	row := limitRow{Limit: operate.LimitOf(l), Path: Base + "limits/" + url.PathEscape(l.Name), Singleton: world.SingleOf(l.Name) != ""}
+	if l.Number() == 0 {
+		row.Status = &status{"admits nobody", bad, "‖"}
+	} else if l.Set != nil {
+		row.Status = &status{"set by an operator", warm, "○"}
+	}
+	return row
+}
+
+// listed are all limits, of a keeper of them.
+func listed(u *UI, v *visit) (world.Limiter, []world.Limit, error) {
+	k := world.AbilitiesOf(u.world).LimitKeeper
+	if k == nil {
+		return nil, nil, fmt.Errorf("%w: limits of the server's database", world.ErrNotFound)
+	}
+	all, err := k.Limits().ListLimits(v.Context())
+	return k.Limits(), all, err
+}
+
+func limits(u *UI, v *visit) error {
+	_, all, err := listed(u, v)
+	if err != nil {
+		return err
+	}
+	rows := make([]limitRow, len(all))
+	for i := range all {
+		rows[i] = limitRowOf(&all[i])
+	}
+	v.draw(http.StatusOK, "limits", "Limits", rows)
+	return nil
+}
+
+func oneLimit(u *UI, v *visit) error {
+	k, all, err := listed(u, v)
+	if err != nil {
+		return err
+	}
+	name := v.PathValue("limit")
+	i := slices.IndexFunc(all, func(l world.Limit) bool { return l.Name == name })
+	if i < 0 {
+		return world.NoLimit(name)
+	}
+	keys, err := k.ListLimitKeys(v.Context(), name, v.URL.Query().Get("after"), limitsPage)
+	if err != nil {
+		return err
+	}
+	p := &limitView{limitRow: limitRowOf(&all[i])}
+	for _, key := range keys {
+		key.Key = visible(key.Key)
+		p.Rows = append(p.Rows, operate.LimitKey(key))
+	}
+	if len(keys) == limitsPage {
+		p.Next = p.Path + "?" + url.Values{"after": {keys[limitsPage-1].Key}}.Encode()
+	}
+	v.draw(http.StatusOK, "limit", p.Name, p)
+	return nil
+}

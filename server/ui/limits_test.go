@@ -1,0 +1,61 @@
+package ui_test
+
+// Limits: what pages show of them and of their keys.
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stepwell/stepwell/server"
+	"github.com/stepwell/stepwell/world"
+)
+
+func TestLimitPages(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, server.Options{})
+	s.want("/ui/limits", "There is no limit")
+	for i := range 103 {
+		key := fmt.Sprintf("<b>tenant-%03d", max(i-2, 0)) // three runs of the first
+		c := &world.Commit{ID: [16]byte{9, byte(i)}, Run: fmt.Sprint("under-", i), First: 1, Events: []world.Event{{
+			Type: world.RunCreated, Time: world.Now(), Payload: []byte("1"),
+			Birth: &world.Birth{Workflow: "import", Version: 7, Priority: 1, Places: []world.Place{{Limit: "bank", Key: key, Number: 2}}},
+		}}}
+		if _, err := s.world.Commit(s.Context(), c); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.want("/ui/limits", `<a href="/ui/limits/bank">bank</a>`, `data-label="places">2<`, "while a run is at work")
+	p := s.want("/ui/limits/bank", "<code>&lt;b&gt;tenant-000</code>", `data-label="in use">2<`, `data-label="waiting">1<`, ">More<")
+	if strings.Contains(p.body, "tenant-100") {
+		t.Error("a page shows more than a hundred keys")
+	}
+	s.want("/ui/limits/bank?after=%3Cb%3Etenant-099", "tenant-100")
+	none := 0
+	if err := world.AbilitiesOf(s.world).LimitKeeper.Limits().SetLimit(s.Context(), "bank", &none); err != nil {
+		t.Fatal(err)
+	}
+	s.want("/ui/limits", "admits nobody", `data-label="as code says">2<`)
+	s.want("/ui/limits/bank", "0, and 2 as code says")
+	if p := s.get("/ui/limits/none"); p.status != 404 {
+		t.Errorf("a limit that is none: got %d, want 404", p.status)
+	}
+}
+
+// TestRatePages: a rate says its period, and of a key when the next has its turn.
+func TestRatePages(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, server.Options{})
+	for i := range 2 {
+		c := &world.Commit{ID: [16]byte{8, byte(i)}, Run: fmt.Sprint("paced-", i), First: 1, Events: []world.Event{{
+			Type: world.RunCreated, Time: world.Now(), Payload: []byte("1"),
+			Birth: &world.Birth{Workflow: "call", Version: 7, Priority: 1, Places: []world.Place{{Limit: "bank", Key: "ann", Number: 3, Per: time.Hour, Burst: 2}}},
+		}}}
+		if _, err := s.world.Commit(s.Context(), c); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.want("/ui/limits", "a rate: so many begin in 1h")
+	s.want("/ui/limits/bank", "1h, 2 at one moment", `data-label="next">20`)
+}

@@ -1,0 +1,209 @@
+package wdk
+
+// The queue of the DevKit: messages to the flow route of an app, in queues of messages of ours. An app asks for
+// those of its deployment, as long as it has room, hands each to its own flow route, and says what came of it.
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/stepwell/stepwell/internal/kit"
+	"github.com/stepwell/stepwell/world"
+)
+
+// Limits of messages.
+const (
+	visibility  = 30 * time.Second
+	unconfirmed = 10 * time.Second  // until the app says that it has the message: before, nobody may have heard the answer
+	maxReceives = world.MaxReceives // the DevKit gives up long before
+	leastWindow = time.Hour         // in which an idempotency key is known
+)
+
+type queues struct {
+	messenger world.Messenger // nil: the world has none
+
+	mu       sync.Mutex
+	declared map[string]bool
+}
+
+var errNoQueues = fmt.Errorf("%w: the database keeps no queues of messages", world.ErrInvalid)
+
+// seconds is a time that was given as seconds.
+func seconds(what string, s float64) (time.Duration, error) {
+	if most := world.MaxDelay.Seconds(); s < 0 || s > most {
+		return 0, fmt.Errorf("%w: %s %g: want 0 to %.0f", world.ErrInvalid, what, s, most)
+	}
+	return time.Duration(s * float64(time.Second)), nil
+}
+
+// declare makes the queue of a deployment where it is not there.
+func (q *queues) declare(ctx context.Context, queue string) error {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	switch {
+	case q.messenger == nil:
+		return errNoQueues
+	case q.declared[queue]:
+		return nil
+	}
+	if err := q.messenger.DeclareQueue(ctx, world.MessageQueue{Name: queue, Visibility: visibility, MaxReceives: maxReceives}); err != nil {
+		return err
+	}
+	if q.declared == nil {
+		q.declared = map[string]bool{}
+	}
+	q.declared[queue] = true
+	return nil
+}
+
+// letter is what a message of ours has of one of the DevKit.
+type letter struct {
+	Queue   string            `json:"queueName"`
+	Message json.RawMessage   `json:"message"`
+	Headers map[string]string `json:"headers,omitempty"`
+}
+
+type sendIn struct {
+	letter
+	Deployment string  `json:"deploymentId"`
+	Key        string  `json:"idempotencyKey"`
+	Delay      float64 `json:"delaySeconds"`
+	Call       string  `json:"call"`
+}
+
+func (h *Host) send(ctx context.Context, in *sendIn) (any, error) {
+	delay, err := seconds("delaySeconds", in.Delay)
+	if err != nil {
+		return nil, err
+	}
+	queue := kit.AppQueue(in.Deployment)
+	if err := h.queues.declare(ctx, queue); err != nil {
+		return nil, err
+	}
+	payload, err := json.Marshal(in.letter)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", world.ErrInvalid, err)
+	}
+	m := world.Message{Queue: queue, Payload: payload, Priority: 1, Dedupe: in.Key, Delay: delay}
+	if m.Dedupe == "" {
+		m.Dedupe = in.Call
+	}
+	m.Window = min(m.Delay+leastWindow, world.MaxWindow)
+	sent, err := h.queues.messenger.SendMessages(ctx, []world.Message{m})
+	if err != nil {
+		return nil, err
+	}
+	return map[string]string{"messageId": messageID(sent[0].ID)}, nil
+}
+
+// messageID is a message's ID as the DevKit writes it.
+func messageID(ours string) string { return "msg_" + strings.TrimPrefix(ours, world.PrefixMessage+"_") }
+
+type receiveIn struct {
+	Deployment string `json:"deploymentId"`
+	Most       int    `json:"most"`
+	WaitMs     int64  `json:"waitMs"`
+}
+
+type received struct {
+	letter
+	MessageID string `json:"messageId"`
+	Attempt   int    `json:"attempt"`
+	Receipt   string `json:"receipt"`
+}
+
+func (h *Host) receive(ctx context.Context, in *receiveIn) (any, error) {
+	queue := kit.AppQueue(in.Deployment)
+	if err := h.queues.declare(ctx, queue); err != nil {
+		return nil, err
+	}
+	all := []received{}
+	q := world.ReceiveQuery{Queue: queue, Limit: min(max(in.Most, 1), world.MaxReceive), Visibility: unconfirmed}
+	err := h.await(ctx, queue, time.Duration(in.WaitMs)*time.Millisecond, func() (bool, time.Duration, error) {
+		got, err := h.queues.messenger.ReceiveMessages(ctx, q)
+		if err != nil {
+			return false, 0, err
+		}
+		for i, bytes := 0, 0; i < len(got.Messages); i++ {
+			m := &got.Messages[i]
+			if bytes += len(m.Payload); i > 0 && bytes > pageBytes { // there is no room for the others
+				return true, 0, h.unread(ctx, got.Messages[i:])
+			}
+			out := received{MessageID: messageID(m.ID), Attempt: m.Receives, Receipt: receiptMark + m.Receipt}
+			if err := json.Unmarshal(m.Payload, &out.letter); err != nil {
+				bury := world.Settlement{Receipt: m.Receipt, Kind: world.Bury, Error: "it is no message of Workflow DevKit"}
+				if _, err = h.queues.messenger.SettleMessages(ctx, []world.Settlement{bury}); err != nil {
+					return false, 0, err
+				}
+				continue
+			}
+			if rests, err := h.resting(ctx, &out.letter); err != nil || rests {
+				back := world.Settlement{Receipt: m.Receipt, Kind: world.Unread, After: pausedAgain}
+				if _, err2 := h.queues.messenger.SettleMessages(ctx, []world.Settlement{back}); err != nil || err2 != nil {
+					return false, 0, errors.Join(err, err2)
+				}
+				continue
+			}
+			all = append(all, out)
+		}
+		return len(all) > 0, got.Wait(look), nil
+	})
+	if err != nil && len(all) > 0 { // nobody has seen them
+		back := make([]world.Message, len(all))
+		for i := range all {
+			back[i].Receipt = strings.TrimPrefix(all[i].Receipt, receiptMark)
+		}
+		err = errors.Join(err, h.unread(ctx, back))
+	}
+	return all, err
+}
+
+// pausedAgain is when a message about a run that is not to go on is looked at again.
+const pausedAgain = 5 * time.Second
+
+// unread gives back messages that nobody has seen: that was no attempt.
+func (h *Host) unread(ctx context.Context, all []world.Message) error {
+	back := make([]world.Settlement, len(all))
+	for i := range all {
+		back[i] = world.Settlement{Receipt: all[i].Receipt, Kind: world.Unread}
+	}
+	_, err := h.queues.messenger.SettleMessages(context.WithoutCancel(ctx), back)
+	return err
+}
+
+// receiptMark begins the receipts of messages of the DevKit: those of other queues are not settled here.
+const receiptMark = "wdk_"
+
+type settleIn struct {
+	Receipts []string         `json:"receipts"`
+	Kind     world.SettleKind `json:"kind"`
+	Seconds  float64          `json:"seconds"`
+	Error    string           `json:"error"`
+}
+
+func (h *Host) settle(ctx context.Context, in *settleIn) (any, error) {
+	if h.queues.messenger == nil {
+		return nil, errNoQueues
+	}
+	after, err := seconds("seconds", in.Seconds)
+	if err != nil {
+		return nil, err
+	}
+	if in.Kind == world.Extend {
+		after = visibility
+	}
+	all := make([]world.Settlement, len(in.Receipts))
+	for i, receipt := range in.Receipts {
+		ours, marked := strings.CutPrefix(receipt, receiptMark)
+		if !marked {
+			return nil, fmt.Errorf("%w: %.60q is no receipt of a message of Workflow DevKit", world.ErrInvalid, receipt)
+		}
+		all[i] = world.Settlement{Receipt: ours, Kind: in.Kind, After: after, Error: in.Error}
+	}
+	return h.queues.messenger.SettleMessages(ctx, all)
+}

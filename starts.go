@@ -1,0 +1,127 @@
+package stepwell
+
+// What keeps runs from beginning: see package flow.
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/stepwell/stepwell/internal/kit"
+	"github.com/stepwell/stepwell/world"
+)
+
+// startsOf knows what keeps runs from beginning; nil: the App's world cannot.
+func startsOf(a *App) world.Starter {
+	if a.able.StartKeeper == nil {
+		return nil
+	}
+	return a.able.StartKeeper.Starts()
+}
+
+// lookAfterStarts goes on with what others left undone of what keeps runs from beginning, and ends the runs that have
+// not begun in time. It tells when there is more to do; 0: nothing is known.
+func lookAfterStarts(ctx context.Context, a *App) time.Duration {
+	starts := startsOf(a)
+	if starts == nil {
+		return 0
+	}
+	const again = 5 * time.Second
+	next, err := starts.Settle(ctx)
+	if err != nil {
+		if ctx.Err() == nil {
+			a.cfg.Logger.Warn("what was held or released is not gone on with", "error", err, "hint", "It is tried again")
+		}
+		next = again
+	}
+	for {
+		due, err := starts.Lapsing(ctx)
+		if err == nil {
+			err = lapse(ctx, a, due.Runs)
+		}
+		if err != nil {
+			if ctx.Err() == nil {
+				a.cfg.Logger.Warn("runs that have not begun in time are not ended", "error", err, "hint", "It is tried again")
+			}
+			return again
+		}
+		if !due.More {
+			if next == 0 || due.Next > 0 && due.Next < next {
+				next = due.Next
+			}
+			return next
+		}
+	}
+}
+
+// lapses is how many runs are ended at once.
+const lapses = 32
+
+// lapse ends runs that have not begun in time.
+func lapse(ctx context.Context, a *App, runs []world.LapsingRun) error {
+	errs := make(chan error, len(runs))
+	turn := make(chan struct{}, lapses)
+	for _, r := range runs {
+		turn <- struct{}{}
+		go func() {
+			defer func() { <-turn }()
+			errs <- lapseOne(ctx, a, r)
+		}()
+	}
+	var first error
+	for range runs {
+		if err := <-errs; err != nil && first == nil {
+			first = err
+		}
+	}
+	return first
+}
+
+func lapseOne(ctx context.Context, a *App, r world.LapsingRun) error {
+	d := &world.Delivery{Run: r.Run, Act: true, Unbegun: true, Events: []world.Event{world.Lapse(r.Within)}}
+	err := endByForce(ctx, a, "end", d)
+	if errors.Is(err, ErrTerminal) || errors.Is(err, ErrNotFound) {
+		return nil
+	}
+	return err
+}
+
+// held says of a run that is ready, and that nobody takes, whether its workflow is held.
+func held(ctx context.Context, a *App, w *Why, unbegun bool) error {
+	starts := startsOf(a)
+	if starts == nil || w.Kind != WhyHeld && (!unbegun || w.Kind != WhyQueued && w.Kind != WhyNoWorker && w.Kind != WhyDelayed) {
+		return nil
+	}
+	all, err := starts.Holds(ctx)
+	if errors.Is(err, ErrInvalid) { // a server that is older
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("why run %s: whether its workflow is held: %w", w.Run, err)
+	}
+	for _, h := range all {
+		if h.Workflow == w.Workflow {
+			w.Kind, w.Since, w.By, w.Reason = WhyHeld, h.Since, h.By, h.Note
+		}
+	}
+	return nil
+}
+
+// startTTLOption fits workflows, starts and children. Package flow has it.
+type startTTLOption time.Duration
+
+func (d startTTLOption) workflowOption(o *workflowOptions) {
+	if d <= 0 {
+		o.faults = append(o.faults, fmt.Errorf("%w: start TTL %s: want more than nothing", ErrInvalid, time.Duration(d)))
+	}
+	o.startTTL = time.Duration(d)
+}
+
+func (d startTTLOption) startOption(o *startOptions) { o.StartTTL = time.Duration(d) }
+
+func (d startTTLOption) childOption(o *childOptions) { o.StartTTL = time.Duration(d) }
+
+func init() {
+	kit.NewStartTTL = func(d time.Duration) any { return startTTLOption(d) }
+}

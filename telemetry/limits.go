@@ -1,0 +1,66 @@
+package telemetry
+
+// This file holds the gauges of limits.
+
+import (
+	"context"
+	"errors"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/stepwell/stepwell/world"
+)
+
+// How much of limits is counted: what is beyond it is left out. Limits are few, and their keys may be many.
+const (
+	mostLimits    = 200
+	mostLimitKeys = 10_000 // of one
+	limitKeysPage = 1000
+)
+
+var (
+	limitPlaces = prometheus.NewDesc("workflow_limit_places", "How many runs of one key of a limit may be at work at once.", []string{"limit"}, nil)
+	limitRuns   = prometheus.NewDesc("workflow_limit_runs",
+		"Places of a limit that are held, and runs that stand in line for one, in the whole database. Of its keys the first 10,000 are counted, and 10,000 in the line of each.",
+		[]string{"limit", "state"}, nil)
+)
+
+// newLimitGauges makes a collector of them; nil: the world keeps no limits.
+func newLimitGauges(o *Options) *collector {
+	keeper := world.AbilitiesOf(o.World).LimitKeeper
+	if keeper == nil {
+		return nil
+	}
+	read := func(ctx context.Context) ([]prometheus.Metric, error) { return readLimits(ctx, keeper.Limits()) }
+	return o.collects("the gauges of limits", read, limitPlaces, limitRuns)
+}
+
+// readLimits reads the gauges.
+func readLimits(ctx context.Context, limits world.Limiter) (out []prometheus.Metric, err error) {
+	all, err := limits.ListLimits(ctx)
+	if errors.Is(err, world.ErrNotFound) { // the server's database keeps none
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	for i := range all[:min(len(all), mostLimits)] {
+		name, held, waiting, behind := all[i].Name, 0, 0, ""
+		for range mostLimitKeys / limitKeysPage {
+			keys, err := limits.ListLimitKeys(ctx, name, behind, limitKeysPage)
+			if err != nil {
+				return nil, err
+			}
+			for _, k := range keys {
+				held, waiting = held+k.Used, waiting+k.Waiting
+			}
+			if len(keys) < limitKeysPage {
+				break
+			}
+			behind = keys[len(keys)-1].Key
+		}
+		out = append(out, gauge(limitPlaces, float64(all[i].Number()), name),
+			gauge(limitRuns, float64(held), name, "held"), gauge(limitRuns, float64(waiting), name, "waiting"))
+	}
+	return out, nil
+}

@@ -1,0 +1,222 @@
+package world
+
+// This file has what gathers the inputs of several starts into one run.
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Gather says that a run takes the inputs of further starts before it begins: of the same workflow and key, for as
+// long as it is open. A debounce has a Quiet, and begins with the last input; a batch has none, and begins with all:
+// its input is a list, and so are those that come.
+type Gather struct {
+	Key    string        `json:"key,omitempty"`
+	Quiet  time.Duration `json:"quiet,omitempty"`  // it begins when no input has come for so long, in ns; 0: a batch
+	Most   time.Duration `json:"most"`             // it begins so long after its first input at the latest, in ns
+	Number int           `json:"number,omitempty"` // of a batch: it begins with so many inputs
+}
+
+// What one run gathers at most.
+const (
+	MaxGathered       = 1_000    // inputs of a batch
+	MaxBatchBytes     = 1 << 20  // of them together
+	MaxDebounced      = 10_000   // inputs of a debounce, which stay in its log
+	MaxDebouncedBytes = 16 << 20 // of them together
+)
+
+// Check refuses, with [ErrInvalid], what nobody can ask for.
+func (g *Gather) Check() error {
+	switch {
+	case g.Quiet < 0 || g.Quiet > 0 && g.Most < g.Quiet:
+		return fmt.Errorf("%w: debounce: a quiet time of %s, and %s at the longest: want more than nothing, and the longest no shorter", ErrInvalid, g.Quiet, g.Most)
+	case g.Quiet > 0 && g.Number != 0:
+		return fmt.Errorf("%w: a debounce has no number", ErrInvalid)
+	case g.Most <= 0:
+		return fmt.Errorf("%w: batch: a time of %s: want more than nothing", ErrInvalid, g.Most)
+	case g.Quiet == 0 && (g.Number < 2 || g.Number > MaxGathered):
+		return fmt.Errorf("%w: batch of %d inputs: want 2 to %d", ErrInvalid, g.Number, MaxGathered)
+	case g.Key != "":
+		return CheckKey("key of a debounce or a batch", g.Key)
+	}
+	return nil
+}
+
+// SaidGather is the same as a definition says it, for starters that have not the code.
+type SaidGather struct {
+	Quiet    time.Duration `json:"quiet,omitempty"`
+	Most     time.Duration `json:"most"`
+	Number   int           `json:"number,omitempty"`
+	Path     string        `json:"path,omitempty"`     // of the key in the JSON of an input; "": it has none
+	Computed bool          `json:"computed,omitempty"` // only its code can tell the key
+}
+
+// Gather is what a birth with a key says.
+func (g *SaidGather) Gather(key string) Gather {
+	return Gather{Key: key, Quiet: g.Quiet, Most: g.Most, Number: g.Number}
+}
+
+// Check refuses, with [ErrInvalid], what no definition says.
+func (g *SaidGather) Check() error {
+	said := g.Gather("")
+	if err := said.Check(); err != nil {
+		return err
+	}
+	return checkPath(g.Path)
+}
+
+// checkPath refuses what is no path of a key.
+func checkPath(path string) error {
+	if path == "" {
+		return nil
+	}
+	for name := range strings.SplitSeq(path, ".") {
+		if name == "" || len(path) > MaxTemplate {
+			return fmt.Errorf("%w: path %.80q: want names with dots between, of %d bytes at most", ErrInvalid, path, MaxTemplate)
+		}
+	}
+	return nil
+}
+
+// Key is that of an input, where its code is elsewhere. The error is [ErrInvalid] where only that can tell.
+func (g *SaidGather) Key(input []byte) (string, error) {
+	switch {
+	case g.Path != "":
+		return KeyAt(input, g.Path)
+	case g.Computed:
+		return "", fmt.Errorf("%w: code computes it: start the run in a program that has the workflow's definition, or define it with flow.Path", ErrInvalid)
+	}
+	return "", nil
+}
+
+// Gathering is an open bucket: a run that gathers, as stores keep it.
+type Gathering struct {
+	Quiet  time.Duration
+	Number int
+	Until  time.Time // it begins then at the latest
+	Items  int       // that it has
+	Bytes  int       // of those
+}
+
+// Opens is what a birth opens; it has items of some bytes.
+func (g *Gather) Opens(now time.Time, items, bytes int) Gathering {
+	return Gathering{Quiet: g.Quiet, Number: g.Number, Until: After(now, g.Most), Items: items, Bytes: bytes}
+}
+
+// Begins is when what was opened, or has taken an input, begins.
+func (b *Gathering) Begins(now time.Time) time.Time {
+	switch {
+	case b.full():
+		return now
+	case b.Quiet == 0:
+		return b.Until
+	}
+	if at := After(now, b.Quiet); at.Before(b.Until) {
+		return at
+	}
+	return b.Until
+}
+
+func (b *Gathering) full() bool {
+	return b.Quiet == 0 && (b.Items >= b.Number || b.Bytes >= MaxBatchBytes) || b.Items >= MaxDebounced || b.Bytes >= MaxDebouncedBytes
+}
+
+// Open reports whether it takes more.
+func (b *Gathering) Open() bool { return !b.full() }
+
+// Fits reports whether it can take so many more.
+func (b *Gathering) Fits(items, bytes int) bool {
+	if b.full() {
+		return false
+	}
+	if b.Quiet > 0 {
+		return true
+	}
+	return b.Items+items <= b.Number && b.Bytes+bytes <= MaxBatchBytes
+}
+
+// Add adds so many.
+func (b *Gathering) Add(items, bytes int) { b.Items, b.Bytes = b.Items+items, b.Bytes+bytes }
+
+// InputBytes is what an input counts for; encrypted, it is what it was before.
+func (e *Event) InputBytes() int { return encryptedBytes(len(e.Payload), e.Encrypted) }
+
+// Closed is the error for an input that comes to a run which gathers no more: a [Commit] with Items tells where to.
+func Closed(run string) error {
+	return fmt.Errorf("run %s gathers no more inputs: %w", run, ErrConflict)
+}
+
+// JoinInput is the input of a run that has gathered one, and then another.
+func (g *Gather) JoinInput(all, next json.RawMessage) json.RawMessage {
+	if g.Quiet > 0 {
+		return next
+	}
+	a, b := listed(all), listed(next)
+	if a == nil || b == nil { // encrypted
+		return all
+	}
+	out := make([]byte, 0, len(a)+len(b)+3)
+	out = append(append(out, '['), a...)
+	if len(a) > 0 && len(b) > 0 {
+		out = append(out, ',')
+	}
+	return append(append(out, b...), ']')
+}
+
+// listed is what stands in a JSON list; nil: it is none.
+func listed(list []byte) []byte {
+	list = bytes.TrimSpace(list)
+	if len(list) < 2 || list[0] != '[' {
+		return nil
+	}
+	return bytes.TrimSpace(list[1 : len(list)-1])
+}
+
+// Items are the inputs in a list.
+func Items(list []byte) (items []json.RawMessage, err error) {
+	if err := json.Unmarshal(list, &items); err != nil {
+		return nil, fmt.Errorf("%w: want a list of inputs: %w", ErrInvalid, err)
+	}
+	return items, nil
+}
+
+// MergedStarts are the starts with an idempotency key that were merged into a run that is created with its log, as an
+// import creates one. A world knows their keys from then on, as those of the starts that it merged itself. What is
+// made of another run has none: they are that one's.
+func MergedStarts(c *Commit) (all []*Delivery) {
+	if !c.Birth() || c.Events[0].Birth.Gather == nil || c.Events[0].Birth.Origin != nil {
+		return nil
+	}
+	seen := make(map[string]bool)
+	for _, e := range c.Events[1:] {
+		if e.Type == InputReceived && e.Name != "" && !seen[e.Name] {
+			seen[e.Name] = true
+			all = append(all, &Delivery{Run: c.Run, ID: e.Name, Act: true, Events: []Event{e}})
+		}
+	}
+	return all
+}
+
+// checkGathering refuses what is no start that may be merged into another.
+func checkGathering(c *Commit, b *Birth) error {
+	for _, d := range MergedStarts(c) {
+		if err := CheckKey("idempotency key", d.ID); err != nil {
+			return fmt.Errorf("run %s: %w", c.Run, err)
+		}
+	}
+	switch {
+	case c.Items < 0 || c.Items > MaxGathered:
+		return fmt.Errorf("%w: run %s: %d inputs at once: want %d at most", ErrInvalid, c.Run, c.Items, MaxGathered)
+	case c.Items == 0:
+		return nil
+	case b.Gather == nil || c.Worker != "" || b.Parent != nil || b.Origin != nil || !b.NotBefore.IsZero() || c.Events[0].Apart != "":
+		return fmt.Errorf("%w: run %s: a start that may be merged is by a client, of no child or fork, undelayed, and has its input with it", ErrInvalid, c.Run)
+	case slices.ContainsFunc(b.Places, func(p Place) bool { return p.Single != "" }):
+		return fmt.Errorf("%w: run %s: a start that may be merged is of no singleton", ErrInvalid, c.Run)
+	}
+	return nil
+}

@@ -1,0 +1,36 @@
+package journal
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/stepwell/stepwell/world"
+)
+
+// mostDone is how many completed steps are named that a new run would do again.
+const mostDone = 3
+
+// Again says what a new run does again that takes over nothing behind an event; 0: nothing at all. "": nothing that
+// completed.
+func (j *Journal) Again(behind int64) string {
+	var done []string
+	for _, en := range j.Entries {
+		acts := en.Kind == world.KindClosure || en.Kind == world.KindTask || en.Kind == world.KindChild
+		if acts && en.Status == EntryCompleted && en.ended > behind && !en.Undo() {
+			done = append(done, strconv.Quote(en.Key().String()))
+		}
+	}
+	if len(done) == 0 {
+		return ""
+	}
+	some := strings.Join(done[:min(len(done), mostDone)], ", ")
+	if n := len(done); n > mostDone {
+		some += fmt.Sprintf(" and %d more", n-mostDone)
+	}
+	what := "what completed"
+	if behind > 0 {
+		what += fmt.Sprintf(" behind event %d", behind)
+	}
+	return what + " is done again, under new idempotency keys: " + some
+}

@@ -1,0 +1,80 @@
+package journal
+
+// Heartbeats of hooks: as long as who holds the token says that they are still at it, a run waits on.
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+	"time"
+
+	"github.com/stepwell/stepwell/world"
+)
+
+// Heartbeats begins the names of the events that say that somebody is still at a hook; the hook's ID follows.
+const Heartbeats = "heartbeat/"
+
+// HeartbeatsIn is how many heartbeats of a hook are written, at most, in the time after which its wait would end:
+// however often they come, a log grows by no more. So a wait ends so much later: see [Silence].
+const HeartbeatsIn = 8
+
+// LeastHeartbeat is the shortest HeartbeatTimeout of a hook.
+const LeastHeartbeat = time.Second
+
+// Silence is how long a run waits behind a heartbeat that was written, for a HeartbeatTimeout.
+func Silence(timeout time.Duration) time.Duration { return timeout + timeout/HeartbeatsIn }
+
+// attended is the metadata of a hook that has a HeartbeatTimeout, as it is recorded.
+type attended struct {
+	Heartbeat string          `json:"$heartbeat"` // as time.Duration writes it
+	Metadata  json.RawMessage `json:"metadata,omitempty"`
+}
+
+// Attend is a hook's metadata that says that it has a HeartbeatTimeout.
+func Attend(timeout time.Duration, metadata json.RawMessage) (json.RawMessage, error) {
+	return json.Marshal(attended{timeout.String(), metadata})
+}
+
+// Attendance tells of a hook's metadata which HeartbeatTimeout it says, 0: none, and what its author keeps with it.
+func Attendance(metadata json.RawMessage) (timeout time.Duration, inner json.RawMessage) {
+	if !bytes.HasPrefix(metadata, []byte(`{"$heartbeat":`)) {
+		return 0, metadata
+	}
+	var a attended
+	if json.Unmarshal(metadata, &a) == nil {
+		timeout, _ = time.ParseDuration(a.Heartbeat)
+	}
+	if timeout < LeastHeartbeat {
+		return 0, metadata
+	}
+	return timeout, a.Metadata
+}
+
+// Attends is the ID of the hook whose heartbeats it waits for; "": it is no such wait.
+func (e *Entry) Attends() string {
+	if hook, ok := strings.CutPrefix(e.Name, Heartbeats); ok && e.Kind == world.KindEvent {
+		return hook
+	}
+	return ""
+}
+
+// heard moves the deadline of who waits at a hook, as a heartbeat of it came at a time: not beyond until, which is when
+// heartbeats move it no more; zero: they always do.
+func (j *Journal) heard(hook string, at, until time.Time) {
+	is := j.open[hook]
+	if is == nil || is.timeout == 0 {
+		return
+	}
+	for _, en := range j.open {
+		if en.Kind != world.KindReceive || en.Token != is.Token || en.Until.IsZero() {
+			continue
+		}
+		end := at.Add(Silence(is.timeout))
+		if !until.IsZero() && end.After(until) {
+			end = until
+		}
+		if end.After(en.Until) {
+			en.Until = end
+		}
+	}
+}

@@ -1,0 +1,37 @@
+// Limits of tasks: each attempt needs places, as a run at work does.
+
+package memory
+
+import "github.com/stepwell/stepwell/world/rules"
+
+// seekTask has a task that is ready take its places. False: it stands in line.
+func (l *limits) seekTask(t *task, n *notices) bool {
+	if t.placed == nil || t.placed.Whole() {
+		return true
+	}
+	l.news = n
+	whole, _ := rules.Seek[*entry](l, &t.entry) // a map cannot fail
+	return whole
+}
+
+// payTask has a task that is claimed pay.
+func (l *limits) payTask(t *task, n *notices) {
+	if t.placed == nil {
+		return
+	}
+	l.news = n
+	_ = rules.Paid[*entry](l, &t.entry)
+}
+
+// restTask has a task whose attempt has ended give back its places; over: it needs none any more.
+func (l *limits) restTask(t *task, over bool, n *notices) {
+	if t.placed == nil {
+		return
+	}
+	l.news = n
+	_ = rules.Rest[*entry](l, &t.entry, over)
+	if over {
+		l.leave(t.placed.Keys)
+		t.placed = nil
+	}
+}

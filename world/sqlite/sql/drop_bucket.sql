@@ -1,0 +1,2 @@
+-- A run gathers no more. Index buckets_run.
+DELETE FROM buckets WHERE run = ?1

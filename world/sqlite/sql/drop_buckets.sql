@@ -1,0 +1,2 @@
+-- Runs that gather no more, for long. Index buckets_until.
+DELETE FROM buckets WHERE until_us < ?1

@@ -1,0 +1,2 @@
+-- By key.
+DELETE FROM lapses WHERE due_us = ?1 AND run = ?2

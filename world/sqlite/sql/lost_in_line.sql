@@ -1,0 +1,6 @@
+-- Runs and tasks that stand in line, and in none. All of the queue and of tasks, on purpose.
+SELECT q.places ->> q.has, 3 - q.priority, q.parked_us, q.run FROM queue q WHERE q.parked_us IS NOT NULL AND q.owner IS NULL AND json_valid(q.places) AND q.places ->> q.has IS NOT NULL
+  AND NOT EXISTS (SELECT 1 FROM limit_line l WHERE l.key = q.places ->> q.has AND l.urgency = 3 - q.priority AND l.place_us = q.parked_us AND l.run = q.run)
+UNION ALL
+SELECT t.places ->> t.has, 3 - t.priority, t.parked_us, t.key - 4611686018427387904 FROM tasks t WHERE t.parked_us IS NOT NULL AND t.worker IS NULL AND json_valid(t.places) AND t.places ->> t.has IS NOT NULL
+  AND NOT EXISTS (SELECT 1 FROM limit_line l WHERE l.key = t.places ->> t.has AND l.urgency = 3 - t.priority AND l.place_us = t.parked_us AND l.run = t.key - 4611686018427387904)
