@@ -17,7 +17,7 @@ import (
 type books struct {
 	mu     sync.Mutex
 	kept   bool               // the last heartbeat came with the world's account; guarded by mu
-	doubt  bool               // the answer to a claim was lost, and no account has come since; guarded by mu
+	doubt  bool               // what the worker holds may be more than it knows of, and no account has come since; guarded by mu
 	strays map[holding]uint64 // and the claims that had begun when each was first seen; guarded by mu
 }
 
@@ -34,11 +34,11 @@ type stranger struct {
 	owner *session // that has the run; nil: none
 }
 
-// none notes that a heartbeat came with no account, or with one that is not to be compared.
-func (b *books) none(kept bool) {
+// none notes that a heartbeat came with no account, though it asked for one, or with one that is not to be compared.
+func (b *books) none(asked, kept bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.doubt, b.kept, b.strays = false, kept, nil
+	b.doubt, b.kept, b.strays = b.doubt && !asked, kept, nil
 }
 
 // sift notes what an account had that is not here, and returns what of it is nobody's. begun and over are of the claims, as they were before that was looked at.
@@ -82,10 +82,17 @@ func (b *books) doubts() bool {
 	return b.kept
 }
 
-// audit compares an account that came with a heartbeat with what is known here.
-func (e *Engine) audit(ctx context.Context, worker string, heartbeat uint64, account *world.Account) {
+// suspects has heartbeats ask for accounts until one has shown that nothing is held here that nobody knows of.
+func (b *books) suspects() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.doubt = true
+}
+
+// audit compares an account that came with a heartbeat, which may have asked for it, with what is known here.
+func (e *Engine) audit(ctx context.Context, worker string, heartbeat uint64, asked bool, account *world.Account) {
 	if account == nil || e.workerID() != worker {
-		e.books.none(account != nil)
+		e.books.none(asked, account != nil)
 		return
 	}
 	begun, over := e.flights.state() // before it is looked at what is here: what these claims gave is noted then

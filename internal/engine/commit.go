@@ -101,8 +101,12 @@ func (s *session) goOn() {
 }
 
 // giveUp releases a run whose commit the world refuses for another reason than a lost lease, so that it does not stay owned by
-// nobody: blocked, and tried again with backoff.
+// nobody: blocked, and tried again with backoff. Where it says that the lease is lost the next account shows whether that is so.
 func (s *session) giveUp(ctx context.Context, err error) {
+	if errors.Is(err, world.ErrLeaseLost) {
+		s.e.books.suspects()
+		s.e.pulse.stirs()
+	}
 	if errors.Is(err, world.ErrLeaseLost) || errors.Is(err, world.ErrClosed) || errors.Is(err, world.ErrReplaced) || ctx.Err() != nil {
 		return
 	}

@@ -150,7 +150,8 @@ func (e *Engine) look(ctx context.Context) bool {
 func (e *Engine) heartbeatNow(ctx context.Context) {
 	number, worker := e.pulse.begin(), e.workerID()
 	sent := time.Now()
-	b, err := e.cfg.World.Heartbeat(ctx, world.HeartbeatQuery{Worker: worker, Tasks: e.holdings.taskKeys()})
+	doubts := e.books.open()
+	b, err := e.cfg.World.Heartbeat(ctx, world.HeartbeatQuery{Worker: worker, Tasks: e.holdings.taskKeys(), Account: doubts})
 	switch {
 	case err == nil:
 		e.says.back("beat")
@@ -173,5 +174,5 @@ func (e *Engine) heartbeatNow(ctx context.Context) {
 	}
 	e.pulse.answered()
 	e.holdings.dispatch(b)
-	e.audit(ctx, worker, number, b.Account)
+	e.audit(ctx, worker, number, doubts, b.Account)
 }

@@ -295,7 +295,7 @@ func (w *World) Outcome(ctx context.Context, c *world.Commit) (world.Committed, 
 		return world.Committed{}, missing
 	}
 	done := world.Committed{Mail: c.Release != nil && len(r.inbox) > 0}
-	if len(c.Events) == 0 {
+	if !c.HasRow(r.seq) {
 		switch {
 		case r.end == nil && r.owner == nil && r.claim == c.Claim && r.released == c.ID:
 			return done, nil

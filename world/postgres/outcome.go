@@ -31,10 +31,10 @@ func (w *World) Outcome(ctx context.Context, c *world.Commit) (done world.Commit
 	if r == nil {
 		return done, missing
 	}
-	if len(c.Events) == 0 {
-		err = w.releaseOutcome(ctx, c, r, missing)
-	} else {
+	if c.HasRow(r.last) {
 		done, err = w.rowOutcome(ctx, c, r, missing)
+	} else {
+		err = w.releaseOutcome(ctx, c, r, missing)
 	}
 	if err != nil {
 		return world.Committed{}, err

@@ -40,13 +40,13 @@ func outcome(conn *conn, c *world.Commit) (done world.Committed, err error) {
 			return done, err
 		}
 	}
-	if len(c.Events) == 0 {
-		return done, releaseOutcome(conn, c, key, lost, missing)
-	}
 	// The end of the log is read before the row: what is written in between is found, and not taken for another's row that spans the number.
 	var last int64
 	if _, err := conn.one(lastRow, func(r row) error { last = r.int(0) + r.int(1) - 1; return nil }, key); err != nil {
 		return world.Committed{}, err
+	}
+	if !c.HasRow(last) {
+		return done, releaseOutcome(conn, c, key, lost, missing)
 	}
 	var id [16]byte
 	var events []world.Event

@@ -318,7 +318,8 @@ var relatives = []check{
 			c.Mail, c.Anew = rows(s.mail()), []world.Anew{{Step: "step_1", Run: first.run, At: world.Now()}}
 			return c
 		}
-		if done := one.write(anew(one)); len(done.Events) != 0 || len(one.mail()) != 0 {
+		waiting := anew(one)
+		if done := one.write(waiting); len(done.Events) != 0 || len(one.mail()) != 0 {
 			r.Fatalf("got %+v, want nothing said while the second run goes on", done)
 		}
 		second.append(world.Event{Type: world.RunFailed, Error: &world.Error{Message: "broken", Code: "AGAIN"}})
@@ -326,15 +327,18 @@ var relatives = []check{
 		third := k.create("greet", inPlaceOf(second.run))
 		third.append(world.Event{Type: world.RunCompleted, Payload: jsonText(`7`)})
 		for _, s := range []*session{one, two} {
-			before := s.seq
-			done := s.write(anew(s))
+			before, c := s.seq, anew(s)
+			done := s.write(c)
+			again, err := r.w.Outcome(r.ctx, c)
+			r.must(err, "outcome of a commit that has no events but what its step is told")
 			got := s.events(s.run)[before:]
+			r.same(again.Events, got, "told by the outcome")
 			if len(done.Events) != 1 || len(got) != 1 || got[0].Type != world.StepCompleted || string(got[0].Payload) != "7" || len(s.mail()) != 0 {
 				r.Fatalf("told %+v, written %+v; want the result of the third run", done.Events, got)
 			}
 			bad := s.next(signalEvent("on"))
 			bad.Anew = []world.Anew{{Step: "step_1", Run: s.run, At: world.Now()}}
-			_, err := r.w.Commit(r.ctx, bad)
+			_, err = r.w.Commit(r.ctx, bad)
 			r.refused(err, world.ErrInvalid, "a step that waits for its own run")
 		}
 	}},
