@@ -64,7 +64,7 @@ func TestCutAtEachRequest(t *testing.T) {
 			t.Parallel()
 			const most = 100
 			from, step := sample.Of(t, 6)
-			for n := from; n <= most; n += step {
+			for n := from; n <= most+step; n += step { // one beyond the most is tried
 				least, cut := cutOnce(t, how, n)
 				if !cut {
 					if n-1 < least {
@@ -143,7 +143,7 @@ func TestKillRemoteWorkerAtEachCall(t *testing.T) {
 				}
 				const most = 40
 				from, step := sample.Of(t, 3)
-				for n := from; n <= most; n += step {
+				for n := from; n <= most+step; n += step { // one beyond the most is tried
 					run, where := fmt.Sprint("r", n), fmt.Sprintf("killed at %s %d, after %v", op, n, late)
 					victim := spawn(t, mission{Dir: dir, URL: url, Op: op, N: n, Late: late})
 					begin(t, client, run)
@@ -364,7 +364,7 @@ func killServers(t *testing.T, o mission, op faults.Op, late bool) {
 	first.kill()
 	const most = 40
 	from, step := sample.Of(t, 3)
-	for n := from; n <= most; n += step {
+	for n := from; n <= most+step; n += step { // one beyond the most is tried
 		run, where := fmt.Sprint("r", n), fmt.Sprintf("killed at %s %d, after %v", op, n, late)
 		killed := o
 		killed.Op, killed.N, killed.Late = op, n, late

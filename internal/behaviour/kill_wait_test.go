@@ -296,7 +296,7 @@ func TestKillWhileRunsWait(t *testing.T) {
 			const least, most = 12, 100
 			first, step := sample.Of(t, 12)
 			for n := first; ; n += step {
-				if n > most {
+				if n > most+step { // one beyond the most is tried
 					t.Fatalf("still dying at commit %d", n)
 				}
 				if !killWaiting(t, waitingVictim{bin: bin, N: n, Late: late}) {
