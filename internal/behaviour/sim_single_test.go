@@ -4,6 +4,7 @@ package behaviour_test
 // is cancelled.
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -60,13 +61,15 @@ func (r *simRun) replacedBy(next *simRun) bool {
 	return one != nil && other != nil && *one == *other && next.Origin == nil && !next.CreatedAt.Before(r.CreatedAt)
 }
 
-// workedFrom is when the run itself did its first; zero: it did nothing. What a retry has of its origin is older.
+// workedFrom is when the run itself did its first; zero: it did nothing. What a retry has of its origin is not younger
+// than the retry; another may begin in the moment in which it is created.
 func (r *simRun) workedFrom() time.Time {
+	created := r.events[0].Time
 	for i := range r.events {
 		switch e := &r.events[i]; e.Type {
 		case world.RunCreated, world.SignalReceived, world.HookReceived, world.CancelRequested, world.RunPaused, world.RunResumed, world.RunCancelled:
 		default:
-			if e.Time.After(r.events[0].Time) {
+			if e.Time.After(created) || r.Origin == nil && e.Time.Equal(created) {
 				return e.Time
 			}
 		}
@@ -87,7 +90,9 @@ func (s *simulation) checkSingles(runs map[string]*simRun, seen *simCoverage) {
 		}
 	}
 	for key, all := range keys {
-		slices.SortFunc(all, func(a, b *simRun) int { return a.workedFrom().Compare(b.workedFrom()) })
+		slices.SortFunc(all, func(a, b *simRun) int {
+			return cmp.Or(a.workedFrom().Compare(b.workedFrom()), a.log.end.Time.Compare(b.log.end.Time))
+		})
 		for i, r := range all {
 			from := r.workedFrom()
 			if i > 0 && !from.IsZero() && !all[i-1].workedFrom().IsZero() && all[i-1].log.end.Time.After(from) {
