@@ -155,13 +155,13 @@ func (h *holdings) hold(k taskKey, t *heldTask) {
 	h.tasks[k] = t
 }
 
-// ending notes that the body of a task has returned. ended is to be called when its end is durable, or its session
-// has it: the next attempt may have begun here by then.
-func (h *holdings) ending(k taskKey) (ended func()) {
+// ending notes that the body of an attempt of a task has returned. ended is to be called when its end is durable, or its
+// session has it. The next attempt may have begun here by either.
+func (h *holdings) ending(k taskKey, attempt int) (ended func()) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	held := h.tasks[k]
-	if held == nil {
+	if held == nil || held.attempt != attempt {
 		return func() {}
 	}
 	held.ending = true

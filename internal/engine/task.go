@@ -155,7 +155,7 @@ func taskPolicy(p Policy, override []byte) Policy {
 // endTask hands the outcome of an attempt to the run, or the task back to the queue for a retry.
 func (e *Engine) endTask(ctx *stepContext, t *world.Task, home *mailbox, policy Policy, start world.Event, r result) {
 	d := e.taskOutcome(t, policy, start, r)
-	defer e.holdings.ending(taskKey{t.Run, t.Step})()
+	defer e.holdings.ending(taskKey{t.Run, t.Step}, t.Attempt)()
 	if why := damagedInput(r.err); why != nil {
 		t.Damage = why.Error()
 		tellDamaged(e, t)
