@@ -75,6 +75,8 @@ func (l *till) saga() *stepwell.Workflow[string, string] {
 			if err := stepwell.Sleep(ctx, "long", time.Hour); errors.Is(err, stepwell.ErrCancelled) {
 				return "as if nothing had been", nil
 			}
+		case "sleeps":
+			return "done", stepwell.Sleep(ctx, "long", time.Minute)
 		case "cancelled, and continues":
 			if err := stepwell.Sleep(ctx, "long", time.Hour); errors.Is(err, stepwell.ErrCancelled) {
 				return "", stepwell.ContinueAsNew(ctx, "completes")
@@ -150,6 +152,26 @@ func TestCompensateWhenCancelled(t *testing.T) {
 			r.replays(run.ID(), wf)
 			wk.stop(r.T)
 		}
+	})
+}
+
+// TestCompensateWhenCancelledInAPause: what fell due in the pause comes first, and may bring the code to its end. The run is cancelled all the same, and
+// undoes what it did.
+func TestCompensateWhenCancelledInAPause(t *testing.T) {
+	everyWay(t, func(r *rig) {
+		var l till
+		wf := l.saga()
+		wk := r.begin(wf)
+		run := start(r, wk, wf, "sleeps")
+		until(r, "the sleep", func() bool { return r.count(run.ID(), world.WaitCreated, "") == 1 })
+		r.pause(wk.App, run.ID())
+		r.pass(2 * time.Minute)
+		r.cancel(wk.App, run.ID())
+		wantErr(r, run, world.Cancelled)
+		if got := l.list(); got != undone {
+			r.Errorf("did %q, want %q", got, undone)
+		}
+		r.replays(run.ID(), wf)
 	})
 }
 

@@ -78,14 +78,15 @@ type Machine struct {
 	cancels []*Op // steps and children that were cancelled since Cancelled was last called
 
 	// While events are processed: all that are known, the one at hand, and what has been read of those behind it.
-	fed     []world.Event
-	at      int
-	more    bool                // the log goes on behind them
-	matched int                 // creations before it were asked for, or will be reported: see locates
-	sought  int                 // the creation after the one that recordedPeer found last
-	ahead   ahead               // what Patched has read of them in this turn
-	behind  bool                // a held result, or the cancel that frees it, follows in this turn
-	patches map[string]decision // decided in this segment
+	fed        []world.Event
+	at         int
+	more       bool                // the log goes on behind them
+	matched    int                 // creations before it were asked for, or will be reported: see locates
+	sought     int                 // the creation after the one that recordedPeer found last
+	ahead      ahead               // what Patched has read of them in this turn
+	behind     bool                // a held result, or the cancel that frees it, follows in this turn
+	cancelNext bool                // it is a cancel that frees what was held: it follows
+	patches    map[string]decision // decided in this segment
 
 	attributes  map[string]int // bytes by name, of those of the run as the code sees it; nil: it has set none
 	decisions   decisions      // about payloads, in fed
@@ -286,11 +287,12 @@ func (m *Machine) advance(e *world.Event) {
 		m.paused = false
 		held := m.held
 		m.held = nil
+		m.cancelNext = e.Type == world.CancelRequested
 		for i := range held {
-			m.behind = i < len(held)-1 || e.Type == world.CancelRequested
+			m.behind = i < len(held)-1 || m.cancelNext
 			m.advance(&held[i])
 		}
-		m.behind = false
+		m.behind, m.cancelNext = false, false
 	}
 	switch {
 	case m.failure != nil:
