@@ -27,7 +27,7 @@ func (s *simulation) checkParent(runs map[string]*simRun, r *simRun) {
 	parent := r.Parent
 	if cancel := r.log.cancel; cancel != nil && runs[cancel.By] != nil {
 		switch {
-		case r.replacedBy(runs[cancel.By]):
+		case r.replacedBy(runs[cancel.By], cancel.Time):
 		case parent == nil || parent.Run != cancel.By:
 			problem("cancelled by %s, which is not its parent", cancel.By)
 		case parent.Detached:
@@ -108,11 +108,11 @@ func before(a, b *world.Event) bool { return a != nil && !a.Time.After(b.Time) }
 // checkLoser: a child that is waited for no longer is asked to end, unless it had ended by itself; a detached one is not.
 func (s *simulation) checkLoser(runs map[string]*simRun, other *simRun, r *simRun, e *world.Event) {
 	late := other.log.end.Time.After(e.Time.Add(time.Minute))
-	first := r
-	for first.Origin != nil { // the event was taken over
-		first = runs[first.Origin.Run]
+	from := r
+	for from.Origin != nil && (other.Parent == nil || other.Parent.Run != from.ID) { // the event was taken over
+		from = runs[from.Origin.Run]
 	}
-	if other.Parent == nil || other.Parent.Run != first.ID && other.Parent.Run != r.ID || other.Parent.Detached || other.log.cancel == nil && !other.forced() && late {
+	if other.Parent == nil || other.Parent.Run != from.ID || other.Parent.Detached || other.log.cancel == nil && !other.forced() && late {
 		s.under(r)("event %d: run %s is waited for no longer; its parent is %+v, its cancel %+v, its end %+v", e.Seq, other.ID, other.Parent,
 			other.log.cancel, other.log.end)
 	}
