@@ -89,8 +89,26 @@ func (l *life) next() (next time.Time, busy bool) {
 				sooner(due)
 			case now.Sub(due) < waitClaim:
 				sooner(now.Add(time.Second))
+			default:
+				sooner(l.letIn(r.ID, tasks[i].Step))
 			}
 		}
 	}
 	return next, busy
+}
+
+// letIn is when a rate lets a queued step begin that stands in line; zero: it stands in no line that time moves.
+func (l *life) letIn(run, step string) time.Time {
+	if l.world.able.LimitKeeper == nil {
+		return time.Time{}
+	}
+	line, err := l.world.able.LimitKeeper.Limits().InLine(l.ctx, run, step)
+	if err != nil || line == nil || line.At.IsZero() {
+		return time.Time{}
+	}
+	next := line.At
+	if now := time.Now(); next.Before(now) {
+		next = now
+	}
+	return next.Add(time.Second) // who is before it may be let in then
 }

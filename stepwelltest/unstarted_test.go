@@ -1,6 +1,6 @@
 package stepwelltest_test
 
-// This file holds what the kit does with steps that no worker has.
+// This file holds what the kit does with steps that no worker has, and with those that stand in line.
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/stepwell/stepwell"
+	"github.com/stepwell/stepwell/limit"
 	"github.com/stepwell/stepwell/stepwelltest"
 )
 
@@ -30,4 +31,21 @@ func TestMustCompleteSaysThatNobodyHasTheStep(t *testing.T) {
 		wf := stepwell.Define("hopeful", func(ctx stepwell.Context, _ string) (int, error) { return elsewhere.Start(ctx, 1).Get(ctx) })
 		stepwelltest.Start(stepwelltest.New(t, wf), wf, "").MustComplete()
 	}, "run run-1 is not over, and no time can move it", "elsewhere")
+}
+
+// TestMustCompleteWaitsForARate: time passes for a step that stands in the line of a rate, however long that is.
+func TestMustCompleteWaitsForARate(t *testing.T) {
+	t.Parallel()
+	call := stepwell.DefineStep("call", func(_ context.Context, n int) (int, error) { return n, nil }, limit.Rate(4, time.Minute))
+	wf := stepwell.Define("caller", func(ctx stepwell.Context, n int) (int, error) { return call.Start(ctx, n).Get(ctx) })
+	env := stepwelltest.New(t, wf, call)
+	var runs []*stepwelltest.Run[int]
+	for n := range 12 {
+		runs = append(runs, stepwelltest.Start(env, wf, n))
+	}
+	for n, run := range runs {
+		if got := run.MustComplete(); got != n {
+			t.Errorf("run %d came to %d", n, got)
+		}
+	}
 }
