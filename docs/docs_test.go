@@ -37,7 +37,7 @@ func pages(t *testing.T) []string {
 	for i, name := range docs {
 		docs[i] = "docs/" + name
 	}
-	return append([]string{"README.md"}, append(docs, "examples/README.md")...)
+	return append([]string{"README.md"}, append(docs, "examples/README.md", "docs/skills/stepwell/SKILL.md")...)
 }
 
 // read returns the text of a file of this module.
