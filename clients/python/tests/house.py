@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import socket
 import socketserver
+import ssl
 import subprocess
 import threading
 import time
@@ -15,26 +16,32 @@ KEYS = {scope: scope + "-0123456789abcdef0123456789" for scope in ("admin", "ope
 
 
 class House:
-    """A server that can be killed and started again, on its database and at its address."""
+    """A server that can be killed and started again, on its database and at its address; with TLS without a worker."""
 
-    def __init__(self) -> None:
+    def __init__(self, tls: bool = False) -> None:
         self.db = os.environ["STEPWELL_TEST_DB"]
         self.address = f"127.0.0.1:{free_port()}"
-        self.url = "http://" + self.address
+        self.url = ("https://" if tls else "http://") + self.address
+        self.tls = ssl.create_default_context(cafile=os.environ["STEPWELL_TEST_CERT"]) if tls else None
         self.log = open(os.environ["STEPWELL_TEST_LOG"], "ab")
         self.start()
-        self.worker = subprocess.Popen([os.environ["STEPWELL_TEST_WORKER"], "-db", self.db], stderr=self.log)
+        worker = [os.environ["STEPWELL_TEST_WORKER"], "-db", self.db]
+        self.worker = None if tls else subprocess.Popen(worker, stderr=self.log)
 
     def start(self) -> None:
         keys = ",".join(f"{scope}:tests:{secret}" for scope, secret in KEYS.items())
+        settings = {"STEPWELL_API_KEY": keys}
+        if self.tls:
+            settings["STEPWELL_TLS_CERT"] = os.environ["STEPWELL_TEST_CERT"]
+            settings["STEPWELL_TLS_KEY"] = os.environ["STEPWELL_TEST_KEY"]
         self.server = subprocess.Popen(
             [os.environ["STEPWELL_TEST_SERVER"], "server", "--db", self.db, "--listen", self.address],
-            stdout=self.log, stderr=self.log, env={**os.environ, "STEPWELL_API_KEY": keys},
+            stdout=self.log, stderr=self.log, env={**os.environ, **settings},
         )
         end = time.monotonic() + 60
         while True:
             try:
-                with urllib.request.urlopen(self.url + "/readyz", timeout=10):
+                with urllib.request.urlopen(self.url + "/readyz", timeout=10, context=self.tls):
                     return
             except OSError:
                 if time.monotonic() > end or self.server.poll() is not None:
@@ -47,8 +54,9 @@ class House:
 
     def close(self) -> None:
         self.kill()
-        self.worker.kill()
-        self.worker.wait()
+        if self.worker:
+            self.worker.kill()
+            self.worker.wait()
         self.log.close()
 
 

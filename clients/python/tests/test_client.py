@@ -273,6 +273,23 @@ class Cases:
         self.assertIn("timed out", str(caught.exception))
 
 
+    async def test_tls_and_paths(self: Any) -> None:
+        safe = House(tls=True)
+        self.addCleanup(safe.close)
+        client = self.client(safe.url, tls=safe.tls)
+        run = await client.start("tries")
+        self.assertEqual([c.value async for c in run.stream("words")][-1], "right")
+        self.assertEqual(await run.result(timeout=30), "done")
+        began = time.monotonic()
+        with self.assertRaises(errors.ConnectionFailed) as caught:
+            await self.client(safe.url, patience=60).start("echo")
+        self.assertIn("certificate", str(caught.exception).lower())
+        self.assertLess(time.monotonic() - began, 30)
+        with self.assertRaises(errors.NotFound) as below:
+            await self.client(house.url + "/below/").runs.get("a/b ü")
+        self.assertEqual(below.exception.code, "NO_ROUTE")
+
+
 class Async(Cases, unittest.IsolatedAsyncioTestCase):
     make = staticmethod(stepwell.AsyncStepwell)
 

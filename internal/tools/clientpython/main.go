@@ -27,8 +27,8 @@ import (
 
 var (
 	store = flag.String("store", "all", "sqlite, postgres or all")
-	with  = flag.String("python", "python3,python3.10", "which Pythons: the usual one, and the oldest that is supported")
-	only  = flag.String("run", "", "only tests with this in their name, and neither mypy nor the example")
+	with  = flag.String("python", "python3,python3.10", "the usual one, and the oldest that is supported")
+	only  = flag.String("run", "", "only tests with this in their name, without mypy and example")
 )
 
 // errPython: there is nothing to test with.
@@ -66,6 +66,9 @@ func run() (err error) {
 			return err
 		}
 	}
+	if err := certificate(filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")); err != nil {
+		return err
+	}
 	stores := []string{"sqlite", "postgres"}
 	if *store != "all" {
 		stores = []string{*store}
@@ -91,7 +94,8 @@ func run() (err error) {
 func find() (pythons []string, packer string) {
 	seen := map[string]bool{}
 	for _, name := range append(strings.Split(*with, ","), "/usr/bin/python3") { // Debian's has what packs
-		out, err := exec.Command(name, "-c", `import sys, venv, ensurepip; assert sys.version_info >= (3, 10); print(sys.version_info[:2])`).Output()
+		tells := `import sys, venv, ensurepip; assert sys.version_info >= (3, 10); print(sys.version_info[:2])`
+		out, err := exec.Command(name, "-c", tells).Output()
 		if err != nil {
 			continue
 		}
@@ -113,7 +117,8 @@ func pack(dir, python string) (string, error) {
 	if err := os.CopyFS(sources, os.DirFS("clients/python")); err != nil {
 		return "", fmt.Errorf("from the folder of the module: %w", err)
 	}
-	if err := do(nil, python, "-m", "pip", "wheel", "--no-index", "--no-deps", "--no-build-isolation", "-w", wheels, sources); err != nil {
+	err := do(nil, python, "-m", "pip", "wheel", "--no-index", "--no-deps", "--no-build-isolation", "-w", wheels, sources)
+	if err != nil {
 		return "", err
 	}
 	found, err := filepath.Glob(filepath.Join(wheels, "stepwell-*-py3-none-any.whl"))
@@ -169,6 +174,7 @@ func test(dir, python, which string) error {
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) } // it ends its server and its worker
 	cmd.WaitDelay = 20 * time.Second
 	cmd.Env = append(os.Environ(), "PYTHONDONTWRITEBYTECODE=1", "STEPWELL_TEST_DB="+db, "STEPWELL_TEST_LOG="+log,
+		"STEPWELL_TEST_CERT="+filepath.Join(dir, "cert.pem"), "STEPWELL_TEST_KEY="+filepath.Join(dir, "key.pem"),
 		"STEPWELL_TEST_SERVER="+filepath.Join(dir, "stepwell"), "STEPWELL_TEST_WORKER="+filepath.Join(dir, "worker"))
 	out, err := cmd.CombinedOutput()
 	n := counted.FindSubmatch(out)

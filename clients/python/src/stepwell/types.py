@@ -1,4 +1,4 @@
-# Code generated from server/openapi.json by internal/tools/clientpython/types. DO NOT EDIT.
+# Code generated from server/openapi.json by internal/tools/clientpython/typeddicts. DO NOT EDIT.
 """What requests and answers of the REST API have, as types: each is a plain dict when it runs."""
 
 from __future__ import annotations

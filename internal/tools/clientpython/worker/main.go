@@ -100,10 +100,14 @@ var breaks = stepwell.Define("breaks", func(ctx stepwell.Context, _ any) (string
 	})
 })
 
-var echo = stepwell.Define("echo", func(_ stepwell.Context, in json.RawMessage) (json.RawMessage, error) { return in, nil })
+var echo = stepwell.Define("echo", func(_ stepwell.Context, in json.RawMessage) (json.RawMessage, error) {
+	return in, nil
+})
 
 // large returns a text of so many bytes.
-var large = stepwell.Define("large", func(_ stepwell.Context, n int) (string, error) { return strings.Repeat("é", n/2), nil })
+var large = stepwell.Define("large", func(_ stepwell.Context, n int) (string, error) {
+	return strings.Repeat("é", n/2), nil
+})
 
 func main() {
 	db := flag.String("db", "", "the `database`")
@@ -122,7 +126,8 @@ func run(db string) error {
 		return err
 	}
 	defer func() { _ = w.Close() }()
-	app, err := stepwell.New(w, stepwell.Config{Definitions: []stepwell.Definition{buy, ticks, tries, breaks, echo, large}})
+	definitions := []stepwell.Definition{buy, ticks, tries, breaks, echo, large}
+	app, err := stepwell.New(w, stepwell.Config{Definitions: definitions})
 	if err != nil {
 		return err
 	}

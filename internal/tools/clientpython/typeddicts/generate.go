@@ -51,7 +51,7 @@ type api struct {
 // notForClients are paths of other programs: workers, and Workflow DevKit.
 var notForClients = []string{"/v1/world", "/wdk/"}
 
-const head = `# Code generated from server/openapi.json by internal/tools/clientpython/types. DO NOT EDIT.
+const head = `# Code generated from server/openapi.json by internal/tools/clientpython/typeddicts. DO NOT EDIT.
 """What requests and answers of the REST API have, as types: each is a plain dict when it runs."""
 
 from __future__ import annotations
@@ -172,13 +172,15 @@ func (g *generator) typeOf(s *schema, name string) (typ string, err error) {
 var scalars = map[string]string{"string": "str", "integer": "int", "number": "float", "boolean": "bool"}
 
 // keywords are names that no member of a class can have.
-var keywords = strings.Fields("as class def del for from global if import in is lambda not or pass raise return try while with yield")
+var keywords = strings.Fields("and as assert async await break class continue def del elif else except finally for from " +
+	"global if import in is lambda nonlocal not or pass raise return try while with yield False None True")
 
 var identifier = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 // class writes the class of an object: behind the classes of its members that have no name.
 func (g *generator) class(name string, s *schema) error {
-	var required, optional, spelled []string // the last: of names that are none
+	var required, optional, bases []string
+	var spelled strings.Builder // bases for members whose names are none
 	for _, member := range slices.Sorted(maps.Keys(s.Properties)) {
 		typ, err := g.typeOf(s.Properties[member], name+strings.ToUpper(member[:1])+member[1:])
 		if err != nil {
@@ -186,8 +188,10 @@ func (g *generator) class(name string, s *schema) error {
 		}
 		must := slices.Contains(s.Required, member)
 		if !identifier.MatchString(member) || slices.Contains(keywords, member) {
-			spelled = append(spelled, fmt.Sprintf("_%sNamed%d = TypedDict(%[3]q, {%[4]q: %[5]q}, total=%[6]s)\n",
-				name, len(spelled), fmt.Sprintf("_%sNamed%d", name, len(spelled)), member, typ, map[bool]string{true: "True", false: "False"}[must]))
+			base := fmt.Sprintf("_%sNamed%d", name, len(bases))
+			total := map[bool]string{true: "True", false: "False"}[must]
+			fmt.Fprintf(&spelled, "\n\n%s = TypedDict(%q, {%q: %q}, total=%s)\n", base, base, member, typ, total)
+			bases = append(bases, base)
 			continue
 		}
 		line := remark("    ", s.Properties[member].Description) + "    " + member + ": " + typ + "\n"
@@ -197,11 +201,7 @@ func (g *generator) class(name string, s *schema) error {
 			optional = append(optional, line)
 		}
 	}
-	var bases []string
-	for i, line := range spelled {
-		g.classes.WriteString("\n\n" + line)
-		bases = append(bases, fmt.Sprintf("_%sNamed%d", name, i))
-	}
+	g.classes.WriteString(spelled.String())
 	if len(required) > 0 && len(optional) > 0 {
 		fmt.Fprintf(&g.classes, "\n\nclass _%sRequired(TypedDict):\n%s", name, strings.Join(required, ""))
 		bases = append(bases, "_"+name+"Required")

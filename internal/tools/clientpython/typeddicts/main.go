@@ -1,7 +1,7 @@
-// Command types writes the types of the Python client, TypedDicts of what requests and answers have, from the
+// Command typeddicts writes the types of the Python client, TypedDicts of what requests and answers have, from the
 // description of the REST API. A test holds that the file is current.
 //
-//	go run ./internal/tools/clientpython/types
+//	go run ./internal/tools/clientpython/typeddicts
 package main
 
 import (
@@ -17,7 +17,7 @@ const (
 
 func main() {
 	if err := write(description, written); err != nil {
-		fmt.Fprintln(os.Stderr, "types:", err)
+		fmt.Fprintln(os.Stderr, "typeddicts:", err)
 		os.Exit(1)
 	}
 }

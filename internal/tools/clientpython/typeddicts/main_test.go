@@ -35,7 +35,7 @@ func TestTypesAreCurrent(t *testing.T) {
 		t.Fatal(err)
 	}
 	if strings.ReplaceAll(string(got), "\r\n", "\n") != string(want) {
-		t.Errorf("%s is not what %s describes: go run ./internal/tools/clientpython/types writes it anew", written, description)
+		t.Errorf("%s is not what %s describes: go run ./internal/tools/clientpython/typeddicts writes it anew", written, description)
 	}
 }
 
@@ -46,14 +46,22 @@ func TestGenerate(t *testing.T) {
 		"paths": {
 			"/v1/things": {"post": {
 				"requestBody": {"content": {"application/json": {"schema": {"$ref": "#/components/schemas/Thing"}}}},
-				"responses": {"default": {"content": {"application/json": {"schema": {"$ref": "#/components/schemas/Things"}}}}}}},
-			"/v1/world/take": {"post": {"responses": {"200": {"content": {"application/json": {"schema": {"$ref": "#/components/schemas/Wire"}}}}}}}
+				"responses": {"default": {"content": {"application/json": {"schema": {"$ref": "#/components/schemas/Things"}}}}}
+			}},
+			"/v1/world/take": {"post": {
+				"responses": {"200": {"content": {"application/json": {"schema": {"$ref": "#/components/schemas/Wire"}}}}}
+			}}
 		},
 		"components": {"schemas": {
 			"Thing": {"type": "object", "description": "A thing.", "required": ["id"], "properties": {
-				"id": {"type": "string", "description": "Its name."}, "from": {"type": "integer"}, "of": {"$ref": "#/components/schemas/Thing"},
-				"most": {"type": "integer", "nullable": true}, "at": {"oneOf": [{"type": "integer"}, {"type": "string"}]},
-				"in": {"type": "object", "properties": {"any": {"nullable": true}}}, "tags": {"type": "object", "additionalProperties": {"type": "string"}}}},
+				"id": {"type": "string", "description": "Its name."},
+				"from": {"type": "integer"},
+				"of": {"$ref": "#/components/schemas/Thing"},
+				"most": {"type": "integer", "nullable": true},
+				"at": {"oneOf": [{"type": "integer"}, {"type": "string"}]},
+				"in": {"type": "object", "properties": {"any": {"nullable": true}}},
+				"tags": {"type": "object", "additionalProperties": {"type": "string"}}
+			}},
 			"Things": {"type": "array", "items": {"$ref": "#/components/schemas/Thing"}},
 			"Wire": {"type": "object", "properties": {"a": {"type": "string"}}}
 		}}}`))
@@ -91,7 +99,8 @@ Things = List[Thing]
 	if string(got) != head+want {
 		t.Errorf("got\n%s\nwant\n%s", got, head+want)
 	}
-	if _, err := generate([]byte(`{"paths": {"/a": {"get": {"responses": {"200": {"content": {"a/b": {"schema": {"$ref": "#/components/schemas/No"}}}}}}}}}`)); err == nil {
+	const dangling = `{"paths": {"/a": {"get": {"responses": {"200": {"content": {"a/b": {"schema": {"$ref": "No"}}}}}}}}}`
+	if _, err := generate([]byte(dangling)); err == nil {
 		t.Error("a schema that is not there: got no error")
 	}
 }
