@@ -146,6 +146,8 @@ class Cases:
         with self.assertRaises(errors.Unfit) as unfit:
             await client.start("order", {"customer": 5})
         self.assertEqual(unfit.exception.places[0]["pointer"], "/customer")
+        with self.assertRaises(errors.TooLarge):
+            await client.start("echo", "x" * (8 << 20))
         with self.assertRaises(errors.NotFound):
             await client.runs.get("nobody")
         with self.assertRaises(errors.InvalidRequest):

@@ -54,7 +54,8 @@ class AsyncRun:
             began = time.monotonic()
             wait = LONG_POLL if end is None else min(LONG_POLL, max(end - began, 0.0))
             query = {"wait": duration(wait), "newest": newest}
-            run: types.Run = await self._call("GET", query=query, timeout=wait + self._core.timeout, until=end)
+            patience = self._core.timeout if end is None else min(self._core.timeout, 5.0)
+            run: types.Run = await self._call("GET", query=query, timeout=wait + patience, until=end)
             if run["status"] not in ("pending", "running"):
                 return await self._outcome(run)
             if end is not None and time.monotonic() >= end:

@@ -24,7 +24,7 @@ Duration = Union[str, float, timedelta]  # as the server writes them, 90s or 7d;
 Moment = Union[str, datetime, timedelta]  # as the server reads them; a timedelta is so long ago
 Query = Mapping[str, Any]
 
-KEPT = 8  # connections that nobody uses now
+KEPT, KEPT_FOR = 8, 60.0  # connections that nobody uses now; for less long than the server keeps them
 TEMPORARY = (408, 429, 502, 503, 504)
 SILENCE = 60.0  # a stream on which nothing comes for so long is dead: the server says something every 15 s
 
@@ -121,7 +121,7 @@ class Core:
 
     def __init__(self, transport: Transport, address: Address, key: str, timeout: float, patience: float) -> None:
         self.transport, self.address, self.timeout, self.patience = transport, address, timeout, patience
-        self._kept: Deque[Pipe] = deque()
+        self._kept: Deque[Tuple[Pipe, float]] = deque()  # since when
         self._headers = {"Accept": b"application/json", "User-Agent": b"stepwell-python/" + __version__.encode()}
         if key:
             self._headers["Authorization"] = b"Bearer " + key.encode()
@@ -218,21 +218,21 @@ class Core:
     def _take(self) -> Optional[Pipe]:
         with suppress(IndexError):
             while True:
-                pipe = self._kept.pop()
-                if pipe.usable():
+                pipe, since = self._kept.pop()
+                if pipe.usable() and time.monotonic() - since < KEPT_FOR:
                     return pipe
                 pipe.cut()
         return None
 
     def _release(self, pipe: Pipe, reusable: bool) -> None:
         if reusable and len(self._kept) < KEPT:
-            self._kept.append(pipe)
+            self._kept.append((pipe, time.monotonic()))
         else:
             pipe.cut()
 
     def close(self) -> None:
         while self._kept:
-            self._kept.pop().cut()
+            self._kept.pop()[0].cut()
 
 
 async def _all(answer: Answer) -> bytes:

@@ -102,8 +102,15 @@ async def exchange(pipe: Pipe, host: str, request: Request) -> Answer:
     head += [name.encode() + b": " + value for name, value in request.headers.items()]
     if request.body is not None or request.method != "GET":
         head.append(b"Content-Length: %d" % len(request.body or b""))
-    await pipe.write(b"\r\n".join(head) + b"\r\n\r\n" + (request.body or b""), request.timeout)
-    return await Answer(pipe, request.timeout).begin()
+    answer = Answer(pipe, request.timeout)
+    try:
+        await pipe.write(b"\r\n".join(head) + b"\r\n\r\n" + (request.body or b""), request.timeout)
+    except ConnectionError as err:  # who refuses a large body does not read it
+        try:
+            return await answer.begin()
+        except OSError:
+            raise err from None
+    return await answer.begin()
 
 
 def _number(text: str, base: int) -> int:

@@ -96,8 +96,7 @@ class _AsyncPipe:
         self._reader, self._writer, self._loop = reader, writer, asyncio.get_running_loop()
 
     async def write(self, data: bytes, timeout: float) -> None:
-        self._writer.write(data)
-        await self._in_time(self._writer.drain(), timeout)
+        self._writer.write(data)  # it goes out while the answer is waited for: who refuses a large body does not read it
 
     async def line(self, timeout: float) -> bytes:
         try:
