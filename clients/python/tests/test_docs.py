@@ -10,6 +10,7 @@ from typing import Any, Dict
 from unittest import mock
 
 from house import KEYS, House
+from stepwell import errors
 
 root = pathlib.Path(__file__).parents[3]
 
@@ -32,6 +33,15 @@ class Pages(unittest.TestCase):
         self.assertEqual(lines[0], "1 run_created")
         self.assertEqual([line for line in lines if "Bob" in line], ["4200 cents, by Bob"] * 2)
         self.assertRegex(lines[-1], r"^NO_STOCK \S+ .*no lamp is left$")
+
+    def test_codes_have_classes(self) -> None:
+        page = (root / "docs" / "server.md").read_text(encoding="utf-8")
+        rows = page.partition("\n## Problems\n")[2].partition("\n## ")[0]
+        named = re.findall(r"^\| (`[^|]*) \|", rows, re.MULTILINE)
+        codes = {code for row in named for code in re.findall(r"`([A-Z_]+)`", row)}
+        of_webhooks = {"BAD_SIGNATURE", "UNKNOWN_SECRET", "STALE", "REPLAYED", "HEADERS_TOO_LARGE"}  # and of push
+        self.assertGreater(len(codes), 30)
+        self.assertEqual(codes - of_webhooks - set(errors.CLASSES), set())
 
 
 if __name__ == "__main__":
