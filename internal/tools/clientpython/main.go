@@ -93,13 +93,14 @@ func run() (err error) {
 // find returns the Pythons to test with that are there, and one that can pack.
 func find() (pythons []string, packer string) {
 	seen := map[string]bool{}
-	for _, name := range append(strings.Split(*with, ","), "/usr/bin/python3") { // Debian's has what packs
+	given := strings.Split(*with, ",")
+	for i, name := range append(given, "/usr/bin/python3") { // Debian's has what packs
 		tells := `import sys, venv, ensurepip; assert sys.version_info >= (3, 10); print(sys.version_info[:2])`
 		out, err := exec.Command(name, "-c", tells).Output()
 		if err != nil {
 			continue
 		}
-		if !seen[string(out)] {
+		if i < len(given) && !seen[string(out)] {
 			seen[string(out)] = true
 			pythons = append(pythons, name)
 		}
