@@ -1,0 +1,1763 @@
+# Code generated from server/openapi.json by internal/tools/clientpython/typeddicts. DO NOT EDIT.
+"""What requests and answers of the REST API have, as types: each is a plain dict when it runs."""
+
+from __future__ import annotations
+
+from typing import Any, Dict, List, Literal, Optional, TypedDict, Union
+
+
+class PushEndpoint(TypedDict):
+    # open: nothing is sent until it says that it is well; half-open: it does, and one message is tried.
+    circuit: Literal["closed", "open", "half-open"]
+    endpoint: str
+    # In a row.
+    failures: int
+    # Its circuit is closed, and what it has is known.
+    healthy: bool
+    # Messages.
+    inFlight: int
+
+
+class _SchemasRequired(TypedDict):
+    workflow: str
+
+
+class Schemas(_SchemasRequired, total=False):
+    """What JSON a version of a workflow takes and makes. What is missing is not known, and not checked."""
+
+    # Payloads of events that the workflow says it takes, by name.
+    events: Dict[str, JSONSchema]
+    # Payloads of its hooks: each fits one of them.
+    hooks: List[JSONSchema]
+    input: JSONSchema
+    output: JSONSchema
+    # None: no live worker has the workflow.
+    version: int
+
+
+class _ProvidedRequired(TypedDict):
+    # Those that are pushed to and have it.
+    endpoints: List[str]
+    name: str
+    # How many that are alive have it.
+    workers: int
+
+
+class Provided(_ProvidedRequired, total=False):
+    """A workflow or a registered step, and who has it."""
+
+    schemas: Schemas
+    # file:line of its function, where an endpoint says it.
+    source: str
+    # Of a workflow.
+    version: int
+
+
+class Manifest(TypedDict):
+    push: List[PushEndpoint]
+    # Of logs.
+    specVersion: int
+    steps: List[Provided]
+    workflowCoreVersion: str
+    workflows: List[Provided]
+
+
+class Misfit(TypedDict):
+    """A place that does not fit."""
+
+    # In words.
+    expected: str
+    got: str
+    # JSON pointer (RFC 6901) into the input or payload; empty: the whole.
+    pointer: str
+
+
+class _ProblemRequired(TypedDict):
+    # For programs; never changes.
+    code: str
+    status: int
+    # What the code means.
+    title: str
+    # A URN, as stable as code.
+    type: str
+
+
+class Problem(_ProblemRequired, total=False):
+    """RFC 9457."""
+
+    # What was wrong with this request.
+    detail: str
+    # UNFIT: the places that do not fit, at most ten.
+    errors: List[Misfit]
+    # NO_KEY: the ID of the missing key.
+    key: str
+    # RATE_LIMITED: which rate.
+    limit: str
+    # Where the server failed: find it in its log.
+    request: str
+    # TOO_EARLY, RATE_LIMITED: how long to wait.
+    retryAfterMs: int
+    # CORRUPTED_EVENT_LOG, NO_KEY: which run.
+    run: str
+    # CORRUPTED_EVENT_LOG: the first event that cannot be right.
+    seq: int
+    # TOO_EARLY: which step.
+    step: str
+
+
+class _WebhookAcceptedRequired(TypedDict):
+    accepted: bool
+
+
+class WebhookAccepted(_WebhookAcceptedRequired, total=False):
+    # Why the workflow's own answer is not here.
+    detail: str
+
+
+class _HealthRequired(TypedDict):
+    endpoint: str
+    healthy: bool
+    # Of logs.
+    specVersion: int
+    workflowCoreVersion: str
+
+
+class Health(_HealthRequired, total=False):
+    # The endpoints that are pushed to, of /readyz. One that is not well does not make the server so.
+    push: List[PushEndpoint]
+
+
+class Blob(TypedDict):
+    id: str
+    sha256: str
+    # Bytes.
+    size: int
+
+
+_BlobRefNamed0 = TypedDict("_BlobRefNamed0", {"stepwell:blob": "Blob"}, total=True)
+
+
+class BlobRef(_BlobRefNamed0, total=False):
+    """It refers to a blob, and goes where values go: into the input, or a part of it."""
+
+
+
+class UploadedBlob(TypedDict):
+    blob: BlobRef
+    # The run that it was uploaded for: start it with this ID.
+    run: str
+
+
+class BulkFilter(TypedDict, total=False):
+    attributes: Dict[str, Any]
+    # JSON that the input contains.
+    input: Any
+    # Only runs with this idempotency key.
+    key: str
+    # Only forks, restarts and retries of this run.
+    origin: str
+    # Only children of this run.
+    parent: str
+    # Only runs that recorded this patch.
+    patch: str
+    # Only runs whose ID begins so.
+    prefix: str
+    # No children.
+    roots: bool
+    # An ID, an idempotency key, a workflow, an attribute as name=value, or the beginning of an ID; the first that fits
+    # any run.
+    search: str
+    since: Moment
+    status: Statuses
+    # Only runs that did not record this patch.
+    unpatched: str
+    until: Moment
+    # Only runs of this version; 0: all.
+    version: int
+    workflow: str
+
+
+class Bulk(TypedDict, total=False):
+    # All runs, where no filter is given.
+    all: bool
+    # Of the answer before.
+    cursor: str
+    # Of signal, which must have it, here or as the header Idempotency-Key: repeated, each run gets it once.
+    deliveryId: str
+    # Say which runs are meant, and how many; do nothing.
+    dryRun: bool
+    # Of signal.
+    event: str
+    filter: BulkFilter
+    # Runs in this request; 0: as many as there is time for.
+    limit: int
+    # Any JSON.
+    payload: Any
+    # Of cancel and pause.
+    reason: str
+    # Of wake: end the delays before the next attempts of steps, and try blocked runs again.
+    retries: bool
+    # Of wake: end sleeps and timers.
+    sleeps: bool
+    # Of wake: begin what was to begin later. Without a status it means pending runs, too.
+    starts: bool
+
+
+class _BulkedRunRequired(TypedDict):
+    action: str
+    # The action's own word where it was done, as requested, paused, resumed, woken, created or sent; else unchanged (it
+    # was so already), refused, or matched (of a dry run).
+    result: str
+    run: str
+    workflow: str
+
+
+class BulkedRun(_BulkedRunRequired, total=False):
+    # Of what was refused: as in a Problem.
+    code: str
+    # Why it was refused.
+    error: str
+
+
+class _BulkedRequired(TypedDict):
+    # Runs that the filter found, in this request; of lines, so far, as are the next three.
+    count: int
+    done: int
+    refused: int
+    runs: List[BulkedRun]
+    # They were so already.
+    unchanged: int
+
+
+class Bulked(_BulkedRequired, total=False):
+    # There may be more than count.
+    atLeast: bool
+    # There may be more: send the same again, with this. None, and no error: all is done.
+    cursor: str
+    dryRun: bool
+    # Of lines: this is the last.
+    end: bool
+    error: Problem
+
+
+class _CauseRequired(TypedDict):
+    count: int
+    # When the oldest was created.
+    first: str
+    # When the newest was created.
+    last: str
+    # Of the newest run, its first line. Of those that are tried again, the newest of a step says it.
+    message: str
+    # By ID, the newest first; at most 200.
+    runs: List[str]
+    status: Literal["failed", "blocked", "retrying"]
+    workflows: List[str]
+
+
+class Cause(_CauseRequired, total=False):
+    code: str
+    # file:line
+    where: str
+
+
+class Failures(TypedDict):
+    blocked: int
+    causes: List[Cause]
+    failed: int
+    # Failed runs that a retry or restart took the place of: they are not among the others.
+    healed: int
+    # There are more runs than were looked at.
+    more: bool
+    # Runs that wait for the next attempt of a step.
+    retrying: int
+
+
+class _HeldRequired(TypedDict):
+    since: str
+    workflow: str
+
+
+class Held(_HeldRequired, total=False):
+    """A workflow of which no run begins."""
+
+    by: str
+    note: str
+
+
+class _HookRequired(TypedDict):
+    createdAt: str
+    id: str
+    run: str
+    token: str
+
+
+class Hook(_HookRequired, total=False):
+    # It is over.
+    ended: bool
+    # After how long without a heartbeat its wait ends. It takes heartbeats if this is there.
+    heartbeat: str
+    # Any JSON.
+    metadata: Any
+    # ID of the key that the metadata is encrypted with, where the server does not have it.
+    sealed: str
+    # Of a webhook: where requests are sent to.
+    url: str
+
+
+class _OpenHookRequired(TypedDict):
+    createdAt: str
+    token: str
+
+
+class OpenHook(_OpenHookRequired, total=False):
+    # After how long without a heartbeat its wait ends. It takes heartbeats if this is there.
+    heartbeat: str
+    # Any JSON.
+    metadata: Any
+    # ID of the key that the metadata is encrypted with, where the server does not have it.
+    sealed: str
+
+
+class Accepted(TypedDict):
+    accepted: bool
+
+
+class _LimitRequired(TypedDict):
+    name: str
+    # How many runs of a key may be at work at once; of a rate, how many begin in a period.
+    number: int
+    # As code says.
+    said: int
+
+
+class Limit(_LimitRequired, total=False):
+    # Of a rate: how many may begin at one moment; none: one.
+    burst: int
+    # A rate: so many runs of a key begin in each period of this length, as 90s. None: it is no rate.
+    per: str
+    # Of a rate: what is beyond it is refused at its start.
+    refuse: bool
+    # As an operator says, and then that holds. None: nobody has.
+    set: int
+    # Its places are held while runs wait, too.
+    untilEnd: bool
+
+
+class Limits(TypedDict):
+    limits: List[Limit]
+
+
+class _LimitKeyRequired(TypedDict):
+    # Empty: the limit has no keys.
+    key: str
+    # Places that are held; of a rate, runs that are let in and have not begun.
+    used: int
+    # Runs in line, at most 10,000.
+    waiting: int
+
+
+class LimitKey(_LimitKeyRequired, total=False):
+    # Of a rate: when it lets in the next. None: now.
+    next: str
+    # Since when the one in line has waited that has for longest. None: nobody is in line.
+    oldest: str
+
+
+class _LimitPageRequired(TypedDict):
+    keys: List[LimitKey]
+    name: str
+    # How many runs of a key may be at work at once; of a rate, how many begin in a period.
+    number: int
+    # As code says.
+    said: int
+
+
+class LimitPage(_LimitPageRequired, total=False):
+    # Of a rate: how many may begin at one moment; none: one.
+    burst: int
+    cursor: Cursor
+    # A rate: so many runs of a key begin in each period of this length, as 90s. None: it is no rate.
+    per: str
+    # Of a rate: what is beyond it is refused at its start.
+    refuse: bool
+    # As an operator says, and then that holds. None: nobody has.
+    set: int
+    # Its places are held while runs wait, too.
+    untilEnd: bool
+
+
+class SetLimit(TypedDict):
+    # 0 holds all runs back; null: what code says holds again.
+    number: Optional[int]
+
+
+class _PublicationRequired(TypedDict):
+    # When it was published.
+    at: str
+    # When it goes out.
+    due: str
+    id: str
+    # It went out.
+    spread: bool
+    topic: str
+
+
+class Publication(_PublicationRequired, total=False):
+    # Why the payload cannot be read.
+    damage: str
+    # Why it goes to nobody.
+    error: str
+    headers: Dict[str, str]
+    # Any JSON.
+    payload: Any
+    # ID of the key that the payload is encrypted with, where the server does not have it.
+    sealed: str
+    source: str
+
+
+class _PublicationPageRequired(TypedDict):
+    publications: List[Publication]
+
+
+class PublicationPage(_PublicationPageRequired, total=False):
+    # None: this is the end.
+    cursor: str
+
+
+class MessageCounts(TypedDict):
+    """The messages of a queue by their state; each is counted up to 100,000."""
+
+    # Dead letters.
+    dead: int
+    # They were sent with a delay, or are tried again later.
+    delayed: int
+    # Somebody has received them, and may settle them.
+    out: int
+    # They wait behind another of their group.
+    parked: int
+    # They can be received.
+    ready: int
+
+
+class QueuePause(TypedDict, total=False):
+    """Nothing is received from the queue."""
+
+    by: str
+    reason: str
+    since: str
+
+
+class _MessageQueueRequired(TypedDict):
+    counts: MessageCounts
+    maxReceives: int
+    name: str
+    visibility: str
+
+
+class MessageQueue(_MessageQueueRequired, total=False):
+    # Since when the first message that is ready is so; none: none is.
+    oldest: str
+    paused: QueuePause
+
+
+class MessageQueues(TypedDict):
+    queues: List[MessageQueue]
+
+
+class DeclareQueue(TypedDict, total=False):
+    # A message that was received so often and not acknowledged is a dead letter; 0: 20.
+    maxReceives: int
+    # How long a message that was received is nobody else's: 1s to 12h; 30s unless said.
+    visibility: str
+
+
+class Receipts(TypedDict):
+    receipts: List[str]
+
+
+class Settled(TypedDict):
+    # Receipts of receives that are over: somebody else has received the message since, or it is gone. They changed
+    # nothing.
+    old: List[str]
+    # How many receipts held.
+    settled: int
+
+
+class _BuryRequired(TypedDict):
+    receipts: List[str]
+
+
+class Bury(_BuryRequired, total=False):
+    # Why, for people.
+    error: str
+
+
+class Extend(TypedDict):
+    receipts: List[str]
+    # From now: 1s to 12h.
+    visibility: str
+
+
+class _MessageRequired(TypedDict):
+    id: str
+    priority: int
+    # How often it was received, this time too.
+    receives: int
+    sentAt: str
+
+
+class Message(_MessageRequired, total=False):
+    # Why the payload cannot be read.
+    damage: str
+    # What was said when it was given back last.
+    error: str
+    group: str
+    headers: Dict[str, str]
+    # Any JSON.
+    payload: Any
+    # Of one that was received: the right to settle it.
+    receipt: str
+    # ID of the key that the payload is encrypted with, where the server does not have it.
+    sealed: str
+    state: MessageState
+    # Received: when it is ready again; looked at: when it is received at the earliest.
+    until: str
+
+
+class _MessagePageRequired(TypedDict):
+    messages: List[Message]
+
+
+class MessagePage(_MessagePageRequired, total=False):
+    # None: this is the end.
+    cursor: str
+
+
+class _NewMessageRequired(TypedDict):
+    # Any JSON, at most 1 MiB.
+    payload: Any
+
+
+class NewMessage(_NewMessageRequired, total=False):
+    # Sent again under the same ID within dedupeWindow, it is the message that was sent before.
+    dedupeId: str
+    # At most 7d; 5m unless said.
+    dedupeWindow: str
+    # It is received so much later at the earliest; at most 365d.
+    delay: str
+    # Messages of a group are received one at a time, in the order in which they were sent. With one there is no delay.
+    group: str
+    # What is about the message and not in it, 8 KiB at most.
+    headers: Dict[str, str]
+    # 1 to 4; 4 is received first; 0: 2.
+    priority: int
+
+
+class SendMessages(TypedDict, total=False):
+    """One message, or messages and nothing beside them."""
+
+    # Sent again under the same ID within dedupeWindow, it is the message that was sent before.
+    dedupeId: str
+    # At most 7d; 5m unless said.
+    dedupeWindow: str
+    # It is received so much later at the earliest; at most 365d.
+    delay: str
+    # Messages of a group are received one at a time, in the order in which they were sent. With one there is no delay.
+    group: str
+    # What is about the message and not in it, 8 KiB at most.
+    headers: Dict[str, str]
+    # Several, all or none, 4 MiB at most.
+    messages: List[NewMessage]
+    # Any JSON, at most 1 MiB.
+    payload: Any
+    # 1 to 4; 4 is received first; 0: 2.
+    priority: int
+
+
+class _SentMessageRequired(TypedDict):
+    id: str
+
+
+class SentMessage(_SentMessageRequired, total=False):
+    # Its dedupe ID was known: the message with this ID was sent before.
+    duplicate: bool
+
+
+class Sent(TypedDict):
+    messages: List[SentMessage]
+
+
+class _NackRequired(TypedDict):
+    receipts: List[str]
+
+
+class Nack(_NackRequired, total=False):
+    # They are ready again so much later; none: at once.
+    delay: str
+    # Why, for people.
+    error: str
+
+
+class Reason(TypedDict, total=False):
+    # Why, for the log.
+    reason: str
+
+
+class Purge(TypedDict, total=False):
+    # Dead letters alone.
+    dead: bool
+
+
+class QueueChanged(TypedDict):
+    messages: int
+    # There are others: ask again.
+    more: bool
+
+
+class Receive(TypedDict, total=False):
+    # Only messages whose payload contains this JSON, of the first 1,000 that are ready.
+    match: Any
+    # At most so many.
+    most: int
+    # How long they are nobody else's, where that is not what the queue says: 1s to 12h.
+    visibility: str
+    # Wait so long for a message where there is none; at most 30s.
+    wait: str
+
+
+class ReceivedMessages(TypedDict):
+    messages: List[Message]
+
+
+class Redrive(TypedDict, total=False):
+    # These messages alone; none: all dead letters.
+    ids: List[str]
+
+
+class Empty(TypedDict, total=False):
+    pass
+
+
+class _ErrorRequired(TypedDict):
+    message: str
+
+
+class Error(_ErrorRequired, total=False):
+    causes: List[Error]
+    code: str
+    matches: List[str]
+    # The registered name, else the Go type.
+    name: str
+    # Not worth another attempt.
+    permanent: bool
+    # Of a panic.
+    stack: str
+    # ID of the step whose failure it is, in the end of its run.
+    step: str
+    # Any JSON.
+    value: Any
+    # file:line
+    where: str
+
+
+class _GatherRequired(TypedDict):
+    # It begins so long after its first input at the latest, in ns.
+    most: int
+
+
+class Gather(_GatherRequired, total=False):
+    """The run takes inputs of further starts before it begins. With a quiet time it begins with the last, else with all."""
+
+    # Of the starts whose inputs it takes; none: all of the workflow.
+    key: str
+    # Of a batch: it begins with so many inputs.
+    number: int
+    # It begins when no input has come for so long, in ns; none: a batch.
+    quiet: int
+
+
+class _LateRequired(TypedDict):
+    # signal_received, hook_received, cancel_requested, run_paused, run_resumed.
+    type: str
+
+
+class Late(_LateRequired, total=False):
+    """What was accepted for a run before its end, and had no effect."""
+
+    arrivedAt: str
+    by: str
+    # The delivery ID.
+    delivery: str
+    # Of an event.
+    name: str
+    reason: str
+
+
+class Heir(TypedDict):
+    """The newest run in the place of one that did not complete: its retry or restart in place, or what took the place of that."""
+
+    run: str
+    status: Status
+
+
+class Origin(TypedDict):
+    run: str
+    seq: int
+
+
+class _ParentRequired(TypedDict):
+    run: str
+    step: str
+
+
+class Parent(_ParentRequired, total=False):
+    detached: bool
+
+
+class _BlockRequired(TypedDict):
+    code: str
+    message: str
+    since: str
+    tries: int
+
+
+class Block(_BlockRequired, total=False):
+    alone: bool
+    build: str
+    # ID of the key that the message is encrypted with, which the server does not have; none: it is plain.
+    sealed: str
+    # The event where it was found.
+    seq: int
+    step: str
+
+
+class _QueueRequired(TypedDict):
+    # Deliveries in its inbox.
+    mail: int
+
+
+class Queue(_QueueRequired, total=False):
+    """Where a run that is not over stands."""
+
+    blocked: Block
+    # Unread payloads are at the limit.
+    full: bool
+    # It has not begun, and is not to: its workflow is held.
+    held: bool
+    # It stands in line for a place of this limit.
+    limit: str
+    # And of this key. None: the limit has none.
+    limitKey: str
+    # Worker ID.
+    owner: str
+    ownerName: str
+    paused: bool
+    # What it waits for, short.
+    waiting: str
+    # Due at this time; none: only mail wakes it.
+    wakeAt: str
+
+
+class _AsideRequired(TypedDict):
+    at: str
+    # Of the event, or the hook.
+    name: str
+    # What does not fit.
+    reason: str
+    # Number of the event that brought it.
+    seq: int
+
+
+class Aside(_AsideRequired, total=False):
+    """A payload that was set aside, as it does not fit the code that was to take it."""
+
+    # ID of the hook, if it came to one.
+    hook: str
+    # Any JSON.
+    payload: Any
+
+
+class _AttemptErrorRequired(TypedDict):
+    at: str
+    attempt: int
+    message: str
+
+
+class AttemptError(_AttemptErrorRequired, total=False):
+    code: str
+    where: str
+
+
+class _PlaceRequired(TypedDict):
+    limit: str
+    # How many places a key has.
+    number: int
+
+
+class Place(_PlaceRequired, total=False):
+    """One of the places of a key of a limit."""
+
+    # Of a rate: how many may begin at one moment; none: one.
+    burst: int
+    # None: the limit has no keys.
+    key: str
+    # So many begin in each period of this length, as 90s. None: so many are at work at once.
+    per: str
+    # Of a rate: what is beyond it is refused at its start.
+    refuse: bool
+    # The limit is the singleton of its workflow: what becomes of a start where a run of the key is live. None: it is no
+    # singleton.
+    single: Literal["keep", "replace"]
+    # It is held while the run waits, too.
+    untilEnd: bool
+
+
+class _InLineRequired(TypedDict):
+    # How many runs stand before it, at most 10,000.
+    before: int
+    limit: str
+    # How many places a key has.
+    number: int
+
+
+class InLine(_InLineRequired, total=False):
+    """Where a run stands in line for a place of a limit."""
+
+    # Of a rate: when the run begins at the soonest.
+    at: str
+    # Of a rate: how many may begin at one moment; none: one.
+    burst: int
+    # None: the limit has no keys.
+    key: str
+    # So many begin in each period of this length, as 90s. None: so many are at work at once.
+    per: str
+    # Of a rate: what is beyond it is refused at its start.
+    refuse: bool
+    # The limit is the singleton of its workflow: what becomes of a start where a run of the key is live. None: it is no
+    # singleton.
+    single: Literal["keep", "replace"]
+    # It is held while the run waits, too.
+    untilEnd: bool
+
+
+class _WhyRequired(TypedDict):
+    at: str
+    # In one word; the values are stable.
+    kind: Literal["over", "cancelling", "paused", "blocked", "delayed", "gathers", "held", "queued", "limit", "no_worker", "working", "worker_lost", "retry", "sleep", "event", "condition", "task", "child", "run", "suspect", "hook", "stalled", "waiting"]
+    run: str
+    status: Status
+    # For people.
+    text: str
+    version: int
+    workers: int
+    workflow: str
+
+
+class Why(_WhyRequired, total=False):
+    also: List[str]
+    # Payloads that were set aside last, as they do not fit the code: at most 3.
+    aside: List[Aside]
+    attempt: int
+    block: Block
+    by: str
+    # What a cancel would not do, for people.
+    cancel: str
+    deaths: int
+    error: AttemptError
+    event: str
+    # What a fork from before the divergence, or the damage, that blocks it would do again. None: nothing that
+    # completed, or it is not blocked so.
+    fork: str
+    # Of kind gathers: the starts whose inputs it has.
+    gathers: int
+    # Of kind no_worker: places of limits that it keeps from others meanwhile.
+    holds: List[Place]
+    id: str
+    line: InLine
+    # An event that may be published, too.
+    listens: bool
+    mail: int
+    # Any JSON.
+    match: Any
+    more: int
+    peer: str
+    peerIs: str
+    reason: str
+    # What a restart would do again, for people.
+    restart: str
+    since: str
+    # It is pending, and cancelled then unless it has begun.
+    startBy: str
+    step: str
+    token: str
+    undo: bool
+    until: str
+    # Of kind no_worker: the versions of the workflow that live workers have.
+    versions: List[int]
+    waiting: str
+    worker: str
+
+
+class _ListedRunRequired(TypedDict):
+    createdAt: str
+    id: str
+    # 4 is served first.
+    priority: int
+    status: Status
+    # How often a worker took it.
+    takes: int
+    # 0: the first taker's.
+    version: int
+    why: Why
+    workflow: str
+
+
+class ListedRun(_ListedRunRequired, total=False):
+    attributes: Dict[str, Any]
+    # What of its row is not what was written, and is left out here; none: nothing.
+    damage: str
+    # ID of the key that its payloads are encrypted with; none: they are plain.
+    encryption: str
+    endedAt: str
+    error: Error
+    # The idempotency key that it took over, with the place of the run that was started with it.
+    firstKey: str
+    gather: Gather
+    idempotencyKey: str
+    # Any JSON.
+    input: Any
+    # ID of the value that the input refers to, which is kept apart: GET …/values/{value}. Without it the input is the
+    # value, whatever it looks like.
+    inputApart: str
+    # Of a run that is over: what it was sent before, and had not read; at most 100.
+    late: List[Late]
+    # In the answer to a start: the run gathers inputs, and has taken this one.
+    merged: bool
+    newest: Heir
+    origin: Origin
+    # Any JSON.
+    output: Any
+    # ID of the value that the output refers to, which is kept apart: GET …/values/{value}. Without it the output is the
+    # value, whatever it looks like.
+    outputApart: str
+    parent: Parent
+    queue: Queue
+    # How long it is kept after its end, as 30d, or forever.
+    retention: str
+    # The server does not have that key: payloads are shown as they lie in the database.
+    sealed: bool
+    # Within which it has to begin, as 90s or 7d, from when it was to: else it is cancelled, with code NOT_STARTED.
+    # None: it begins whenever it does.
+    startTTL: str
+    # When a worker began it, where its log says so within its first 20 events.
+    startedAt: str
+    # How long the whole run may take from when it begins, as 90s or 7d; of a fork, from when its source began. None: it
+    # has no timeout.
+    timeout: str
+
+
+class _RunPageRequired(TypedDict):
+    runs: List[ListedRun]
+
+
+class RunPage(_RunPageRequired, total=False):
+    # None: this is the end.
+    cursor: str
+    # With a cursor: all runs that were born later were looked at.
+    reached: str
+
+
+class _RunRequired(TypedDict):
+    createdAt: str
+    id: str
+    # 4 is served first.
+    priority: int
+    status: Status
+    # How often a worker took it.
+    takes: int
+    # 0: the first taker's.
+    version: int
+    workflow: str
+
+
+class Run(_RunRequired, total=False):
+    attributes: Dict[str, Any]
+    # What of its row is not what was written, and is left out here; none: nothing.
+    damage: str
+    # ID of the key that its payloads are encrypted with; none: they are plain.
+    encryption: str
+    endedAt: str
+    error: Error
+    # The idempotency key that it took over, with the place of the run that was started with it.
+    firstKey: str
+    gather: Gather
+    idempotencyKey: str
+    # Any JSON.
+    input: Any
+    # ID of the value that the input refers to, which is kept apart: GET …/values/{value}. Without it the input is the
+    # value, whatever it looks like.
+    inputApart: str
+    # Of a run that is over: what it was sent before, and had not read; at most 100.
+    late: List[Late]
+    # In the answer to a start: the run gathers inputs, and has taken this one.
+    merged: bool
+    newest: Heir
+    origin: Origin
+    # Any JSON.
+    output: Any
+    # ID of the value that the output refers to, which is kept apart: GET …/values/{value}. Without it the output is the
+    # value, whatever it looks like.
+    outputApart: str
+    parent: Parent
+    queue: Queue
+    # How long it is kept after its end, as 30d, or forever.
+    retention: str
+    # The server does not have that key: payloads are shown as they lie in the database.
+    sealed: bool
+    # Within which it has to begin, as 90s or 7d, from when it was to: else it is cancelled, with code NOT_STARTED.
+    # None: it begins whenever it does.
+    startTTL: str
+    # When a worker began it.
+    startedAt: str
+    # How long the whole run may take from when it begins, as 90s or 7d; of a fork, from when its source began. None: it
+    # has no timeout.
+    timeout: str
+
+
+class _EventBirthRequired(TypedDict):
+    # Of everything random in the workflow's code; 0: hidden from this reader.
+    seed: int
+    workflow: str
+
+
+class EventBirth(_EventBirthRequired, total=False):
+    """What run_created says of the run."""
+
+    attributes: Dict[str, Any]
+    # A trace parent, and the caller's tags.
+    context: Dict[str, str]
+    deployment: str
+    gather: Gather
+    # The idempotency key.
+    key: str
+    # Of a delayed start.
+    notBefore: str
+    origin: Origin
+    parent: Parent
+    # What it needs to be at work, of limits, in order.
+    places: List[Place]
+    # 0 to 3; none: 0. One less than the run's.
+    priority: int
+    # How long the run is kept after its end, in ns; none: for ever.
+    retention: int
+    # Within which it is to begin, in ns; none: whenever it does.
+    startTTL: int
+    # Of the whole run, in ns; none: it has none.
+    timeout: int
+    # None: the first taker's highest.
+    version: int
+
+
+class _EventListenRequired(TypedDict):
+    # Of these values.
+    hash: int
+    # Of the topics.
+    pattern: str
+    # Which values its match names.
+    shape: str
+
+
+class EventListen(_EventListenRequired, total=False):
+    """Of a wait for an event that gets what is published, too."""
+
+    # Also what was published up to so many nanoseconds before.
+    since: int
+
+
+class _EventNextBaseHooksRequired(TypedDict):
+    # Number of the event that made it.
+    seq: int
+
+
+class EventNextBaseHooks(_EventNextBaseHooksRequired, total=False):
+    segment: int
+
+
+class _EventNextBaseRequired(TypedDict):
+    segment: int
+
+
+class EventNextBase(_EventNextBaseRequired, total=False):
+    """What a reader needs of what was before, to read on from here."""
+
+    # Keys of deliveries, 16 bytes each.
+    deliveries: str
+    hooks: List[EventNextBaseHooks]
+    startedAt: str
+    starts: List[int]
+    version: int
+
+
+class EventNext(TypedDict, total=False):
+    """What a new segment starts from."""
+
+    attributes: Dict[str, Any]
+    # What a reader needs of what was before, to read on from here.
+    base: EventNextBase
+    # IDs of the open hooks.
+    hooks: List[str]
+    segment: int
+    # Number of the event before which segments are not wanted any more; none: nothing new.
+    trim: int
+    # Numbers of the payloads that were not taken yet.
+    unread: List[int]
+    # None: as before.
+    version: int
+
+
+_EventNamed0 = TypedDict("_EventNamed0", {"from": "int"}, total=False)
+
+
+class _EventRequired(TypedDict):
+    # The event's own ID, derived from the run's and the event's number.
+    eventId: str
+    seq: int
+    time: str
+    type: EventType
+
+
+class Event(_EventNamed0, _EventRequired, total=False):
+    # ID of the value that the payload refers to, which is kept apart: GET …/values/{value}. Without it the payload is
+    # the value, whatever it looks like.
+    apart: str
+    attempt: int
+    # What run_created says of the run.
+    birth: EventBirth
+    build: str
+    by: str
+    chosen: bool
+    commit: int
+    delivery: str
+    error: Error
+    # Correlation ID.
+    id: str
+    kind: Kind
+    # Of a wait for an event that gets what is published, too.
+    listen: EventListen
+    # A wait ends with it that got what is published.
+    listened: bool
+    # Any JSON.
+    match: Any
+    name: str
+    # What a new segment starts from.
+    next: EventNext
+    occurredAt: str
+    occurrence: int
+    outcome: str
+    path: str
+    # Any JSON.
+    payload: Any
+    peer: str
+    # Of a queued step: what each of its attempts needs, of limits, in order.
+    places: List[Place]
+    queued: bool
+    reason: str
+    retryAt: str
+    # ID of the key that payload, match and error are encrypted with, which the server does not have; none: they are
+    # plain.
+    sealed: str
+    token: str
+    until: str
+    version: int
+
+
+class EventPage(TypedDict):
+    cursor: str
+    events: List[Event]
+    # Further events are there already.
+    more: bool
+
+
+class Fork(TypedDict, total=False):
+    # Number or ID of the last event that is taken over; 0: the last there is.
+    at: Union[int, str]
+    # Of the new run.
+    id: str
+    # Any JSON.
+    input: Any
+    # By the step's name as it is shown, or its ID: what takes the place of its result.
+    results: Dict[str, Any]
+    # 0: the source's.
+    version: int
+
+
+class Restart(TypedDict, total=False):
+    # Of the new run.
+    id: str
+    # It takes the place of the other, which is over and did not complete: who starts with its key, or waits for its
+    # result, gets the new one.
+    inPlace: bool
+    # Any JSON.
+    input: Any
+    version: int
+
+
+class _ActRequired(TypedDict):
+    at: str
+
+
+class Act(_ActRequired, total=False):
+    by: str
+    reason: str
+
+
+class Progress(TypedDict):
+    """What the body of a step said last of how far it is."""
+
+    # When it was written: 10 s after it was said at most.
+    at: str
+    # That said it.
+    attempt: int
+    # Any JSON.
+    value: Any
+
+
+class _EntryRequired(TypedDict):
+    createdAt: str
+    id: str
+    kind: Literal["run", "sleep", "wait", "hook"]
+    name: str
+    # Number of the event that created it.
+    seq: int
+    status: Literal["pending", "running", "completed", "failed", "waiting", "active", "disposed", "conflicted", "dropped"]
+    type: Kind
+
+
+class Entry(_EntryRequired, total=False):
+    """A step, wait or hook."""
+
+    attempt: int
+    # A step's last start.
+    attemptAt: str
+    completedAt: str
+    earlier: List[AttemptError]
+    error: Error
+    # An event that may be published, too.
+    listens: bool
+    # Any JSON.
+    match: Any
+    occurrence: int
+    outcome: Literal["due", "woken", "received"]
+    # Any JSON.
+    output: Any
+    # ID of the value that the output refers to, which is kept apart: GET …/values/{value}. Without it the output is the
+    # value, whatever it looks like.
+    outputApart: str
+    # The coroutine.
+    path: str
+    # The other run.
+    peer: str
+    progress: Progress
+    # Payloads that a hook got.
+    received: int
+    retryAt: str
+    segment: int
+    startedAt: str
+    # Of a hook; left out for keys of scope viewer.
+    token: str
+    until: str
+
+
+class _UnreadRequired(TypedDict):
+    at: str
+    name: str
+    seq: int
+
+
+class Unread(_UnreadRequired, total=False):
+    # Any JSON.
+    payload: Any
+
+
+class _JournalRequired(TypedDict):
+    commits: int
+    run: str
+    segment: int
+    seq: int
+    status: Status
+    steps: List[Entry]
+    version: int
+    workflow: str
+
+
+class Journal(_JournalRequired, total=False):
+    # Payloads that were set aside, as they do not fit the code: the last 100.
+    aside: List[Aside]
+    builds: List[str]
+    cancel: Act
+    completedAt: str
+    createdAt: str
+    # Why it ends early: the log behind it cannot be read.
+    damage: str
+    error: Error
+    # Any JSON.
+    input: Any
+    # ID of the value that the input refers to, which is kept apart: GET …/values/{value}. Without it the input is the
+    # value, whatever it looks like.
+    inputApart: str
+    # What the code had asked for and not waited for when it ended, of each segment that ended so: it was not created.
+    notCreated: List[str]
+    origin: Origin
+    # Any JSON.
+    output: Any
+    # ID of the value that the output refers to, which is kept apart: GET …/values/{value}. Without it the output is the
+    # value, whatever it looks like.
+    outputApart: str
+    parent: Parent
+    paused: Act
+    # Payloads were left out: they have more than 8 MiB together. The log has them, page by page.
+    payloadsOmitted: bool
+    startedAt: str
+    # Number of the event with which it begins again, where earlier segments were trimmed.
+    trimmed: int
+    unread: List[Unread]
+
+
+class _StreamListStreamsRequired(TypedDict):
+    # Of the last chunk.
+    at: str
+    name: str
+    # Index of the next chunk.
+    next: int
+
+
+class StreamListStreams(_StreamListStreamsRequired, total=False):
+    # How it was closed; none: it is open.
+    closed: Literal["close", "error"]
+
+
+class StreamList(TypedDict):
+    streams: List[StreamListStreams]
+
+
+class Wake(TypedDict, total=False):
+    """What is to end. None of them: retries and sleeps."""
+
+    # End the delays before the next attempts of steps, and try a blocked run again.
+    retries: bool
+    # End sleeps and timers.
+    sleeps: bool
+    # Begin what was to begin later.
+    starts: bool
+
+
+class Woken(TypedDict):
+    # Delays before the next attempts of steps.
+    retries: int
+    # Sleeps and timers.
+    sleeps: int
+    # Delays of starts.
+    starts: int
+    # Delays that were ended, of all kinds.
+    woken: int
+
+
+class ScheduleLast(TypedDict):
+    at: str
+    run: str
+
+
+_ScheduleNamed0 = TypedDict("_ScheduleNamed0", {"from": "str"}, total=False)
+
+
+class _ScheduleRequired(TypedDict):
+    # How old a time may be that was missed and still has its run.
+    catchUp: str
+    # Runs that it started.
+    count: int
+    # Times without a run, as nobody looked within the window.
+    missed: int
+    name: str
+    # What becomes of a time whose schedule's last run is not over.
+    overlap: Literal["skip", "queue-one", "queue-all", "cancel", "allow"]
+    # Times without a run: the last was not over, or their wait was ended.
+    skipped: int
+    # Cron expressions of 5 or 6 fields, @daily and the like, @every 6h, @every 6h+15m, @at 2026-12-24T18:00:00Z. Any of
+    # them is a time.
+    times: List[str]
+    # What the times are.
+    words: str
+    workflow: str
+
+
+class Schedule(_ScheduleNamed0, _ScheduleRequired, total=False):
+    # Who made it; code: a program.
+    by: str
+    # The program that declares it computes the input.
+    code: bool
+    # The last time whose run is known to have completed.
+    completed: str
+    # Why it cannot be read.
+    damage: str
+    # Why the run of the first of next could not be started.
+    error: str
+    # Of each run.
+    input: Any
+    jitter: str
+    last: ScheduleLast
+    # The next ten times.
+    next: List[str]
+    # The last of those.
+    passed: str
+    pauseOnFailure: bool
+    paused: QueuePause
+    revision: int
+    runs: int
+    # ID of the key that the input is encrypted with, which the server has not.
+    sealed: str
+    # The set of a program that declares it.
+    set: str
+    until: str
+    version: int
+    # Since when the first of next waits for the end of the last run.
+    waits: str
+    zone: str
+
+
+class _SchedulePageRequired(TypedDict):
+    schedules: List[Schedule]
+
+
+class SchedulePage(_SchedulePageRequired, total=False):
+    cursor: str
+
+
+_PutScheduleNamed0 = TypedDict("_PutScheduleNamed0", {"from": "str"}, total=False)
+
+
+class _PutScheduleRequired(TypedDict):
+    # Cron expressions of 5 or 6 fields, @daily and the like, @every 6h, @every 6h+15m, @at 2026-12-24T18:00:00Z. Any of
+    # them is a time.
+    times: List[str]
+    workflow: str
+
+
+class PutSchedule(_PutScheduleNamed0, _PutScheduleRequired, total=False):
+    catchUp: Duration
+    # Of each run.
+    input: Any
+    jitter: Duration
+    # What becomes of a time whose schedule's last run is not over.
+    overlap: Literal["skip", "queue-one", "queue-all", "cancel", "allow"]
+    # It is paused where its last run failed.
+    pauseOnFailure: bool
+    # How many runs start at most; 0: any number.
+    runs: int
+    # No time after.
+    until: str
+    # The highest that a live worker has unless said.
+    version: int
+    # IANA time zone of the expressions; UTC unless said.
+    zone: str
+
+
+_BackfillScheduleNamed0 = TypedDict("_BackfillScheduleNamed0", {"from": "str"}, total=True)
+
+
+class BackfillSchedule(_BackfillScheduleNamed0):
+    # Both are included, and past.
+    until: str
+
+
+class BackfilledSchedule(TypedDict):
+    # Runs of times that had one.
+    existed: List[str]
+    started: List[str]
+
+
+class TriggerSchedule(TypedDict, total=False):
+    # In the place of the schedule's.
+    input: Any
+
+
+class TriggeredSchedule(TypedDict):
+    run: str
+
+
+class _EndpointRequired(TypedDict):
+    url: str
+
+
+class Endpoint(_EndpointRequired, total=False):
+    giveUp: str
+    private: bool
+
+
+class _StartTargetRequired(TypedDict):
+    name: str
+
+
+class StartTarget(_StartTargetRequired, total=False):
+    """A run is started."""
+
+    # Templates of the runs' attributes.
+    attributes: Dict[str, str]
+    # Template of the idempotency key: {payload.a.b}, {topic}, {id}, {header.name}; none: each message starts one run.
+    key: str
+    # 0: the highest that a live worker has.
+    version: int
+
+
+class _SubscriptionRequired(TypedDict):
+    counts: MessageCounts
+    # The queue that has its messages.
+    messages: str
+    name: str
+    pattern: str
+
+
+class Subscription(_SubscriptionRequired, total=False):
+    at: str
+    # Who made it; code: a program that has it in its definitions.
+    by: str
+    endpoint: Endpoint
+    # Only what contains this JSON.
+    match: Any
+    # Since when the first message that is ready is so; none: none is.
+    oldest: str
+    ordered: bool
+    paused: QueuePause
+    queue: str
+    revision: int
+    workflow: StartTarget
+
+
+class Subscriptions(TypedDict):
+    subscriptions: List[Subscription]
+
+
+class _SubscribeEndpointRequired(TypedDict):
+    url: str
+
+
+class SubscribeEndpoint(_SubscribeEndpointRequired, total=False):
+    """It is posted, signed as Standard Webhooks says."""
+
+    # How long one is posted again before it is a dead letter: 3d unless said, 30d at most.
+    giveUp: str
+    # Addresses of private networks are allowed, where the server allows them too.
+    private: bool
+    # whsec_ and 24 to 64 bytes in base64; none: one is made for a new endpoint, and an old one keeps its own.
+    secret: str
+
+
+class _SubscribeWorkflowRequired(TypedDict):
+    name: str
+
+
+class SubscribeWorkflow(_SubscribeWorkflowRequired, total=False):
+    """A run is started."""
+
+    # Templates of the runs' attributes.
+    attributes: Dict[str, str]
+    # Template of the idempotency key: {payload.a.b}, {topic}, {id}, {header.name}; none: each message starts one run.
+    key: str
+    # 0: the highest that a live worker has.
+    version: int
+
+
+class _SubscribeRequired(TypedDict):
+    # A topic whose words may be * (any one) and # (any number, none too).
+    pattern: str
+
+
+class Subscribe(_SubscribeRequired, total=False):
+    """Of queue, workflow and endpoint there is one."""
+
+    endpoint: SubscribeEndpoint
+    # Only what contains this JSON.
+    match: Any
+    # What one source publishes under one topic comes one after the other, in order.
+    ordered: bool
+    # A message is put into this queue, which is declared before.
+    queue: str
+    # One that is lower than what stands is refused.
+    revision: int
+    workflow: SubscribeWorkflow
+
+
+class _SubscribedRequired(TypedDict):
+    subscription: Subscription
+
+
+class Subscribed(_SubscribedRequired, total=False):
+    # Of its endpoint, where it was made just now: it is shown once.
+    secret: str
+
+
+class NewSecret(TypedDict):
+    secret: str
+
+
+class _PublishRequired(TypedDict):
+    # Any JSON, at most 1 MiB.
+    payload: Any
+
+
+class Publish(_PublishRequired, total=False):
+    # It goes out then; in the place of delay.
+    at: str
+    # It goes out so much later, to those who are subscribed then; at most 365d.
+    delay: str
+    # Published again under the same topic and ID within 24h, it is the same publication.
+    deliveryId: str
+    # What is about it and not in it, 8 KiB at most.
+    headers: Dict[str, str]
+    # Who publishes it: an ordered subscription gets what one source publishes under one topic in order.
+    source: str
+
+
+class _PublishedRequired(TypedDict):
+    id: str
+
+
+class Published(_PublishedRequired, total=False):
+    # Its delivery ID was known: this is the one that was published before.
+    duplicate: bool
+
+
+class Class(TypedDict):
+    version: int
+    workflow: str
+
+
+class _WorkerRequired(TypedDict):
+    alive: bool
+    id: str
+    joinedAt: str
+    name: str
+    runs: int
+    steps: List[str]
+    tasks: int
+    # End of its lease.
+    until: str
+    workflows: List[Class]
+
+
+class Worker(_WorkerRequired, total=False):
+    build: str
+
+
+class _CountsRequired(TypedDict):
+    blocked: int
+    cancelled: int
+    completed: int
+    failed: int
+    name: str
+    paused: int
+    pending: int
+    running: int
+
+
+class Counts(_CountsRequired, total=False):
+    held: Held
+
+
+class Note(TypedDict, total=False):
+    # Why, for people.
+    note: str
+
+
+class _StartRunSignalsRequired(TypedDict):
+    event: str
+
+
+class StartRunSignals(_StartRunSignalsRequired, total=False):
+    # The same ID is delivered to a run once for each event.
+    deliveryId: str
+    # Any JSON.
+    payload: Any
+
+
+class StartRun(TypedDict, total=False):
+    attributes: Dict[str, Any]
+    context: Dict[str, str]
+    delay: Duration
+    # Chosen by you: 1 to 128 of [A-Za-z0-9_.:@~-]. Used again: RUN_EXISTS, unless the run has the idempotency key too.
+    id: str
+    # As the header Idempotency-Key.
+    idempotencyKey: str
+    # Any JSON.
+    input: Any
+    # 4 is served first; 0 means 2.
+    priority: int
+    # How long the run is kept after its end; 0: as the workflow says. The server may lower it: retention in the answer
+    # is what holds.
+    retentionDays: int
+    # Events that the run gets with its birth; where the idempotency key is a run's already, that gets them.
+    signals: List[StartRunSignals]
+    # Within which it has to begin, as 90s or 7d, or forever: none, whatever the workflow says. Absent: as the workflow
+    # says.
+    startTTL: str
+    # How long the whole run may take, as 90s or 7d, or forever: none, whatever the workflow says. Absent: as the
+    # workflow says.
+    timeout: str
+    # 0: the highest that a live worker has.
+    version: int
+
+
+class Version(TypedDict):
+    # Of these.
+    blocked: int
+    # That are not over.
+    runs: int
+    # 0: not decided yet, as no worker has begun them.
+    version: int
+    # That are alive and have it.
+    workers: int
+
+
+class Versions(TypedDict):
+    # There are more runs than were counted: the oldest are left out.
+    more: bool
+    versions: List[Version]
+    workflow: str
+
+
+# A JSON Schema, 2020-12. Of what is taken: members may be missing or more, and null may stand for any value within.
+JSONSchema = Dict[str, Any]
+
+# Any JSON.
+Anything = Any
+
+# A time like 2026-11-27T09:12:00Z, 2026-11-27 09:12 or 2026-11-27, in UTC where it names no zone; or so long ago: 90s,
+# 5m, 2h, 7d.
+Moment = str
+
+Statuses = List[Literal["pending", "running", "completed", "failed", "cancelled", "blocked", "paused", "held", "delayed", "limited", "queued", "working", "retrying", "sleeping", "waiting", "damaged"]]
+
+Holds = List[Held]
+
+Hooks = List[Hook]
+
+# Any JSON, as the run's code expects it.
+Payload = Any
+
+# What a page said; nothing else is one.
+Cursor = str
+
+MessageState = Literal["ready", "delayed", "out", "parked", "dead"]
+
+Status = Literal["pending", "running", "completed", "failed", "cancelled"]
+
+# What exactly it is.
+Kind = Literal["closure", "task", "child", "await", "patch", "aside", "taken", "send", "stream", "message", "publication", "sleep", "event", "condition", "receive", "hook", "attr"]
+
+EventType = Literal["run_created", "run_started", "run_continued", "run_completed", "run_failed", "run_cancelled", "cancel_requested", "run_paused", "run_resumed", "step_created", "step_started", "step_retrying", "step_woken", "step_completed", "step_failed", "wait_created", "wait_completed", "hook_created", "hook_conflict", "hook_received", "hook_disposed", "signal_received", "attr_set"]
+
+# 90s, 5m, 36h, 7d, 1d12h or 250ms.
+Duration = str
+
+Workers = List[Worker]
+
+Workflows = List[Counts]

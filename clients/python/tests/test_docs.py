@@ -1,0 +1,48 @@
+"""The blocks of the pages run, in their order, against the worker of the tests."""
+
+import contextlib
+import io
+import os
+import pathlib
+import re
+import unittest
+from typing import Any, Dict
+from unittest import mock
+
+from house import KEYS, House
+from stepwell import errors
+
+root = pathlib.Path(__file__).parents[3]
+
+
+class Pages(unittest.TestCase):
+    def test_blocks_run(self) -> None:
+        house = House()
+        self.addCleanup(house.close)
+        page = (root / "docs" / "clients-python.md").read_text(encoding="utf-8")
+        blocks = re.findall(r"^```python\n(.*?)^```$", page, re.DOTALL | re.MULTILINE)
+        said = io.StringIO()
+        names: Dict[str, Any] = {"__name__": "__main__"}
+        with mock.patch.dict(os.environ, {"STEPWELL_URL": house.url, "STEPWELL_API_KEY": KEYS["operator"]}):
+            with contextlib.redirect_stdout(said):
+                for block in blocks:
+                    exec(compile(block, "docs/clients-python.md", "exec"), names)
+        names["client"].close()
+        lines = said.getvalue().splitlines()
+        self.assertEqual(len(blocks), 3)
+        self.assertEqual(lines[0], "1 run_created")
+        self.assertEqual([line for line in lines if "Bob" in line], ["4200 cents, by Bob"] * 2)
+        self.assertRegex(lines[-1], r"^NO_STOCK \S+ .*no lamp is left$")
+
+    def test_codes_have_classes(self) -> None:
+        page = (root / "docs" / "server.md").read_text(encoding="utf-8")
+        rows = page.partition("\n## Problems\n")[2].partition("\n## ")[0]
+        named = re.findall(r"^\| (`[^|]*) \|", rows, re.MULTILINE)
+        codes = {code for row in named for code in re.findall(r"`([A-Z_]+)`", row)}
+        of_webhooks = {"BAD_SIGNATURE", "UNKNOWN_SECRET", "STALE", "REPLAYED", "HEADERS_TOO_LARGE"}  # and of push
+        self.assertGreater(len(codes), 30)
+        self.assertEqual(codes - of_webhooks - set(errors.CLASSES), set())
+
+
+if __name__ == "__main__":
+    unittest.main()
