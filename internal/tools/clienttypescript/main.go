@@ -29,7 +29,7 @@ var (
 	store  = flag.String("store", "all", "sqlite, postgres or all")
 	write  = flag.Bool("write", false, "write the generated types anew, and do nothing else")
 	worker = flag.String("worker", "", "be the worker of this database")
-	only   = flag.String("only", "", "only tests with this in their name")
+	only   = flag.String("only", ".", "only tests whose names match this")
 )
 
 // errFetch: there is nothing to test with.
@@ -124,13 +124,13 @@ func test(b *build, which string) error {
 	for _, m := range passed.FindAllStringSubmatch(string(out), -1) {
 		counts[m[1]] = m[2]
 	}
-	if err != nil || counts["pass"] == "0" || counts["pass"] != counts["tests"] && *only == "" {
+	if err != nil || counts["pass"] == "0" || counts["pass"] != counts["tests"] && *only == "." {
 		err = errors.Join(err, errors.New("tests failed"))
 		return fmt.Errorf("the TypeScript client on %s: %w\n%s\n%s", which, err, out, s.logs())
 	}
 	took := time.Since(began).Round(time.Second)
 	fmt.Printf("the TypeScript client on %s: %s of %s, %s\n", which, counts["pass"], counts["tests"], took)
-	if which == "sqlite" && *only == "" {
+	if which == "sqlite" && *only == "." {
 		return runtimes(b, s)
 	}
 	return nil

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log"
 	"net"
 	"net/http"
 	"net/http/httputil"
@@ -114,8 +115,8 @@ const smoke :Workerd.Worker = (
 	}
 	_ = os.Chmod(program, 0o755) //nolint:gosec // it is a program
 	cmd := exec.CommandContext(ctx, program, "serve", "edge.capnp")
-	var log strings.Builder
-	cmd.Dir, cmd.Stdout, cmd.Stderr = b.app(), &log, &log
+	var out strings.Builder
+	cmd.Dir, cmd.Stdout, cmd.Stderr = b.app(), &out, &out
 	if err := cmd.Start(); err != nil {
 		return "", err
 	}
@@ -130,14 +131,14 @@ const smoke :Workerd.Worker = (
 		}
 		if ctx.Err() != nil {
 			end(cmd)
-			return log.String(), err
+			return out.String(), err
 		}
 		time.Sleep(20 * time.Millisecond) // it does not listen yet
 	}
 	said, err := io.ReadAll(res.Body)
 	_ = res.Body.Close()
 	end(cmd)
-	return string(said) + log.String(), err
+	return string(said) + out.String(), err
 }
 
 // browse opens a page that has the server below its own origin.
@@ -148,10 +149,13 @@ func browse(ctx context.Context, b *build, s *stage, program string) (string, er
 	mux.Handle("/client/", http.StripPrefix("/client/", http.FileServer(client)))
 	mux.Handle("/page.html", http.FileServer(http.Dir(b.app())))
 	mux.Handle("/smoke.mjs", http.FileServer(http.Dir(b.app())))
-	mux.Handle("/v1/", &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) {
-		r.SetURL(&url.URL{Scheme: "http", Host: s.at})
-		r.Out.Host = r.In.Host // of the page
-	}})
+	mux.Handle("/v1/", &httputil.ReverseProxy{
+		Rewrite: func(r *httputil.ProxyRequest) {
+			r.SetURL(&url.URL{Scheme: "http", Host: s.at})
+			r.Out.Host = r.In.Host // of the page
+		},
+		ErrorLog: log.New(io.Discard, "", 0), // the page ends requests on purpose
+	})
 	mux.HandleFunc("/done", func(_ http.ResponseWriter, r *http.Request) {
 		text, _ := io.ReadAll(r.Body)
 		said <- string(text)
