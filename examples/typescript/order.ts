@@ -21,7 +21,7 @@ for await (const news of order.stream<string>('news')) {
 }
 console.log('result:', await order.result({ timeout: 60_000 }));
 
-for await (const event of order.events({ type: ['step_completed', 'signal_received', 'run_completed'] })) {
+for await (const event of order.events({ type: ['signal_received', 'run_completed'] })) {
   console.log('log:', [event.type, event.name].join(' ').trim());
 }
 

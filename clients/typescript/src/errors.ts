@@ -98,12 +98,10 @@ export function errorOf(res: Response, text: string, runId?: string): StepwellEr
   const known = typeof p.code === 'string';
   const code = known ? p.code! : `HTTP_${res.status}`;
   const make = byCode[code] ?? byStatus[res.status] ?? StepwellError;
-  const said = [p.detail ?? p.title ?? `the answer is ${res.status} ${res.statusText}, and not of a Stepwell server`];
-  for (const e of p.errors ?? []) said.push(`${e.pointer || '/'}: want ${e.expected}, got ${e.got}`);
-  if (p.request) said.push(`request ${p.request}`);
+  const said = p.detail ?? p.title ?? `the answer is ${res.status} ${res.statusText}, and not of a Stepwell server`;
   const after = res.headers.get('retry-after');
   const seconds = after === null ? NaN : /^\d+$/.test(after) ? Number(after) : (Date.parse(after) - Date.now()) / 1000;
-  return new make(code, `${code}: ${said.join('; ')}`, {
+  return new make(code, `${code}: ${said}${p.request ? `; request ${p.request}` : ''}`, {
     status: res.status, runId: p.run ?? runId, problem: known ? (p as Problem) : undefined,
     retryAfterMs: p.retryAfterMs ?? (Number.isFinite(seconds) ? Math.max(0, seconds * 1000) : undefined),
   });
