@@ -111,7 +111,7 @@ export class Http {
   /** open sends a request once. An answer that is none of success is an error. */
   private async open(req: Req, ms: number): Promise<Connection> {
     const headers: Record<string, string> = { ...this.headers, accept: req.accept ?? 'application/json' };
-    if (req.key !== undefined) headers['idempotency-key'] = req.key;
+    if (req.key !== undefined) headers['idempotency-key'] = bytes(req.key);
     if (req.last !== undefined) headers['last-event-id'] = req.last;
     if (req.body !== undefined) headers['content-type'] = 'application/json';
     const body = req.body === undefined ? null : this.json.stringify(req.body);
@@ -263,6 +263,14 @@ export function sleep(ms: number, signal?: AbortSignal): Promise<void> {
 export function newKey(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(16));
   return `auto_${Array.from(bytes, (b) => b.toString(16).padStart(2, '0')).join('')}`;
+}
+
+/** bytes is a text as a header takes it, so that it is sent as UTF-8: a letter for each byte; in workerd as it is. */
+function bytes(text: string): string {
+  try {
+    if (new Headers({ any: '\u0100' })) return text;
+  } catch { /* as the standard has it */ }
+  return Array.from(new TextEncoder().encode(text), (b) => String.fromCharCode(b)).join('');
 }
 
 /** env reads an environment variable, where there are any and the runtime lets us. */

@@ -145,7 +145,8 @@ export class Stepwell {
     const spans = { delay: span(delay), timeout: span(timeout), startTTL: span(startTTL) };
     const { status, value } = await this.http.call({
       method: 'POST', path: '/v1/workflows/{workflow}/runs', params: { workflow, run: options.id },
-      body: { ...more, ...spans, input } satisfies Schemas['StartRun'], key, signal, retryFor,
+      body: { ...more, ...spans, input, idempotencyKey: key } satisfies Schemas['StartRun'],
+      safe: true, signal, retryFor,
     });
     const run = value as Run;
     return new RunHandle<Out>(this, run.id, run, status === 200);
@@ -345,8 +346,8 @@ class Topics {
   publish(topic: string, payload: unknown, options: PublishOptions = {}): Promise<Schemas['Published']> {
     const { key = newKey(), signal, retryFor, delay, at, ...more } = options;
     const when = { delay: span(delay), at: at instanceof Date ? at.toISOString() : at };
-    const body = { ...more, ...when, payload: payload ?? null };
-    return this.client.call('post', '/v1/topics/{topic}', { path: { topic }, body, key, signal, retryFor });
+    const body = { ...more, ...when, payload: payload ?? null, deliveryId: key };
+    return this.client.call('post', '/v1/topics/{topic}', { path: { topic }, body, safe: true, signal, retryFor });
   }
 }
 

@@ -42,16 +42,16 @@ async function eventually(look) {
   }
 }
 
-/** kill kills the server, which is there again a moment later. */
-async function kill(down = '200ms') {
-  const res = await fetch(`${process.env.STEPWELL_TEST_DOOR}/kill?down=${down}`, { method: 'POST' });
+/** kill ends the server, with no time to say goodbye or as an operator does, and it is there again a moment later. */
+async function kill(down = '200ms', how = 'kill') {
+  const res = await fetch(`${process.env.STEPWELL_TEST_DOOR}/?down=${down}&how=${how}`, { method: 'POST' });
   assert.equal(res.status, 204);
 }
 
 /** counted is a client that tells when it asked for what. */
 function counted() {
   const asked = [];
-  return [new Stepwell({ fetch: (url, init) => { asked.push({ url, at: Date.now() }); return fetch(url, init); } }), asked];
+  return [new Stepwell({ fetch: (url, init) => { asked.push(url); return fetch(url, init); } }), asked];
 }
 
 /** deaf is a client that loses the first answer to each request that changes something. */
@@ -73,7 +73,7 @@ function deaf() {
 }
 
 test('an order, from its start to its end', async () => {
-  const [id, key, customer] = [fresh('order'), fresh('cart'), fresh('ada')];
+  const [id, key, customer] = [fresh('order'), fresh(' schlüssel 鍵 😀'), fresh('ada')];
   const input = { customer, cents: 4200 };
   const more = { priority: 3, attributes: { city: 'Ulm' }, retentionDays: 3, context: { tag: 'x' } };
   const order = await client.start('order', input, { id, key, ...more });
@@ -198,6 +198,46 @@ test('events go on where a killed server broke the connection', async () => {
   assert.deepEqual(await all(run.events({ after: seen.at(-1).eventId })), []);
   assert.deepEqual(await all(run.events({ follow: false })), seen);
   assert.deepEqual(await all(run.events({ type: ['run_created', 'run_completed'] })), [seen.at(0), seen.at(-1)]);
+});
+
+test('a server that ends in order hands its followers over', async () => {
+  const talk = await client.start('talk', 60);
+  const order = await client.start('order', { customer: fresh('o'), cents: 1 });
+  const [follower, asked] = counted();
+  const [words, types] = [[], []];
+  const follows = [
+    (async () => { for await (const c of follower.streams.read(talk.id, 'the words')) words.push(c.index); })(),
+    (async () => { for await (const e of follower.events(order.id)) types.push(e.type); })(),
+    refuses(follower.result(order.id), api.RunCancelledError, 'RUN_CANCELLED'),
+  ];
+  await eventually(() => words.length > 3 && types.includes('hook_created'));
+  await kill('100ms', 'interrupt');
+  await order.cancel();
+  await Promise.all(follows);
+  assert.deepEqual(words, Array.from({ length: 60 }, (_, i) => i));
+  assert.equal(new Set(types).size, types.length);
+  assert.equal(types.at(-1), 'run_cancelled');
+  assert.ok(asked.length >= 6, `${asked.length} requests`);
+});
+
+test('an answer may come in pieces of any size', async () => {
+  const run = await client.start('echo', { text: 'ä€😀\n\ndata: x'.repeat(300) });
+  await run.result();
+  const whole = await all(run.events());
+  for (const size of [1, 7, 1000]) {
+    const torn = new Stepwell({
+      fetch: async (url, init) => {
+        const res = await fetch(url, init);
+        const pieces = new TransformStream({
+          transform(bytes, to) {
+            for (let i = 0; i < bytes.length; i += size) to.enqueue(bytes.subarray(i, i + size));
+          },
+        });
+        return new Response(res.body.pipeThrough(pieces), res);
+      },
+    });
+    assert.deepEqual(await all(torn.events(run.id)), whole);
+  }
 });
 
 test('streams go on where a killed server broke the connection', async () => {

@@ -24,7 +24,12 @@ export async function smoke({ Stepwell, RunFailedError, StepwellError }, options
   const stop = new AbortController();
   const waits = order.result({ signal: stop.signal }).catch((err) => err);
   const follows = (async () => { for await (const _ of order.events({ signal: stop.signal })); })().catch((err) => err);
-  for await (const e of order.events()) if (e.type === 'hook_created') break;
+  const key = 'schlüssel 鍵 😀';
+  await order.signal('other', 1, { key });
+  for await (const e of order.events({ type: ['signal_received'] })) {
+    want(e.delivery === key, e.delivery);
+    break;
+  }
   const reason = new Error('enough');
   stop.abort(reason);
   want(await waits === reason && await follows === reason, 'what an AbortSignal says');

@@ -2,8 +2,8 @@
 
 import {
   BusyError, ConflictError, DeliveryUsedError, ForbiddenError, InvalidError, NotFoundError, NotOverError,
-  RateLimitedError, RunCancelledError, RunEndedError, RunExistsError, RunFailedError, RunHandle, RunOverError, Stepwell, StepwellError,
-  StreamError, TooLargeError, UnauthenticatedError, UnavailableError, UnfitError,
+  RateLimitedError, RunCancelledError, RunEndedError, RunExistsError, RunFailedError, RunHandle, RunOverError, Stepwell,
+  StepwellError, StreamError, TooLargeError, UnauthenticatedError, UnavailableError, UnfitError,
 } from '@stepwell/client';
 import type {
   Answer, CallArgs, Chunk, Duration, Event, Hook, Json, ListedRun, Options, PathWith, Problem, Run, SentMessage, Time,

@@ -39,36 +39,49 @@ func command(dir, program string, args ...string) error {
 
 // fetch has a copy of the sources with the tools that they are built with.
 func (b *build) fetch() error {
-	lock := filepath.Join(b.source(), "package-lock.json")
-	was, _ := os.ReadFile(lock) // none: it was not there
-	for _, name := range []string{"src", "dist", "README.md", "package.json", "package-lock.json", "tsconfig.json"} {
+	for _, name := range []string{"src", "dist"} {
 		if err := os.RemoveAll(filepath.Join(b.source(), name)); err != nil {
 			return err
 		}
 	}
-	if err := os.MkdirAll(b.source(), 0o755); err != nil {
-		return err
-	}
 	if err := os.CopyFS(filepath.Join(b.source(), "src"), os.DirFS("clients/typescript/src")); err != nil {
 		return fmt.Errorf("from the folder of the module: %w", err)
 	}
-	for _, name := range []string{"README.md", "package.json", "package-lock.json", "tsconfig.json"} {
+	for _, name := range []string{"README.md", "tsconfig.json"} {
 		if err := copyFile(filepath.Join("clients/typescript", name), filepath.Join(b.source(), name)); err != nil {
 			return err
 		}
 	}
-	now, err := os.ReadFile(lock)
+	return packages("clients/typescript", b.source())
+}
+
+// packages has in a folder what another one's package-lock.json says, from npm's registry, unless it is there.
+func packages(from, to string) error {
+	if err := os.MkdirAll(to, 0o755); err != nil {
+		return err
+	}
+	is := filepath.Join(to, "node_modules", "is.json") // what was fetched last
+	was, _ := os.ReadFile(is)                          // none: nothing
+	want, err := os.ReadFile(filepath.Join(from, "package-lock.json"))
 	if err != nil {
 		return err
 	}
-	if _, err := os.Stat(b.tool("tsc")); err == nil && bytes.Equal(was, now) {
+	for _, name := range []string{"package.json", "package-lock.json"} {
+		if err := copyFile(filepath.Join(from, name), filepath.Join(to, name)); err != nil {
+			return err
+		}
+	}
+	if bytes.Equal(was, want) {
 		return nil
 	}
-	if err := command(b.source(), "npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund"); err != nil {
-		_ = os.RemoveAll(filepath.Join(b.source(), "node_modules"))
-		return fmt.Errorf("%w: %w", errFetch, err)
+	err = command(to, "npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund")
+	switch {
+	case err == nil:
+		return os.WriteFile(is, want, 0o600)
+	case strings.Contains(err.Error(), "EUSAGE"): // the two files do not fit each other
+		return err
 	}
-	return nil
+	return fmt.Errorf("%w: %w", errFetch, err)
 }
 
 // generate writes the types of the API.

@@ -22,19 +22,13 @@ import (
 // runtimes tries each, and says which are not to be had.
 func runtimes(b *build, s *stage) error {
 	dir := filepath.Join(b.dir, "runtimes")
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return err
-	}
-	for _, name := range []string{"package.json", "package-lock.json"} {
-		if err := copyFile(filepath.Join("clients/typescript/test", name), filepath.Join(dir, name)); err != nil {
-			return err
-		}
-	}
-	programs := filepath.Join(dir, "node_modules")
-	if err := command(dir, "npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund"); err != nil {
+	if err := packages("clients/typescript/test", dir); errors.Is(err, errFetch) {
 		fmt.Println("NOT TESTED: the TypeScript client outside of Node:", err)
 		return nil
+	} else if err != nil {
+		return err
 	}
+	programs := filepath.Join(dir, "node_modules")
 	chromium := ""
 	for _, name := range []string{os.Getenv("STEPWELL_TEST_BROWSER"), "chromium", "chromium-browser", "google-chrome"} {
 		if path, err := exec.LookPath(name); err == nil && chromium == "" {

@@ -101,7 +101,8 @@ func (s *stage) serve() error {
 	return fmt.Errorf("the server did not begin: %s", s.logs())
 }
 
-// kill kills the server, and starts it again a moment later: as long as the request says in down.
+// kill ends the server, with an interrupt if the request says so in how, and starts it again a moment later: as long as
+// it says in down.
 func (s *stage) kill(w http.ResponseWriter, r *http.Request) {
 	down, err := time.ParseDuration(r.URL.Query().Get("down"))
 	if err != nil {
@@ -110,6 +111,10 @@ func (s *stage) kill(w http.ResponseWriter, r *http.Request) {
 	}
 	s.down.Wait()
 	s.mu.Lock()
+	if r.URL.Query().Get("how") == "interrupt" {
+		_ = s.server.Process.Signal(os.Interrupt)
+		_ = s.server.Wait()
+	}
 	end(s.server)
 	s.mu.Unlock()
 	s.down.Go(func() {
