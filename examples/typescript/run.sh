@@ -18,6 +18,9 @@ export STEPWELL_LISTEN=${STEPWELL_LISTEN:-127.0.0.1:7381}
 export STEPWELL_URL=http://$STEPWELL_LISTEN
 "$dir/stepwell" dev --db "sqlite:$dir/app.db" -- "$dir/worker" >"$dir/log" 2>&1 &
 trap 'kill %1; wait; rm -rf "$dir"' EXIT
-until "$dir/stepwell" health "$STEPWELL_URL" >/dev/null 2>&1; do sleep 0.1; done
+until "$dir/stepwell" health "$STEPWELL_URL" >/dev/null 2>&1; do
+	kill -0 %1 || { cat "$dir/log" >&2; exit 1; }
+	sleep 0.1
+done
 
 npm run --silent start

@@ -145,9 +145,17 @@ func example() error {
 	}
 	_, shown, _ := strings.Cut(string(text), "```text\n")
 	shown, _, _ = strings.Cut(shown, "```")
-	out, err := exec.Command(at + "/run.sh").CombinedOutput()
+	listen, err := freeAddress()
+	if err != nil {
+		return err
+	}
+	var said strings.Builder
+	run := exec.Command(at + "/run.sh")
+	run.Env, run.Stderr = append(os.Environ(), "STEPWELL_LISTEN="+listen, "STEPWELL_API_KEY="), &said
+	out, err := run.Output()
 	if err != nil || string(out) != shown {
-		return fmt.Errorf("%s: %w\n%s", at, errors.Join(err, errors.New("it does not print what its page shows")), out)
+		err = errors.Join(err, errors.New("it does not print what its page shows"))
+		return fmt.Errorf("%s: %w\n%s\n%s", at, err, out, said.String())
 	}
 	fmt.Println(at + ": as its page shows")
 	return nil

@@ -73,12 +73,8 @@ func cli(args ...string) func(ctx context.Context, b *build, s *stage, program s
 
 // edge runs a worker of workerd, and asks it.
 func edge(ctx context.Context, b *build, s *stage, program string) (string, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	at, err := freeAddress()
 	if err != nil {
-		return "", err
-	}
-	at := l.Addr().String()
-	if err := l.Close(); err != nil {
 		return "", err
 	}
 	var modules strings.Builder

@@ -33,6 +33,15 @@ type stage struct {
 	down   sync.WaitGroup // servers that are killed and not started again yet
 }
 
+// freeAddress is one that nobody listens on just now.
+func freeAddress() (string, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	return l.Addr().String(), l.Close()
+}
+
 func (s *stage) env() []string {
 	return []string{"STEPWELL_URL=http://" + s.at, "STEPWELL_API_KEY=operator:ts:" + operatorKey,
 		"STEPWELL_TEST_VIEWER=" + viewerKey, "STEPWELL_TEST_DOOR=http://" + s.doorAt, "NODE_OPTIONS="}
@@ -40,15 +49,12 @@ func (s *stage) env() []string {
 
 // start starts all three.
 func (s *stage) start() error {
+	var err error
+	if s.at, err = freeAddress(); err != nil {
+		return err
+	}
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
-		return err
-	}
-	s.at = l.Addr().String()
-	if err := l.Close(); err != nil {
-		return err
-	}
-	if l, err = net.Listen("tcp", "127.0.0.1:0"); err != nil {
 		return err
 	}
 	s.doorAt = l.Addr().String()
