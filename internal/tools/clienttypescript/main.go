@@ -29,6 +29,8 @@ var (
 	store  = flag.String("store", "all", "sqlite, postgres or all")
 	write  = flag.Bool("write", false, "write the generated types anew, and do nothing else")
 	worker = flag.String("worker", "", "be the worker of this database")
+	times  = flag.Int("times", 1, "how often the tests are run on a store")
+	tell   = flag.Bool("v", false, "print what node's test runner says")
 	only   = flag.String("only", ".", "only tests whose names match this")
 )
 
@@ -113,6 +115,19 @@ func test(b *build, which string) error {
 		return err
 	}
 	defer s.close()
+	for range *times {
+		if err := once(b, s, which); err != nil {
+			return err
+		}
+	}
+	if which == "sqlite" && *only == "." {
+		return runtimes(b, s)
+	}
+	return nil
+}
+
+// once runs them once.
+func once(b *build, s *stage, which string) error {
 	began := time.Now()
 	ctx, stop := context.WithTimeout(context.Background(), 5*time.Minute)
 	defer stop()
@@ -120,6 +135,9 @@ func test(b *build, which string) error {
 		"client.test.mjs")
 	node.Dir, node.Env = b.app(), append(os.Environ(), s.env()...)
 	out, err := node.CombinedOutput()
+	if *tell || time.Since(began) > time.Minute { // which test is so slow?
+		fmt.Printf("%s\n", out)
+	}
 	counts := map[string]string{}
 	for _, m := range passed.FindAllStringSubmatch(string(out), -1) {
 		counts[m[1]] = m[2]
@@ -130,9 +148,6 @@ func test(b *build, which string) error {
 	}
 	took := time.Since(began).Round(time.Second)
 	fmt.Printf("the TypeScript client on %s: %s of %s, %s\n", which, counts["pass"], counts["tests"], took)
-	if which == "sqlite" && *only == "." {
-		return runtimes(b, s)
-	}
 	return nil
 }
 
