@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help cc check test test-versions workflow-devkit client-python soak audit fuzz bench bench-quick bench-queues bench-micro bench-check growth golden release-one release-check release api api-accept deploy-check
+.PHONY: help cc check test test-versions workflow-devkit clients client-typescript client-python soak audit fuzz bench bench-quick bench-queues bench-micro bench-check growth golden release-one release-check release api api-accept deploy-check
 
 PKG ?= ./...
 VERSIONS ?= 14 18
@@ -29,7 +29,7 @@ RACE := -race -gcflags=modernc.org/sqlite/lib=-race=false -gcflags=modernc.org/l
 
 # Two ways of building and no third, so that little is compiled twice: on a new machine that is most of the time. Vet and staticcheck read what the tests
 # with the race detector are compiled from; all else, and what tests build, needs no C.
-check audit bench-check growth test-versions workflow-devkit client-python: export CGO_ENABLED := 0
+check audit bench-check growth test-versions workflow-devkit client-typescript client-python: export CGO_ENABLED := 0
 WATCHED := CGO_ENABLED=1 GOFLAGS="$(RACE) $$(go env GOFLAGS)"
 
 help: ## show this
@@ -79,6 +79,14 @@ client-python: ## the Python client, from its wheel in a fresh environment, agai
 	@clients/python/install.sh
 	@mkdir -p bin && go build -o bin/client-python ./internal/tools/clientpython
 	@bin/client-python || [ $$? = 3 ]
+clients: client-typescript client-python ## the clients of other languages, each packed, installed and held to a server that is killed
+
+# As above.
+client-typescript: ## the TypeScript client, with what npm has: types, package, a fresh project, tests on SQLite and PostgreSQL
+	@internal/pgtest/install.sh
+	@server/ui/install.sh
+	@mkdir -p bin && go build -o bin/client-typescript ./internal/tools/clienttypescript
+	@bin/client-typescript || [ $$? = 3 ]
 
 soak: ## the ledger under fire for SOAK (default 10m), then counters for a quarter of it, messages for as long, the same on PostgreSQL 14 and 18; processes that must not grow for as long; all cases of the tests that try a share of them; SEEDS (default 200) simulations on PostgreSQL; clocks that step; bad disks (SOAKFLAGS=-soak.seed=42 for the faults of another time)
 	@internal/pgtest/install.sh

@@ -83,6 +83,7 @@ var layers = []layer{
 	{"internal/tools/finished", []string{"world", "world/sqlite", "world/postgres"}},     // fills a database to time lists
 	{"internal/tools/sleepers", []string{"", "world", "world/sqlite", "world/postgres"}}, // a program of scale tests and benchmarks
 	{"internal/tools/workflowdevkit", []string{"internal/pgtest"}},
+	{"internal/tools/clienttypescript", []string{"", "limit", "internal/pgtest", "world/sqlite", "world/postgres"}},
 	{"internal/tools/...", nil},
 	{"telemetry/...", []string{"", "world", "internal/logs", "internal/metrics"}},
 	{"stepwelltest/sqlitetest", []string{"stepwelltest", "world", "world/sqlite"}},
