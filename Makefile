@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help cc check test test-versions workflow-devkit clients client-typescript client-python soak audit fuzz bench bench-quick bench-queues bench-micro bench-check growth golden release-one release-check release api api-accept deploy-check
+.PHONY: help cc check test test-versions workflow-devkit clients client-typescript client-python soak audit fuzz bench bench-quick bench-queues bench-micro bench-check growth golden mcp-check release-one release-check release api api-accept deploy-check
 
 PKG ?= ./...
 VERSIONS ?= 14 18
@@ -29,7 +29,7 @@ RACE := -race -gcflags=modernc.org/sqlite/lib=-race=false -gcflags=modernc.org/l
 
 # Two ways of building and no third, so that little is compiled twice: on a new machine that is most of the time. Vet and staticcheck read what the tests
 # with the race detector are compiled from; all else, and what tests build, needs no C.
-check audit bench-check growth test-versions workflow-devkit client-typescript client-python: export CGO_ENABLED := 0
+check audit bench-check mcp-check growth test-versions workflow-devkit client-typescript client-python: export CGO_ENABLED := 0
 WATCHED := CGO_ENABLED=1 GOFLAGS="$(RACE) $$(go env GOFLAGS)"
 
 help: ## show this
@@ -148,6 +148,14 @@ bench-check: ## vet, staticcheck and a tiny run of the bench, its own module (BE
 	$(WATCHED) go -C bench vet $(BENCHPKGS)
 	cd bench && $(WATCHED) ../bin/staticcheck $(BENCHPKGS)
 	$(WATCHED) go -C bench test -vet=off -count=1 $(filter-out ./engines/%,$(BENCHPKGS))
+
+# Its tests build and start both programs: the detector would watch the least of it.
+mcp-check: ## vet, staticcheck and tests of stepwell-mcp, its own module: the SDK's client against the real programs, on SQLite and PostgreSQL
+	@internal/pgtest/install.sh
+	@mkdir -p bin && go build -o bin/staticcheck honnef.co/go/tools/cmd/staticcheck
+	go -C cmd/stepwell-mcp vet ./...
+	cd cmd/stepwell-mcp && ../../bin/staticcheck ./...
+	go -C cmd/stepwell-mcp test -vet=off -count=1 ./...
 
 # Pinned: the newest that can be built with this Go from what the module proxy has. It takes four minutes to compile, so .ci/run has release-one in its place.
 GORELEASER := github.com/goreleaser/goreleaser/v2@v2.15.4

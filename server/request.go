@@ -20,6 +20,7 @@ import (
 	"github.com/stepwell/stepwell"
 	"github.com/stepwell/stepwell/internal/human"
 	"github.com/stepwell/stepwell/world"
+	"github.com/stepwell/stepwell/world/remote/wire"
 )
 
 // request is a request that its route has accepted.
@@ -41,6 +42,20 @@ func (r *request) who() string {
 		return "key " + r.key.Name
 	}
 	return "address " + hostOf(r.RemoteAddr)
+}
+
+// by is who acts, as the log of a run has it: the key, and what its holder says to act through. No name of a key has
+// blanks.
+func (r *request) by() string {
+	if what := through(r.Request); what != "" {
+		return r.key.Name + wire.Through + what
+	}
+	return r.key.Name
+}
+
+// through is what a caller says to act through, such as an assistant; "": nothing.
+func through(r *http.Request) string {
+	return human.Cut(r.Header.Get(wire.ThroughHeader), wire.MostThrough)
 }
 
 // sees reports whether who asks has at least a scope.

@@ -349,7 +349,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, rt *route) error 
 		defer guestOf(r).work()()
 	}
 	if key != nil {
-		req.Request = r.WithContext(acting.For(r.Context(), key.Name))
+		req.Request = r.WithContext(acting.For(r.Context(), req.by()))
 	}
 	if to, ok := w.(*writer); ok {
 		to.room, to.who, to.ctx = s.room, req.who(), r.Context()
@@ -404,6 +404,9 @@ func (r *request) because(reason string) { r.noted = append(r.noted, because(rea
 // note writes a line of the audit log; what is "" is left out.
 func (a *auditor) note(r *http.Request, who, what, run, act string, err error, more ...any) {
 	args := []any{"who", who, "what", what, "from", r.RemoteAddr}
+	if what := through(r); what != "" {
+		args = append(args, "through", what)
+	}
 	if run != "" {
 		args = append(args, "run_id", run)
 	}

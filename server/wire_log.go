@@ -195,11 +195,11 @@ func plainEvent(r *request, e *world.Event) world.Event {
 	case world.SignalReceived, world.HookReceived, world.InputReceived:
 		out.Name, out.Payload, out.Encrypted = e.Name, e.Payload, e.Encrypted
 	case world.StepWoken:
-		out.Attempt, out.By = e.Attempt, r.key.Name
+		out.Attempt, out.By = e.Attempt, r.by()
 	case world.WaitCompleted:
-		out.Outcome, out.By = e.Outcome, r.key.Name
+		out.Outcome, out.By = e.Outcome, r.by()
 	case world.CancelRequested, world.RunPaused, world.RunResumed:
-		out.By, out.Reason = r.key.Name, e.Reason
+		out.By, out.Reason = r.by(), e.Reason
 		if e.Type == world.RunResumed {
 			out.Outcome = e.Outcome // a wake
 		}

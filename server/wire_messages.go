@@ -48,7 +48,7 @@ func wireMessage(d *doors, r *request, in *wire.MessageAct) (wire.MessageActed, 
 	}
 	people := r.people()
 	if p := in.Pause; p != nil && p.Pause != nil && people && r.key != nil {
-		p.Pause.By = r.key.Name
+		p.Pause.By = r.by()
 	}
 	out, err := lasting(r.Context(), func(ctx context.Context) (wire.MessageActed, error) { return actOnMessages(ctx, k, in) })
 	if act != "" && people {

@@ -49,7 +49,7 @@ func wireHold(d *doors, r *request, in *wire.HoldAct) (wire.Accepted, error) {
 		return wire.Accepted{Accepted: true}, k.Release(ctx, in.Workflow)
 	})
 	r.SetPathValue("workflow", in.Workflow)
-	d.audit.note(r.Request, acting.Who(r.Context()), r.route.op.id, "", act, err, because(in.Note)...)
+	d.audit.note(r.Request, r.name(), r.route.op.id, "", act, err, because(in.Note)...)
 	return out, err
 }
 

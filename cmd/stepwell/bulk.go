@@ -21,9 +21,9 @@ func bulkCommand(c *cli) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "bulk",
 		Short: "Cancel, pause, resume, wake, signal and retry many runs, by filter",
-		Long: `Cancel, pause, resume, wake, signal and retry the runs that a filter finds. --dry-run counts them and does nothing. A run that refuses stops
-nothing; it is told, and the exit code is 7 at the end. It can be stopped at any time, as with Ctrl-C, says how far it came and how to go on,
-and can be repeated.
+		Long: `Cancel, pause, resume, wake, signal and retry the runs that a filter finds. --dry-run counts them and does nothing; with --expect, what that
+said, it is done only where the filter finds just so many, and to no more. A run that refuses stops nothing; it is told, and the exit code is 7
+at the end. It can be stopped at any time, as with Ctrl-C, says how far it came and how to go on, and can be repeated.
 
 ` + exitHelp,
 		Example: `  stepwell bulk cancel --workflow order --since 2h --dry-run
@@ -46,6 +46,7 @@ type bulkFlags struct {
 	dry, all bool
 	watch    bool
 	parallel int
+	expect   int // that the filter is to find; -1: however many
 	wake     wakeFlags
 }
 
@@ -53,6 +54,7 @@ func (f *bulkFlags) add(cmd *cobra.Command, a *bulkAct) {
 	f.filterFlags.add(cmd)
 	fl := cmd.Flags()
 	fl.BoolVar(&f.dry, "dry-run", false, "count the runs that are meant, and do nothing")
+	fl.IntVar(&f.expect, "expect", 0, "act only where the filter finds just this `many` runs, as --dry-run said; on no more")
 	fl.BoolVar(&f.all, "all", false, "all runs, where no filter is given")
 	fl.IntVar(&f.parallel, "parallel", 32, "how `many` at once: they share the transactions of the database")
 	fl.BoolVar(&f.watch, "progress", false, "say now and then how far it is, on standard error; always where that is a terminal")
@@ -137,9 +139,15 @@ func bulkActCommand(c *cli, a bulkAct) *cobra.Command {
 			if len(f.Status) == 0 {
 				f.Status = a.Means(&operate.Words{Wake: flags.wake.what()})
 			}
+			expects := cmd.Flags().Changed("expect")
+			if !expects {
+				flags.expect = -1
+			}
 			switch {
 			case flags.parallel < 1:
 				return usagef("give a number from 1", "--parallel %d", flags.parallel)
+			case expects && flags.expect < 0:
+				return usagef("give what --dry-run said", "--expect %d", flags.expect)
 			case !flags.all && !flags.dry && f.Workflow == "" && f.Parent == "" && f.Origin == "" && f.Since.IsZero() && f.Until.IsZero() && len(f.Input)+len(f.Attributes) == 0 &&
 				f.Search == "" && f.Key == "" && f.Prefix == "" && f.Version == 0 && f.Patch == "" && f.Unpatched == "" && !f.Roots:
 				return usagef("give a filter, or --all; count them first with --dry-run", "bulk %s: no filter: that would be all runs", a.Name)
@@ -154,6 +162,9 @@ func bulkActCommand(c *cli, a bulkAct) *cobra.Command {
 					return bulkCount(cmd.Context(), c, db, f)
 				}
 				words, err := a.words(c, args, &flags)
+				if err == nil && expects {
+					err = expected(cmd.Context(), c, db, f, flags.expect)
+				}
 				if err != nil {
 					return err
 				}
@@ -176,6 +187,18 @@ func statusWords(all []world.Status) string {
 		words += " and " + string(s)
 	}
 	return words
+}
+
+// expected refuses a filter that does not find as many runs as were expected.
+func expected(ctx context.Context, c *cli, db *database, f stepwell.ListFilter, expect int) error {
+	n, err := db.app.Count(ctx, f)
+	switch {
+	case err != nil:
+		return c.explain(err, "")
+	case n != expect:
+		return &fault{exitUsage, fmt.Errorf("the filter finds %s now, and not %d", human.Count(n, "run"), expect), "nothing was done; see which they are, with --dry-run or runs list"}
+	}
+	return nil
 }
 
 func bulkCount(ctx context.Context, c *cli, db *database, f stepwell.ListFilter) error {

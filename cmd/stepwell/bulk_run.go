@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 
 	"github.com/stepwell/stepwell"
 	"github.com/stepwell/stepwell/internal/human"
@@ -51,6 +52,23 @@ func (t *tally) meet(r *stepwell.BulkResult) operate.OfRun {
 	return is
 }
 
+// errUnexpected says that a run is one more than were expected.
+var errUnexpected = errors.New("one more than were expected")
+
+// atMost is an act on no more than so many runs; below 0: on all.
+func (t *tally) atMost(act stepwell.Act, most int) stepwell.Act {
+	if most < 0 {
+		return act
+	}
+	var begun atomic.Int64
+	return func(ctx context.Context, r stepwell.RunInfo) error {
+		if begun.Add(1) > int64(most) {
+			return errUnexpected
+		}
+		return act(ctx, r)
+	}
+}
+
 // stopped says how far it came, and how to go on.
 func (t *tally) stopped(code int, why string) error {
 	where := "nothing was met"
@@ -63,8 +81,10 @@ func (t *tally) stopped(code int, why string) error {
 func bulkRun(ctx context.Context, c *cli, db *database, f stepwell.ListFilter, act stepwell.Act, flags *bulkFlags, t *tally) error {
 	c.watched = c.watched || flags.watch
 	p := c.progress(t.done, "run")
-	for r, err := range db.app.Bulk(ctx, f, act, stepwell.Parallel(flags.parallel)) {
+	for r, err := range db.app.Bulk(ctx, f, t.atMost(act, flags.expect), stepwell.Parallel(flags.parallel)) {
 		switch {
+		case errors.Is(r.Err, errUnexpected): // it began behind the count
+			continue
 		case err != nil && ctx.Err() != nil:
 			return t.stopped(exitInterrupted, "interrupted")
 		case err != nil:

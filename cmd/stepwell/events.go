@@ -19,18 +19,20 @@ import (
 )
 
 func eventsCommand(c *cli) *cobra.Command {
-	var id string
+	var id, after string
 	var types []string
-	follow, ids := false, false
+	follow, ids, limit := false, false, 0
 	cmd := &cobra.Command{
 		Use:   "events RUN",
 		Short: "Print the events of a run's log",
 		Long: `Print the events of a run's log, in order. With --json each event is one line, as the log has it.
-With --follow it goes on with what is appended until the run is over.
+With --follow it goes on with what is appended until the run is over. With --limit it ends behind so many events; --after the last of
+them reads on.
 
 ` + exitHelp,
 		Example: `  stepwell events wrun_01JD3V7Q5ZJ8K2M4N6P8R0T2V4
   stepwell events wrun_01JD3V --type step_failed,step_retrying --ids
+  stepwell events wrun_01JD3V --after 120 --limit 100
   stepwell events wrun_01JD3V --follow --json`,
 		Args:              arguments(1, 1, "RUN"),
 		ValidArgsFunction: c.completeRun,
@@ -42,18 +44,31 @@ With --follow it goes on with what is appended until the run is over.
 				}
 				f.Types = append(f.Types, world.EventType(t))
 			}
+			if limit < 0 {
+				return usagef("give a number from 1", "--limit %d", limit)
+			}
 			return c.with(cmd.Context(), func(db *database) error {
 				run, err := c.find(cmd.Context(), db, args[0])
 				if err != nil {
 					return err
 				}
-				return c.explain(printEvents(cmd.Context(), c, db, run, f, follow, ids), run)
+				if after != "" {
+					seq, err := world.ParseEvent(run, after)
+					if err != nil {
+						return usagef("see their numbers:  "+c.command("events "+run), "--after: %w", err)
+					}
+					f.Cursor = world.Cursor(seq)
+				}
+				p := &eventPrinter{output: c.output, run: run, ids: ids, names: timeline.Names{}, limit: limit}
+				return c.explain(printEvents(cmd.Context(), p, db, f, follow), run)
 			})
 		},
 	}
 	fl := cmd.Flags()
 	fl.StringVar(&id, "id", "", "only events about this step, wait or hook (correlation `ID`)")
 	fl.StringSliceVar(&types, "type", nil, "only events of this `type`; several with commas")
+	fl.StringVar(&after, "after", "", "only events behind this `event`: its number or its ID")
+	fl.IntVar(&limit, "limit", 0, "at most this `many` events (default: all)")
 	fl.BoolVar(&ids, "ids", false, "with the ID of each event, evnt_…, in the place of its number")
 	fl.BoolVarP(&follow, "follow", "f", false, "go on until the run is over")
 	c.jsonFlag(cmd, "write one JSON object an event")
@@ -72,25 +87,37 @@ func typeNames() string {
 // followPause is the time between looks at a log that another process writes.
 const followPause = 100 * time.Millisecond
 
-func printEvents(ctx context.Context, c *cli, db *database, run string, f stepwell.EventFilter, follow, ids bool) error {
-	p := &eventPrinter{output: c.output, run: run, ids: ids, names: timeline.Names{}}
+// eventPage is how many events are read at once.
+const eventPage = 1000
+
+func printEvents(ctx context.Context, p *eventPrinter, db *database, f stepwell.EventFilter, follow bool) error {
 	for {
-		info, err := db.app.Get(ctx, run) // before the log is read: what ended it is in the log then
+		info, err := db.app.Get(ctx, p.run) // before the log is read: what ended it is in the log then
 		if err != nil {
 			return err
 		}
 		for {
-			page, err := db.app.World().Events(ctx, run, world.EventQuery{Cursor: f.Cursor, CorrelationID: f.ID, Types: f.Types})
+			q := world.EventQuery{Cursor: f.Cursor, CorrelationID: f.ID, Types: f.Types}
+			if p.limit > 0 {
+				q.Limit = min(p.limit-p.printed, eventPage)
+			}
+			page, err := db.app.World().Events(ctx, p.run, q)
 			if err != nil {
 				return err
 			}
 			for i := range page.Events {
+				if p.limit > 0 && p.printed == p.limit {
+					return nil
+				}
 				if err := p.print(&page.Events[i]); err != nil {
 					return err
 				}
 			}
 			if page.Cursor != "" {
 				f.Cursor = page.Cursor
+			}
+			if p.limit > 0 && p.printed == p.limit {
+				return nil
 			}
 			if !page.More {
 				break
@@ -114,9 +141,12 @@ type eventPrinter struct {
 	ids   bool // in the place of numbers
 	names timeline.Names
 	last  time.Time
+
+	limit, printed int // of events; 0: no limit
 }
 
 func (p *eventPrinter) print(e *world.Event) error {
+	p.printed++
 	if p.json {
 		return p.encoder().Encode(world.NameEvents(p.run, []world.Event{*e})[0])
 	}

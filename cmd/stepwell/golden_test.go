@@ -102,6 +102,7 @@ func TestGolden(t *testing.T) {
 		"help-wake":      {call{}, "runs wake --help"},
 		"help-hooks":     {call{}, "hooks"},
 		"help-queues":    {call{}, "queues --help"},
+		"help-mcp":       {call{}, "mcp --help"},
 		"help-receive":   {call{}, "queues receive --help"},
 		"help-hooks-ls":  {call{}, "hooks list --help"},
 		"help-send":      {call{}, "hooks send --help"},

@@ -18,7 +18,7 @@ import (
 )
 
 // noJSON are the commands that have no JSON to say: what they write is for shells, people, or other programs.
-var noJSON = []string{"completion", "help", "server", "dev", "demo-worker"}
+var noJSON = []string{"completion", "help", "server", "dev", "demo-worker", "mcp"}
 
 // jsonCalls are calls of every other command, with members of the first object that they write; "": they write none. They share a database, in this order.
 var jsonCalls = []struct {

@@ -9,8 +9,10 @@ import (
 	"net/url"
 	"strings"
 
+	"github.com/stepwell/stepwell/internal/human"
 	"github.com/stepwell/stepwell/world"
 	"github.com/stepwell/stepwell/world/remote"
+	"github.com/stepwell/stepwell/world/remote/wire"
 )
 
 const validServer = "write it like " + defaultServer
@@ -23,7 +25,7 @@ func isServer(where string) bool {
 
 // openServer opens the world of a server.
 func (t *target) openServer(ctx context.Context) (*database, error) {
-	o := remote.Options{}
+	o := remote.Options{Through: human.Cut(t.sh.getenv(throughVariable), wire.MostThrough)}
 	if u, err := url.Parse(t.url()); err == nil && u.User == nil {
 		o.Key = t.sh.getenv(remote.KeyVariable)
 	}

@@ -81,7 +81,7 @@ On a terminal tables fit its width, or COLUMNS: what is last is cut or wrapped. 
 	root.AddCommand(demoCommand(c), demoWorkerCommand(c), runsCommand(c), hooksCommand(c), streamsCommand(c), eventsCommand(c), bulkCommand(c))
 	root.AddCommand(workflowsCommand(c), exportCommand(c), importRunsCommand(c), checkCommand(c), vetCommand(c), migrateCommand(c), doctorCommand(c), workersCommand(c))
 	root.AddCommand(failuresCommand(c), queuesCommand(c), topicsCommand(c), schedulesCommand(c), limitsCommand(c), keysCommand(c), retentionCommand(c))
-	root.AddCommand(serverCommand(c), devCommand(c), healthCommand(c), initCommand(c), versionCommand(c), exitTopic())
+	root.AddCommand(serverCommand(c), devCommand(c), healthCommand(c), initCommand(c), mcpCommand(c), versionCommand(c), exitTopic())
 	completeFlags(c, root)
 	return root
 }

@@ -30,7 +30,7 @@ type listed struct {
 
 func runsListCommand(c *cli) *cobra.Command {
 	var flags filterFlags
-	limit, cursor, again := 20, "", false
+	of, again := listOf{limit: 20}, false
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List runs, newest first",
@@ -39,7 +39,8 @@ func runsListCommand(c *cli) *cobra.Command {
 stands: blocked, paused, held, delayed, limited (in line for a limit), queued, working, retrying, sleeping or waiting. --version, --patch and --unpatched
 with --status pending,running say which runs still need old code.
 Times are like 90s, 5m, 2h or 7d (so long ago), 2026-11-27 or 2026-11-27T09:12:00Z.
-With --json each run is one line. A filter that finds little looks at some 50,000 runs and says how far it came; --cursor goes on there.
+With --json each run is one line; with --page, too, it is one object with runs, and with a cursor where there are more. A filter that finds
+little looks at some 50,000 runs and says how far it came; --cursor goes on there.
 A run that did not complete and has another in its place says so: retried as RUN, and how that stands ("newest" with --json).
 
 ` + exitHelp,
@@ -58,8 +59,11 @@ A run that did not complete and has another in its place says so: retried as RUN
 			if err != nil {
 				return err
 			}
-			if limit < 1 {
-				return usagef("give a number from 1", "--limit %d", limit)
+			switch {
+			case of.limit < 1:
+				return usagef("give a number from 1", "--limit %d", of.limit)
+			case of.page && (!c.json || again):
+				return usagef("give --json, and no --watch", "--page is about JSON")
 			}
 			if again {
 				if err := mayWatch(c); err != nil {
@@ -68,17 +72,18 @@ A run that did not complete and has another in its place says so: retried as RUN
 			}
 			return c.with(cmd.Context(), func(db *database) error {
 				if again {
-					return watch(cmd.Context(), c, func(c *cli) error { return listRuns(cmd.Context(), c, db, f, cursor, limit) })
+					return watch(cmd.Context(), c, func(c *cli) error { return listRuns(cmd.Context(), c, db, f, of) })
 				}
-				return listRuns(cmd.Context(), c, db, f, cursor, limit)
+				return listRuns(cmd.Context(), c, db, f, of)
 			})
 		},
 	}
 	fl := cmd.Flags()
 	flags.add(cmd)
-	fl.IntVar(&limit, "limit", limit, "at most this `many` runs")
+	fl.IntVar(&of.limit, "limit", of.limit, "at most this `many` runs")
 	fl.BoolVar(&again, "watch", false, "list again every 2 s, over what is shown, until it is interrupted")
-	fl.StringVar(&cursor, "cursor", "", "go on behind this `cursor`, where a list stopped looking")
+	fl.StringVar(&of.cursor, "cursor", "", "go on behind this `cursor`, where a list stopped looking")
+	fl.BoolVar(&of.page, "page", false, "with --json: write one object with runs and cursor, as the REST API does")
 	c.jsonFlag(cmd, "write one JSON object a run")
 	return cmd
 }
@@ -188,7 +193,21 @@ const (
 	pageSize  = 1000
 )
 
-func listRuns(ctx context.Context, c *cli, db *database, f stepwell.ListFilter, cursor string, limit int) error {
+// listOf says which part of a list is shown, and how.
+type listOf struct {
+	cursor string
+	limit  int
+	page   bool // as one object
+}
+
+// runPage is what --page writes.
+type runPage struct {
+	Runs   []listed `json:"runs"`
+	Cursor string   `json:"cursor,omitempty"` // none: these were the last
+}
+
+func listRuns(ctx context.Context, c *cli, db *database, f stepwell.ListFilter, of listOf) error {
+	cursor, limit := of.cursor, of.limit
 	if err := c.relatives(ctx, db, &f); err != nil {
 		return err
 	}
@@ -204,7 +223,7 @@ func listRuns(ctx context.Context, c *cli, db *database, f stepwell.ListFilter, 
 	if err != nil {
 		return err
 	}
-	var runs []listed
+	runs := []listed{}
 	var reached time.Time
 	for looks := 0; len(runs) < limit && looks < mostLooks; looks++ {
 		page, err := db.app.Page(ctx, f, cursor, min(limit-len(runs), pageSize))
@@ -220,6 +239,9 @@ func listRuns(ctx context.Context, c *cli, db *database, f stepwell.ListFilter, 
 		if cursor, reached = page.Cursor, page.Reached; cursor == "" {
 			break
 		}
+	}
+	if of.page {
+		return c.encoder().Encode(runPage{runs, cursor})
 	}
 	if c.json {
 		enc := c.encoder()

@@ -11,7 +11,9 @@ import (
 
 	"golang.org/x/term"
 
+	"github.com/stepwell/stepwell/internal/human"
 	"github.com/stepwell/stepwell/world"
+	"github.com/stepwell/stepwell/world/remote/wire"
 )
 
 // shell is where a command runs.
@@ -41,7 +43,7 @@ func (s *shell) encoder() *json.Encoder {
 func process() *shell {
 	return &shell{
 		ask:   terminalSize,
-		stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr, getenv: os.Getenv, now: world.Now, zone: time.Local, who: whoAmI(),
+		stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr, getenv: os.Getenv, now: world.Now, zone: time.Local, who: through(whoAmI(), os.Getenv(throughVariable)),
 		terminal: isTerminal(os.Stdout) && os.Getenv("TERM") != "dumb", watched: isTerminal(os.Stderr),
 	}
 }
@@ -65,6 +67,17 @@ func sizeOf(sh *shell) (columns, rows int) {
 		return 0, 0
 	}
 	return sh.ask()
+}
+
+// throughVariable is the environment variable of what a person acts through, such as an assistant: stepwell mcp sets it.
+const throughVariable = "STEPWELL_THROUGH"
+
+// through is who acts, and through what, as the log keeps it.
+func through(who, what string) string {
+	if what = human.Cut(what, wire.MostThrough); what != "" {
+		who += wire.Through + what
+	}
+	return who
 }
 
 func terminalSize() (columns, rows int) {

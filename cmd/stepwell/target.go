@@ -49,6 +49,17 @@ func (t *target) shownServer() string { return world.ShownURL(t.flagServer) }
 // setDatabase puts another database into the place of what --db names.
 func (t *target) setDatabase(url string) { t.flagDB = url }
 
+// given are the flags that name what is worked on, as they were given: for another program.
+func given(t *target) (flags []string) {
+	if t.flagServer != "" {
+		flags = append(flags, "--server", t.flagServer)
+	}
+	if t.flagDB != "" {
+		flags = append(flags, "--db", t.flagDB)
+	}
+	return flags
+}
+
 // keepDeliveries says for how long deliveries are known, where the database is opened.
 func (t *target) keepDeliveries(d time.Duration) { t.keepFor = d }
 

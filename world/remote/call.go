@@ -258,6 +258,9 @@ func (w *World) request(ctx context.Context, method, path string, body []byte) (
 	if body != nil {
 		req.Header.Set("Content-Type", "application/json")
 	}
+	if w.opt.Through != "" {
+		req.Header.Set(wire.ThroughHeader, w.opt.Through)
+	}
 	if w.key != "" {
 		req.Header.Set("Authorization", "Bearer "+w.key)
 	}

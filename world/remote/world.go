@@ -39,6 +39,8 @@ type Options struct {
 	// Key is the API key. A worker's has the scope worker; a client's operator, or viewer to read. Default: the URL's user or password, else the
 	// environment's STEPWELL_API_KEY. It is in no error and no log.
 	Key string
+	// Through is what the key's holder acts through, such as an assistant; "": nothing. The server's audit log has it.
+	Through string
 	// Patience is how long a call that has not reached the server is tried again. Default 10 s.
 	Patience time.Duration
 	// Timeout is how long the server may take to answer one. Default 45 s. One that does not begin to answer is asked again sooner, where that is possible: after 5 s

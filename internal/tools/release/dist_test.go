@@ -52,23 +52,29 @@ func TestDist(t *testing.T) {
 		a.Path = filepath.Join(*dist, strings.TrimPrefix(filepath.ToSlash(a.Path), "dist/"))
 		byType[a.Type] = append(byType[a.Type], a)
 	}
-	programs := map[string]string{}
+	programs, helpers := map[string]string{}, map[string]string{}
 	for _, a := range byType["Binary"] {
-		programs[a.Goos+"/"+a.Goarch] = a.Path
+		to, module := programs, "modernc.org/sqlite"
+		if strings.TrimSuffix(a.Name, ".exe") == helper {
+			to, module = helpers, sdk
+		}
+		to[a.Goos+"/"+a.Goarch] = a.Path
 		if a.Goos == "linux" {
-			static(t, a.Path)
+			static(t, a.Path, module)
 		}
 	}
-	if got := slices.Sorted(maps.Keys(programs)); !slices.Equal(got, platforms) {
-		t.Fatalf("got programs for %v, want %v", got, platforms)
+	for _, of := range []map[string]string{programs, helpers} {
+		if got := slices.Sorted(maps.Keys(of)); !slices.Equal(got, platforms) {
+			t.Fatalf("got programs for %v, want %v", got, platforms)
+		}
 	}
 	date := commitDate(t, meta.Commit)
 	is := said{Version: "v" + meta.Version, Commit: meta.Commit, Date: date, Platform: runtime.GOOS + "/" + runtime.GOARCH}
 	if got := versionOf(t, programs[is.Platform]); got != is {
 		t.Errorf("got %+v, want %+v", got, is)
 	}
-	archives(t, byType["Archive"], programs)
-	packages(t, byType["Linux Package"], programs, meta.Version)
+	archives(t, byType["Archive"], programs, helpers)
+	packages(t, byType["Linux Package"], programs, helpers, meta.Version)
 	sboms(t, byType["SBOM"])
 	formula(t, byType["Homebrew Formula"], byType["Archive"], meta.Version)
 	sums(t, byType)
@@ -132,15 +138,15 @@ func sumOf(content []byte) string {
 	return hex.EncodeToString(is[:])
 }
 
-// archives have the program, and what it comes with.
-func archives(t *testing.T, all []artifact, programs map[string]string) {
+// archives have the programs, and what they come with.
+func archives(t *testing.T, all []artifact, programs, helpers map[string]string) {
 	if len(all) != len(platforms) {
 		t.Errorf("got %d archives, want %d", len(all), len(platforms))
 	}
 	for _, a := range all {
-		program, files := "stepwell", map[string][]byte{}
+		program, other, files := "stepwell", helper, map[string][]byte{}
 		if a.Goos == "windows" {
-			program = "stepwell.exe"
+			program, other = "stepwell.exe", helper+".exe"
 			files = unzip(t, a.Path)
 		} else {
 			f, err := os.Open(a.Path)
@@ -150,12 +156,13 @@ func archives(t *testing.T, all []artifact, programs map[string]string) {
 			files = untar(t, a.Name, f, program)
 			_ = f.Close()
 		}
-		want := []string{"CHANGELOG.md", "LICENSE", "README.md", "SECURITY.md", program}
+		want := []string{"CHANGELOG.md", "LICENSE", "README.md", "SECURITY.md", other, program}
+		slices.Sort(want)
 		if got := slices.Sorted(maps.Keys(files)); !slices.Equal(got, want) {
 			t.Errorf("%s: got %v, want %v", a.Name, got, want)
 		}
-		if sumOf(files[program]) != sum(t, programs[a.Goos+"/"+a.Goarch]) {
-			t.Errorf("%s: the program is another than that of its platform", a.Name)
+		if at := a.Goos + "/" + a.Goarch; sumOf(files[program]) != sum(t, programs[at]) || sumOf(files[other]) != sum(t, helpers[at]) {
+			t.Errorf("%s: a program is another than that of its platform", a.Name)
 		}
 	}
 }
@@ -209,9 +216,9 @@ func untar(t *testing.T, name string, packed io.Reader, program string) map[stri
 	}
 }
 
-// packages are those of Linux: the program in /usr/bin, its licence, and the server's unit.
-func packages(t *testing.T, all []artifact, programs map[string]string, version string) {
-	want := []string{"usr/bin/stepwell", "usr/lib/systemd/system/stepwell-server.service", "usr/share/doc/stepwell/copyright"}
+// packages are those of Linux: the programs in /usr/bin, its licence, and the server's unit.
+func packages(t *testing.T, all []artifact, programs, helpers map[string]string, version string) {
+	want := []string{"usr/bin/stepwell", "usr/bin/" + helper, "usr/lib/systemd/system/stepwell-server.service", "usr/share/doc/stepwell/copyright"}
 	kinds := map[string]bool{}
 	for _, a := range all {
 		kinds[filepath.Ext(a.Name)+" "+a.Goarch] = true
@@ -232,8 +239,8 @@ func packages(t *testing.T, all []artifact, programs map[string]string, version 
 		if got := slices.Sorted(maps.Keys(files)); !slices.Equal(got, want) {
 			t.Errorf("%s: got %v, want %v", a.Name, got, want)
 		}
-		if sumOf(files["usr/bin/stepwell"]) != sum(t, programs["linux/"+a.Goarch]) {
-			t.Errorf("%s: the program is another than that of its platform", a.Name)
+		if at := "linux/" + a.Goarch; sumOf(files["usr/bin/stepwell"]) != sum(t, programs[at]) || sumOf(files["usr/bin/"+helper]) != sum(t, helpers[at]) {
+			t.Errorf("%s: a program is another than that of its platform", a.Name)
 		}
 		if number, _, _ := strings.Cut(version, "-"); !strings.Contains(says, "Version: "+number) {
 			t.Errorf("%s: it says\n%s\nwant version %s", a.Name, says, version)
@@ -305,8 +312,8 @@ func rpm(t *testing.T, name string, packed io.Reader) (files map[string][]byte, 
 
 // sboms name the modules of each program.
 func sboms(t *testing.T, all []artifact) {
-	if len(all) != len(platforms) {
-		t.Errorf("got %d lists of modules, want %d", len(all), len(platforms))
+	if want := 2 * len(platforms); len(all) != want {
+		t.Errorf("got %d lists of modules, want %d", len(all), want)
 	}
 	for _, a := range all {
 		var list struct {
@@ -319,7 +326,11 @@ func sboms(t *testing.T, all []artifact) {
 				return c.Name == name && strings.HasPrefix(c.PURL, "pkg:golang/") && c.Version != ""
 			})
 		}
-		if list.BomFormat != "CycloneDX" || !has("modernc.org/sqlite") || !has("github.com/jackc/pgx/v5") || has("github.com/chromedp/chromedp") {
+		linked := has("modernc.org/sqlite") && has("github.com/jackc/pgx/v5") && !has(sdk)
+		if strings.HasPrefix(a.Name, helper) {
+			linked = has(sdk) && !has("modernc.org/sqlite")
+		}
+		if list.BomFormat != "CycloneDX" || !linked || has("github.com/chromedp/chromedp") {
 			t.Errorf("%s: got %s with %d modules, want those that are linked", a.Name, list.BomFormat, len(list.Components))
 		}
 	}
@@ -342,7 +353,8 @@ func formula(t *testing.T, all, archives []artifact, version string) {
 			t.Errorf("the formula does not name %s and its sum", a.Name)
 		}
 	}
-	if !strings.Contains(string(text), `version "`+version+`"`) || !strings.Contains(string(text), `bin.install "stepwell"`) {
+	if !strings.Contains(string(text), `version "`+version+`"`) || !strings.Contains(string(text), `bin.install "stepwell"`) ||
+		!strings.Contains(string(text), `bin.install "`+helper+`"`) {
 		t.Errorf("got the formula\n%s", text)
 	}
 }

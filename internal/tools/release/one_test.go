@@ -23,7 +23,7 @@ const root = "../../.."
 // config is what is read of .goreleaser.yaml.
 type config struct {
 	Builds []struct {
-		Main, Binary        string
+		Dir, Main, Binary   string
 		Env, Flags, Ldflags []string
 		Goos, Goarch        []string
 		ModTimestamp        string `json:"mod_timestamp"`
@@ -39,8 +39,8 @@ func readConfig(t *testing.T) (c config) {
 	if _, err := yaml.Unmarshal(text, &c, yaml.DecodeOpts{}); err != nil {
 		t.Fatal(err)
 	}
-	if len(c.Builds) != 1 || len(c.Builds[0].Ldflags) != 1 {
-		t.Fatalf("got %+v, want one build with one line of flags for the linker", c)
+	if len(c.Builds) != 2 || len(c.Builds[0].Ldflags) != 1 {
+		t.Fatalf("got %+v, want two builds, the first with one line of flags for the linker", c)
 	}
 	return c
 }
@@ -60,10 +60,21 @@ func versionOf(t *testing.T, program string) (s said) {
 	return s
 }
 
+// helper is the program behind stepwell mcp.
+const helper = "stepwell-mcp"
+
+// sdk is a module that it is built from, and the command is not.
+const sdk = "github.com/modelcontextprotocol/go-sdk"
+
 // TestOneTarget builds for this machine's processor what a release has for Linux, asks it for its version, and makes its image. It leaves out -trimpath,
 // for which all would have to be compiled again.
 func TestOneTarget(t *testing.T) {
-	b := readConfig(t).Builds[0]
+	builds := readConfig(t).Builds
+	b, other := builds[0], builds[1]
+	if other.Binary != helper || other.Dir != "cmd/"+helper || !slices.Equal(other.Goos, b.Goos) || !slices.Equal(other.Goarch, b.Goarch) ||
+		!slices.Equal(other.Flags, b.Flags) || !slices.Equal(other.Env, b.Env) {
+		t.Errorf("got the other build %+v, want %s, built as the first", other, helper)
+	}
 	if want := []string{"linux", "darwin", "windows"}; !slices.Equal(b.Goos, want) || !slices.Equal(b.Goarch, []string{"amd64", "arm64"}) {
 		t.Errorf("got %v, %v, want %v on amd64 and arm64", b.Goos, b.Goarch, want)
 	}
@@ -80,7 +91,7 @@ func TestOneTarget(t *testing.T) {
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	static(t, program)
+	static(t, program, "modernc.org/sqlite")
 	layers := filepath.Join(t.TempDir(), "image")
 	cmd = exec.CommandContext(t.Context(), "go", "run", "./image", "-version", want.Version, "-commit", want.Commit, "-date", want.Date, "-out", layers,
 		want.Platform+"="+program)
@@ -96,8 +107,8 @@ func TestOneTarget(t *testing.T) {
 	}
 }
 
-// static fails where a program for Linux needs a library or an interpreter.
-func static(t *testing.T, path string) {
+// static fails where a program for Linux needs a library or an interpreter, or does not say that it was built from a module.
+func static(t *testing.T, path, module string) {
 	t.Helper()
 	f, err := elf.Open(path)
 	if err != nil {
@@ -108,7 +119,7 @@ func static(t *testing.T, path string) {
 	if err != nil || len(libraries) > 0 || f.Section(".interp") != nil {
 		t.Errorf("%s needs %v, %v: it is not static", path, libraries, err)
 	}
-	if info, err := buildinfo.ReadFile(path); err != nil || !slices.ContainsFunc(info.Deps, func(m *debug.Module) bool { return m.Path == "modernc.org/sqlite" }) {
+	if info, err := buildinfo.ReadFile(path); err != nil || !slices.ContainsFunc(info.Deps, func(m *debug.Module) bool { return m.Path == module }) {
 		t.Errorf("%s does not say what it was built from: %v", path, err)
 	}
 }

@@ -16,5 +16,16 @@ const Protocol = 1
 // back with its answer, so that no other answer is taken for it; and what comes twice under one name it does once.
 const CallHeader = "Stepwell-Call"
 
+// ThroughHeader is the header in which a client says what its user acts through, such as an assistant: the audit log
+// has it, and the log of runs behind the name of the key, with [Through] between them. A server keeps no more than
+// [MostThrough] characters of it.
+const ThroughHeader = "Stepwell-Through"
+
+// Through stands between who acts and what through.
+const Through = " through "
+
+// MostThrough is how many characters of what one acts through are kept.
+const MostThrough = 100
+
 // Prefix is what all paths begin with.
 const Prefix = "/v1/world"

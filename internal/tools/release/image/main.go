@@ -92,13 +92,13 @@ func run(r release, made, dist, out, push string, binaries []string) (err error)
 // taken is what goreleaser made: its programs for Linux have the date of the commit.
 func taken(dist string) (r release, binaries []string, err error) {
 	var meta struct{ Version, Commit string }
-	var all []struct{ Path, Type, Goos, Goarch string }
+	var all []struct{ Name, Path, Type, Goos, Goarch string }
 	if err := errors.Join(decode(filepath.Join(dist, "metadata.json"), &meta), decode(filepath.Join(dist, "artifacts.json"), &all)); err != nil {
 		return r, nil, err
 	}
 	r.version, r.commit = "v"+meta.Version, meta.Commit
 	for _, a := range all {
-		if a.Type != "Binary" || a.Goos != "linux" {
+		if a.Type != "Binary" || a.Name != "stepwell" || a.Goos != "linux" {
 			continue
 		}
 		path := filepath.Join(dist, strings.TrimPrefix(filepath.ToSlash(a.Path), "dist/"))
