@@ -5,6 +5,7 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -138,16 +139,27 @@ func (d *door) double(text []byte) {
 	}
 }
 
-// app is the suite's app.
+// app is a program of node that has a flow route.
 type app struct {
 	cmd  *exec.Cmd
 	at   string
-	dir  string
 	logs string
 }
 
+// startApp starts the suite's app.
 func startApp(dir, data, world string) (*app, error) {
-	a := &app{dir: dir, logs: filepath.Join(data, "app.log")}
+	return startNode(dir, filepath.Join(data, "app.log"), "background tasks started", "node_modules/@workflow/world-testing/dist/src/server.mjs",
+		onStepwell(world)...)
+}
+
+// onStepwell has an app's runs kept by the Stepwell at a URL.
+func onStepwell(url string) []string {
+	return []string{"WORKFLOW_TARGET_WORLD=@stepwell/world", "STEPWELL_URL=" + url, "STEPWELL_API_KEY=" + workerKey}
+}
+
+// startNode starts an app, and waits until it has said that it is ready.
+func startNode(dir, logs, ready, script string, env ...string) (*app, error) {
+	a := &app{logs: logs}
 	log, err := os.OpenFile(a.logs, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
 	if err != nil {
 		return nil, err
@@ -156,10 +168,13 @@ func startApp(dir, data, world string) (*app, error) {
 	if a.at, err = freeAddress(); err != nil {
 		return nil, err
 	}
-	a.cmd = exec.Command("node", "--import", filepath.Join(dir, "polyfill.mjs"), "node_modules/@workflow/world-testing/dist/src/server.mjs")
+	polyfill, err := filepath.Abs("bin/.workflow-devkit/polyfill.mjs")
+	if err != nil {
+		return nil, err
+	}
+	a.cmd = exec.Command("node", "--import", polyfill, script)
 	a.cmd.Dir = dir
-	a.cmd.Env = append(os.Environ(), "WORKFLOW_TARGET_WORLD=@stepwell/world", "STEPWELL_URL="+world,
-		"STEPWELL_API_KEY="+workerKey, "PORT="+a.at[strings.LastIndexByte(a.at, ':')+1:])
+	a.cmd.Env = append(append(os.Environ(), env...), "PORT="+a.at[strings.LastIndexByte(a.at, ':')+1:])
 	a.cmd.Stderr = log
 	out, err := a.cmd.StdoutPipe()
 	if err == nil {
@@ -170,7 +185,7 @@ func startApp(dir, data, world string) (*app, error) {
 	}
 	lines := bufio.NewScanner(out)
 	for lines.Scan() {
-		if strings.Contains(lines.Text(), "background tasks started") {
+		if strings.Contains(lines.Text(), ready) {
 			go func() { _, _ = io.Copy(io.Discard, out) }()
 			return a, nil
 		}
@@ -185,9 +200,17 @@ func (a *app) stop() {
 	_ = a.cmd.Wait()
 }
 
+func (a *app) url() string { return "http://localhost" + a.at[strings.LastIndexByte(a.at, ':'):] }
+
 func (a *app) call(method, path, body string, into any) error {
-	host := "http://localhost" + a.at[strings.LastIndexByte(a.at, ':'):]
-	req, err := http.NewRequest(method, host+path, strings.NewReader(body))
+	return a.within(5*time.Minute, method, path, body, into)
+}
+
+// within makes a call that may take so long.
+func (a *app) within(most time.Duration, method, path, body string, into any) error {
+	ctx, stop := context.WithTimeout(context.Background(), most)
+	defer stop()
+	req, err := http.NewRequestWithContext(ctx, method, a.url()+path, strings.NewReader(body))
 	if err != nil {
 		return err
 	}
@@ -274,7 +297,7 @@ func kill(dir, data, which string, s *server) error {
 		return err
 	}
 	defer a.stop()
-	d.app = "http://localhost" + a.at[strings.LastIndexByte(a.at, ':'):]
+	d.app = a.url()
 	kills, n := 0, 0
 	for i := range workflows {
 		if !strings.Contains(workflows[i].name, *only) {
