@@ -66,6 +66,7 @@ class Server {
         const text = await res.text();
         if (res.ok) return decode(text);
         failure = errorOf(res.status, text);
+        if (res.status === 401) failure.message = `Stepwell at ${this.url} ${this.apiKey ? 'does not know the API key' : 'wants an API key'}: set STEPWELL_API_KEY`;
         if (res.status !== 429 && res.status < 500) throw failure;
         wait = Math.max(wait, Math.min((failure.retryAfter ?? 0) * 1000, 5000));
       } catch (err) {

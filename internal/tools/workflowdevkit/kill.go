@@ -59,7 +59,7 @@ func (d *door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	call := r.URL.Path[strings.LastIndexByte(r.URL.Path, '/')+1:]
 	receives := call == "queue.receive"
-	writes := call == "events.create" || call == "streams.write" || call == "queue.send" || call == "queue.settle"
+	writes := call == "events.create" || call == "events.batch" || call == "streams.write" || call == "queue.send" || call == "queue.settle"
 	d.mu.Lock()
 	if writes {
 		d.calls++
@@ -284,6 +284,32 @@ func (a *app) do(i int, token string) (out outcome, err error) {
 	return out, nil
 }
 
+// victim is a workflow that is run while the server is killed.
+type victim struct {
+	name   string
+	steady bool // it always has the same output: others tell times and IDs
+	do     func(a *app, token string) (outcome, error)
+}
+
+// victims are the suite's workflows, or with -newest workflows of the shapes.
+func victims() (all []victim) {
+	if *shaped {
+		for i := range shapes {
+			if s := &shapes[i]; s.killed {
+				all = append(all, victim{s.title, false, func(a *app, _ string) (outcome, error) {
+					err := s.doDense(a, 2*time.Minute)
+					return outcome{status: "completed"}, err
+				}})
+			}
+		}
+		return all
+	}
+	for i := range workflows {
+		all = append(all, victim{workflows[i].name, steady(i), func(a *app, token string) (outcome, error) { return a.do(i, token) }})
+	}
+	return all
+}
+
 // kill runs each workflow as often as it makes calls, and kills the server at each of them; then again with each
 // message delivered twice.
 func kill(dir, data, which string, s *server) error {
@@ -292,22 +318,26 @@ func kill(dir, data, which string, s *server) error {
 	d := &door{server: s}
 	front := httptest.NewServer(d)
 	defer front.Close()
-	a, err := startApp(dir, data, front.URL)
+	begin := startApp
+	if *shaped {
+		begin = startShapes
+	}
+	a, err := begin(dir, data, front.URL)
 	if err != nil {
 		return err
 	}
 	defer a.stop()
 	d.app = a.url()
 	kills, n := 0, 0
-	for i := range workflows {
-		if !strings.Contains(workflows[i].name, *only) {
+	for _, v := range victims() {
+		if !strings.Contains(v.name, *only) {
 			continue
 		}
 		began := time.Now()
 		d.set(0, false, false)
-		want, err := a.do(i, fmt.Sprintf("%s-%d", which, n))
+		want, err := v.do(a, fmt.Sprintf("%s-%d", which, n))
 		if n++; err != nil || want.status != "completed" {
-			return fmt.Errorf("%s on %s, undisturbed: %s: %w", workflows[i].name, which, want.status, err)
+			return fmt.Errorf("%s on %s, undisturbed: %s: %w", v.name, which, want.status, err)
 		}
 		d.mu.Lock()
 		calls := d.calls
@@ -319,17 +349,17 @@ func kill(dir, data, which string, s *server) error {
 				}
 				after := chance.IntN(2) == 0
 				d.set(at, after, twice)
-				got, err := a.do(i, fmt.Sprintf("%s-%d", which, n))
-				if n++; err != nil || got.status != want.status || len(got.steps) != len(want.steps) || steady(i) && got.output != want.output {
+				got, err := v.do(a, fmt.Sprintf("%s-%d", which, n))
+				if n++; err != nil || got.status != want.status || len(got.steps) != len(want.steps) || v.steady && got.output != want.output {
 					log, _ := os.ReadFile(a.logs)
 					return fmt.Errorf("%s on %s, killed at call %d of %d (behind it: %t; messages twice: %t): %s %s with %d steps, "+
-						"want %s %s with %d: %w\n%s", workflows[i].name, which, at, calls, after, twice, got.status, got.output,
+						"want %s %s with %d: %w\n%s", v.name, which, at, calls, after, twice, got.status, got.output,
 						len(got.steps), want.status, want.output, len(want.steps), err, log)
 				}
 				kills++
 			}
 		}
-		fmt.Printf("%s: %s: %d calls, %s\n", which, workflows[i].name, calls, time.Since(began).Round(time.Second))
+		fmt.Printf("%s: %s: %d calls, %s\n", which, v.name, calls, time.Since(began).Round(time.Second))
 		d.mu.Lock()
 		failed := d.failed
 		d.mu.Unlock()

@@ -1,8 +1,8 @@
 // Command workflowdevkit holds the World for Workflow DevKit to the DevKit's own suite: its published package
 // @workflow/world-testing runs its workflows on this Stepwell, on SQLite and on PostgreSQL. With -kill it has its
 // own run of the same workflows instead, through a door that kills the server between calls and delivers messages
-// twice. With -newest it runs workflows of all shapes on the newest runtime that is published, and with -beside it
-// measures two of them on this Stepwell and on the DevKit's own Worlds, in turns.
+// twice. With -newest it runs workflows of all shapes on the newest runtime that is published, or with -kill some of
+// them so; with -beside it measures two of them on this Stepwell and on the DevKit's own Worlds, in turns.
 //
 //	go run ./internal/tools/workflowdevkit
 //	go run ./internal/tools/workflowdevkit -kill -store sqlite
@@ -182,8 +182,29 @@ func test(dir, which string) error {
 	return suite(dir, which, s)
 }
 
+// said is what the client says of itself where a key is wrong, as one program asks it: which app it is, and why not.
+const said = `import { createWorld } from '@stepwell/world';
+const world = createWorld({ apiKey: 'worker:app:not-the-key' });
+console.log(await world.getDeploymentId());
+await world.runs.get('r').catch((err) => console.log(err.name, err.message));`
+
+// client holds the client to what it says: apps are told apart by the names of their packages.
+func client(dir string, s *server) error {
+	node := exec.Command("node", "--input-type=module", "-e", said)
+	node.Dir, node.Env = dir, append(os.Environ(), "STEPWELL_URL="+s.url())
+	out, err := node.CombinedOutput()
+	want := "wdk-suite\nWorkflowWorldError Stepwell at " + s.url() + " does not know the API key: set STEPWELL_API_KEY\n"
+	if err != nil || string(out) != want {
+		return errors.Join(fmt.Errorf("the client says %q, want %q", out, want), err)
+	}
+	return nil
+}
+
 // suite runs the DevKit's own suite.
 func suite(dir, which string, s *server) error {
+	if err := client(dir, s); err != nil {
+		return err
+	}
 	began := time.Now()
 	vitest := exec.Command(filepath.Join(dir, "node_modules", ".bin", "vitest"), "run", "suite.test.mjs")
 	vitest.Dir = dir

@@ -3,7 +3,7 @@
 import { readFileSync } from 'node:fs';
 import { serve } from '@hono/node-server';
 import { resumeHook, start } from 'workflow/api';
-import { getWorld } from 'workflow/runtime';
+import { getWorld, setWorld } from 'workflow/runtime';
 import { POST } from './.well-known/workflow/v1/flow.mjs';
 
 const manifest = JSON.parse(readFileSync('.well-known/workflow/v1/manifest.json', 'utf8'));
@@ -44,7 +44,10 @@ async function fetch(req) {
 }
 
 serve({ fetch, port: Number(process.env.PORT) }, async () => {
-  world = await getWorld();
+  world = await getWorld().catch(async () => { // an older runtime wants to be told
+    setWorld(await (await import(process.env.WORKFLOW_TARGET_WORLD)).createWorld());
+    return getWorld();
+  });
   await world.start?.();
   console.log('listening');
 });
