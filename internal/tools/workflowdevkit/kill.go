@@ -288,7 +288,7 @@ func (a *app) do(i int, token string) (out outcome, err error) {
 type victim struct {
 	name   string
 	steady bool // it always has the same output: others tell times and IDs
-	do     func(a *app, token string) (outcome, error)
+	do     func(a *app, token string, twice bool) (outcome, error)
 }
 
 // victims are the suite's workflows, or with -newest workflows of the shapes.
@@ -296,16 +296,19 @@ func victims() (all []victim) {
 	if *shaped {
 		for i := range shapes {
 			if s := &shapes[i]; s.killed {
-				all = append(all, victim{s.title, false, func(a *app, _ string) (outcome, error) {
-					err := s.doDense(a, 2*time.Minute)
-					return outcome{status: "completed"}, err
+				all = append(all, victim{s.title, false, func(a *app, _ string, twice bool) (outcome, error) {
+					as := *s
+					as.repeats = twice
+					return outcome{status: "completed"}, as.doDense(a, 2*time.Minute)
 				}})
 			}
 		}
 		return all
 	}
 	for i := range workflows {
-		all = append(all, victim{workflows[i].name, steady(i), func(a *app, token string) (outcome, error) { return a.do(i, token) }})
+		all = append(all, victim{workflows[i].name, steady(i), func(a *app, token string, _ bool) (outcome, error) {
+			return a.do(i, token)
+		}})
 	}
 	return all
 }
@@ -335,7 +338,7 @@ func kill(dir, data, which string, s *server) error {
 		}
 		began := time.Now()
 		d.set(0, false, false)
-		want, err := v.do(a, fmt.Sprintf("%s-%d", which, n))
+		want, err := v.do(a, fmt.Sprintf("%s-%d", which, n), false)
 		if n++; err != nil || want.status != "completed" {
 			return fmt.Errorf("%s on %s, undisturbed: %s: %w", v.name, which, want.status, err)
 		}
@@ -349,7 +352,7 @@ func kill(dir, data, which string, s *server) error {
 				}
 				after := chance.IntN(2) == 0
 				d.set(at, after, twice)
-				got, err := v.do(a, fmt.Sprintf("%s-%d", which, n))
+				got, err := v.do(a, fmt.Sprintf("%s-%d", which, n), twice)
 				if n++; err != nil || got.status != want.status || len(got.steps) != len(want.steps) || v.steady && got.output != want.output {
 					log, _ := os.ReadFile(a.logs)
 					return fmt.Errorf("%s on %s, killed at call %d of %d (behind it: %t; messages twice: %t): %s %s with %d steps, "+
