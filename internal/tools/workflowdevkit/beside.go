@@ -140,7 +140,7 @@ func (c *contender) measure(s *shape) {
 // table prints, for each shape and runtime, the seconds of each World, and how many times as long the peer took in a
 // round.
 func table(all []*contender) {
-	fmt.Println("| runtime | shape | World | seconds | of Stepwell on SQLite | of Stepwell on PostgreSQL |")
+	fmt.Println("| runtime | shape | World | seconds | times Stepwell on SQLite | times Stepwell on PostgreSQL |")
 	fmt.Println("| --- | --- | --- | --- | --- | --- |")
 	for _, m := range measures {
 		var ours []*contender
@@ -173,7 +173,11 @@ func seconds(took []time.Duration) string {
 	if len(all) == 0 {
 		return failed
 	}
-	text := fmt.Sprintf("%.1f (%.1f–%.1f)", all[len(all)/2].Seconds(), all[0].Seconds(), all[len(all)-1].Seconds())
+	var s []float64
+	for _, d := range all {
+		s = append(s, d.Seconds())
+	}
+	text := middle(s)
 	return strings.TrimSuffix(text+"; "+failed, "; ")
 }
 
@@ -185,9 +189,18 @@ func ratio(theirs, ours []time.Duration) string {
 			all = append(all, float64(theirs[i])/float64(ours[i]))
 		}
 	}
-	if len(all) == 0 {
-		return ""
-	}
+	return middle(all)
+}
+
+// middle is the middle of numbers, with the least and the most of several.
+func middle(all []float64) string {
 	slices.Sort(all)
-	return fmt.Sprintf("%.1f (%.1f–%.1f)", all[len(all)/2], all[0], all[len(all)-1])
+	switch n := len(all); n {
+	case 0:
+		return ""
+	case 1:
+		return fmt.Sprintf("%.1f", all[0])
+	default:
+		return fmt.Sprintf("%.1f (%.1f–%.1f)", all[n/2], all[0], all[n-1])
+	}
 }
