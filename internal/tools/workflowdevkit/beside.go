@@ -21,8 +21,8 @@ import (
 // mostBeside is how long a run may take.
 const mostBeside = 6 * time.Minute
 
-// measures are what is measured. The old runtime replays a run from its beginning for each step, so that 1,000 are minutes
-// everywhere: they are measured once, in the last round.
+// measures are what is measured. The old runtime replays a run from its beginning for each step, so that 1,000 are
+// minutes everywhere: they are measured once, in the last round.
 var measures = []struct {
 	line  *line
 	shape shape

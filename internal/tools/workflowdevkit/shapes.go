@@ -23,8 +23,9 @@ type line struct {
 
 var newestLine = line{"5.0.0-beta.55", map[string]string{"@workflow/world": "5.0.0-beta.37"}}
 
-// oldLine is the newest runtime that takes a world-postgres which npm has whole. That declares spec version 5, and since
-// events have positions (6) runtimes refuse it; its last release, 5.0.0-beta.29, wants packages that were not published.
+// oldLine is the newest runtime that takes a world-postgres which npm has whole. That declares spec version 5, and
+// since events have positions (6) runtimes refuse it; its last release, 5.0.0-beta.29, wants packages that were not
+// published.
 var oldLine = line{"5.0.0-beta.35", map[string]string{"@workflow/world": "5.0.0-beta.21", "@workflow/world-postgres": "5.0.0-beta.27"}}
 
 // unused are packages of the DevKit that an app without a framework does not need.
