@@ -68,10 +68,10 @@ test-versions: ## a third of the suite of worlds on the oldest PostgreSQL and on
 		else echo "NOT TESTED: PostgreSQL $$v could not be fetched"; fi; done
 
 # As above. It ends with 3 where the packages could not be fetched.
-workflow-devkit: ## the suite of Workflow DevKit, which is fetched, on SQLite and PostgreSQL (KILL=1: the server is killed between calls instead)
+workflow-devkit: ## the suite of Workflow DevKit, which is fetched, on SQLite and PostgreSQL (instead of it KILL=1: the server is killed between calls; NEWEST=1: workflows of all shapes on the newest runtime; BESIDE=1: Stepwell and the DevKit's own Worlds, measured)
 	@internal/pgtest/install.sh
 	@mkdir -p bin && go build -o bin/workflow-devkit ./internal/tools/workflowdevkit
-	@bin/workflow-devkit $(if $(KILL),-kill) || [ $$? = 3 ]
+	@bin/workflow-devkit $(if $(KILL),-kill) $(if $(NEWEST),-newest) $(if $(BESIDE),-beside) || [ $$? = 3 ]
 
 # As above, where there is no Python that can do it.
 client-python: ## the Python client, from its wheel in a fresh environment, against a server on SQLite and PostgreSQL, which is killed

@@ -13,8 +13,9 @@ import (
 //   - not changed, no error: the event is legal and says nothing new; it is not appended;
 //   - an error: the event is not legal; nothing changed.
 //
-// An event with a number must have the next one, but for those before EnterAt; an event without is given it by whoever appends it. The zero now skips the rules about
-// time, which only runs that are driven from outside need. Apply keeps the event's slices.
+// An event with a number must have the next one, but for those before EnterAt; an event without is given it by
+// whoever appends it. The zero now skips the rules about time and about the numbers of attempts that begin, which only
+// runs that are driven from outside need. Apply keeps the event's slices.
 func (s *State) Apply(e *Event, now time.Time) (changed bool, err error) {
 	if s.Seq > 0 && s.Seq < s.EnterAt {
 		return s.pass(e)
@@ -213,6 +214,9 @@ func (s *State) applyStep(e *Event, now time.Time) (bool, error) {
 	case StepStarted:
 		if !now.IsZero() && st.RetryAt.After(now) {
 			return false, &TooEarlyError{Step: e.ID, RetryAfter: st.RetryAt.Sub(now)}
+		}
+		if !now.IsZero() && e.Attempt > 0 && e.Attempt <= st.Attempts {
+			return false, fmt.Errorf("step %s: attempt %d has begun before: %w", e.ID, e.Attempt, ErrConflict)
 		}
 		st.Status, st.RetryAt = StepRunning, time.Time{}
 		st.Attempts = max(st.Attempts+1, e.Attempt) // of a task's many attempts only the last are told

@@ -116,6 +116,7 @@ type Settlement struct {
 	Kind    SettleKind
 	After   time.Duration // Nack, Unread: 0 to MaxDelay; Extend: MinVisibility to MaxVisibility
 	Error   string        // Nack, Bury: why, for people; at most 1,000 bytes are kept
+	Queues  string        // how the name of the message's queue must begin: else the receipt does not hold; "": in any way
 }
 
 // PeekQuery says what is to be looked at.
@@ -170,6 +171,9 @@ func CheckSettlements(all []Settlement) error {
 			least, most = MinVisibility, MaxVisibility
 		default:
 			return fmt.Errorf("%w: receipt %s: %.40q ends no receive", ErrInvalid, s.Receipt, s.Kind)
+		}
+		if s.Queues != "" && CheckQueueName(s.Queues) != nil {
+			return fmt.Errorf("%w: receipt %s: no queue's name begins with %.140q", ErrInvalid, s.Receipt, s.Queues)
 		}
 		if s.After < least || s.After > most {
 			return fmt.Errorf("%w: receipt %s: %s after %s: want %s to %s", ErrInvalid, s.Receipt, s.Kind, s.After, least, most)

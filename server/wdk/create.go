@@ -4,8 +4,8 @@ package wdk
 
 import (
 	"context"
+	crypto "crypto/rand"
 	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -50,21 +50,16 @@ type createOut struct {
 
 // commitID is what the commit of the call is known by, also behind a restart.
 func (in *createIn) commitID() (id [16]byte) {
-	if in.Call == "" {
-		for i := range id {
-			id[i] = byte(rand.Uint32())
-		}
-		return id
+	call := in.Call
+	if call == "" {
+		call = crypto.Text()
 	}
-	sum := sha256.Sum256([]byte(in.Call))
+	sum := sha256.Sum256([]byte(call))
 	return [16]byte(sum[:16])
 }
 
 // commitName is the same as text.
-func (in *createIn) commitName() string {
-	id := in.commitID()
-	return hex.EncodeToString(id[:])
-}
+func (in *createIn) commitName() string { return fmt.Sprintf("%x", in.commitID()) }
 
 // mostTries is how often a commit is tried that came behind another one's.
 const mostTries = 8
@@ -310,13 +305,13 @@ func (r *run) judge(in *createIn) (*createOut, error) {
 	case world.StepCompleted, world.StepFailed, world.StepRetrying:
 		isStep = true
 	case world.HookCreated:
-		if over || r.hooks[e.CorrelationID] != nil || r.state.Over(e.CorrelationID) {
+		if over || r.state.Hook(e.CorrelationID) != nil || r.state.Over(e.CorrelationID) {
 			return nil, conflict("run %s is %s, or hook %s exists", r.id, r.state.Status, e.CorrelationID)
 		}
 	case world.HookReceived:
 		return r.judgeReceived(in)
 	case world.HookDisposed:
-		if k := r.hooks[e.CorrelationID]; over || k == nil || k.disposed {
+		if over || r.state.Hook(e.CorrelationID) == nil {
 			return nil, noHook(e.CorrelationID)
 		}
 	case world.WaitCompleted:
@@ -369,7 +364,7 @@ func (r *run) judgeReceived(in *createIn) (*createOut, error) {
 	if r.state.Status.Terminal() {
 		return nil, expired("run %s is %s", r.id, r.state.Status)
 	}
-	if k := r.hooks[e.CorrelationID]; k == nil || k.disposed {
+	if r.state.Hook(e.CorrelationID) == nil {
 		return nil, noHook(e.CorrelationID)
 	}
 	return nil, nil
@@ -424,7 +419,7 @@ func (r *run) made(in *createIn) ([]world.Event, error) {
 			ev.Outcome = world.OutcomeDue
 		}
 	case world.HookCreated:
-		ev.Name, ev.Occurrence, ev.Token, ev.Chosen = "hook", len(r.hooks), e.text("token"), true
+		ev.Name, ev.Occurrence, ev.Token, ev.Chosen = "hook", r.hooks, e.text("token"), true
 		ev.Payload = e.data("token")
 	case world.HookReceived:
 		if in.Params.ResumeID != "" && in.Params.Digest != "" {

@@ -36,7 +36,7 @@ type healthPiece struct {
 func (b beside) health(ctx context.Context, run, name string, from int64) (out readOut, err error) {
 	out = readOut{Chunks: []chunkOut{}, Next: from}
 	if b.values == nil {
-		return out, noRun(run)
+		return out, noRun(run, world.ErrNotFound)
 	}
 	if err := world.CheckRunID(run); err != nil {
 		return out, err

@@ -91,16 +91,11 @@ func (h *Host) resting(ctx context.Context, l *letter) (waits bool, err error) {
 	if json.Unmarshal(l.Message, &m) != nil || m.Run == "" {
 		return false, nil
 	}
-	id := m.Run
-	workflow := ""
-	if _, theirs, ok := strings.Cut(l.Queue, "_wkf_workflow_"); ok {
-		workflow = workflowName(theirs)
-	}
-	begun := false
-	if err := h.with(ctx, id, true, func(r *run) error {
-		over := r.state.Status.Terminal()
-		waits, workflow = r.state.Paused != nil && !over, r.state.Birth.Workflow
-		begun = over || r.state.Status != world.Pending
+	_, theirs, _ := strings.Cut(l.Queue, "_wkf_workflow_")
+	workflow, begun := workflowName(theirs), false
+	if err := h.with(ctx, m.Run, true, func(r *run) error {
+		waits, workflow = r.state.Paused != nil && !r.state.Status.Terminal(), r.state.Birth.Workflow
+		begun = r.state.Status != world.Pending
 		return nil
 	}); err != nil && !errors.Is(err, world.ErrNotFound) && !errors.Is(err, world.ErrInvalid) { // it may be about to begin
 		return false, err
@@ -112,8 +107,8 @@ func (h *Host) resting(ctx context.Context, l *letter) (waits bool, err error) {
 		return waits, err
 	}
 	// Nobody owns it, and so nobody but who looks here hears that it is to be cancelled.
-	if row, err := h.world.Run(ctx, id); err == nil && row.Queue != nil && row.Queue.Mail > 0 {
-		if h.with(ctx, id, false, func(r *run) error { return h.own(ctx, r) }) == nil { // it can be claimed for that alone
+	if row, err := h.world.Run(ctx, m.Run); err == nil && row.Queue != nil && row.Queue.Mail > 0 {
+		if h.with(ctx, m.Run, false, func(r *run) error { return h.own(ctx, r) }) == nil { // it can be claimed for that alone
 			h.worker.look()
 		}
 	}

@@ -6,9 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"sync"
 	"time"
 
+	"github.com/stepwell/stepwell/internal/courier"
 	"github.com/stepwell/stepwell/world"
 )
 
@@ -20,15 +20,14 @@ const version = 1
 
 // Host answers the calls of Workflow DevKit's runtime. It is safe for concurrent use.
 type Host struct {
-	world    world.World
-	able     world.Abilities
-	log      *slog.Logger
-	worker   worker
-	shelf    shelf
-	queues   queues
-	holds    holds
-	beside   beside
-	watchers watchers
+	world  world.World
+	able   world.Abilities
+	log    *slog.Logger
+	worker worker
+	shelf  shelf
+	queues queues
+	holds  holds
+	beside beside
 }
 
 // New makes a host over a world. It starts nothing before its first call.
@@ -64,18 +63,26 @@ func of[In any](f func(h *Host, ctx context.Context, in *In) (any, error)) call 
 	}
 }
 
+// ofRun makes a call of what is read of a run, as its log has it now.
+func ofRun(f func(r *run, in *query) (any, error)) call {
+	return of(func(h *Host, ctx context.Context, in *query) (out any, err error) {
+		err = h.with(ctx, in.RunID, true, func(r *run) (err error) { out, err = f(r, in); return err })
+		return out, err
+	})
+}
+
 var calls = map[string]call{
 	"events.create":      of((*Host).createEvent),
 	"events.batch":       of((*Host).createBatch),
-	"events.list":        of((*Host).listEvents),
-	"events.get":         of((*Host).getEvent),
-	"events.correlation": of((*Host).listByCorrelation),
-	"runs.get":           of((*Host).getRun),
+	"events.list":        ofRun((*run).listEvents),
+	"events.get":         ofRun((*run).getEvent),
+	"events.correlation": ofRun((*run).listByCorrelation),
+	"runs.get":           ofRun((*run).get),
 	"runs.cancel":        of((*Host).cancelRuns),
 	"runs.list":          of((*Host).listRuns),
 	"runs.wait":          of((*Host).waitRun),
-	"steps.get":          of((*Host).getStep),
-	"steps.list":         of((*Host).listSteps),
+	"steps.get":          ofRun((*run).getStep),
+	"steps.list":         ofRun((*run).listSteps),
 	"hooks.get":          of((*Host).getHook),
 	"hooks.token":        of((*Host).getHookByToken),
 	"hooks.list":         of((*Host).listHooks),
@@ -114,32 +121,32 @@ func (r *Refusal) Error() string { return r.Err.Error() }
 // Unwrap returns the error of the world, if it is one.
 func (r *Refusal) Unwrap() error { return r.Err }
 
+func refusal(name string, status int, format string, args ...any) error {
+	return &Refusal{Name: name, Status: status, Err: fmt.Errorf(format, args...)}
+}
+
 func conflict(format string, args ...any) error {
-	return &Refusal{Name: "EntityConflictError", Status: 409, Err: fmt.Errorf(format, args...)}
+	return refusal("EntityConflictError", 409, format, args...)
 }
 
 func expired(format string, args ...any) error {
-	return &Refusal{Name: "RunExpiredError", Status: 410, Err: fmt.Errorf(format, args...)}
+	return refusal("RunExpiredError", 410, format, args...)
 }
 
-func noRun(id string) error {
-	return &Refusal{Name: "WorkflowRunNotFoundError", Status: 404, Err: fmt.Errorf("run %s: %w", id, world.ErrNotFound)}
+func noRun(id string, why error) error {
+	return refusal("WorkflowRunNotFoundError", 404, "run %s: %w", id, why)
 }
 
 // errForeign is the reason of the refusal of a run that is none of the DevKit's.
 var errForeign = fmt.Errorf("it is no run of Workflow DevKit: %w", world.ErrNotFound)
 
-func foreign(id string) error {
-	return &Refusal{Name: "WorkflowRunNotFoundError", Status: 404, Err: fmt.Errorf("run %s: %w", id, errForeign)}
-}
-
 func noHook(which string) error {
-	return &Refusal{Name: "HookNotFoundError", Status: 404, Err: fmt.Errorf("hook %s: %w", which, world.ErrNotFound)}
+	return refusal("HookNotFoundError", 404, "hook %s: %w", which, world.ErrNotFound)
 }
 
 // missing is the refusal of what is not there, and has no error of its own.
 func missing(format string, args ...any) error {
-	return &Refusal{Name: "WorkflowWorldError", Status: 404, Err: fmt.Errorf(format+": %w", append(args, world.ErrNotFound)...)}
+	return refusal("WorkflowWorldError", 404, format+": %w", append(args, world.ErrNotFound)...)
 }
 
 // refused says what an error of the world is to the DevKit.
@@ -160,42 +167,14 @@ func refused(err error) error {
 	return err
 }
 
-// watchers wake who waits for news of a run, a stream or a queue.
-type watchers struct {
-	once    sync.Once
-	mu      sync.Mutex
-	waiting map[chan struct{}]string // what each waits for: a run's ID or a queue's name
-}
-
-// watch returns what is sent to whenever there is news of a run or a queue, until stop is called.
-func (h *Host) watch(what string) (news <-chan struct{}, stop func()) {
-	w := &h.watchers
-	w.once.Do(func() {
-		w.waiting = map[chan struct{}]string{}
-		if h.able.Notifier != nil {
-			h.able.Notifier.Notify(func(n world.Notice) {
-				w.mu.Lock()
-				defer w.mu.Unlock()
-				for c, of := range w.waiting {
-					if mail := n.Kind == world.NoticeMail; mail && of == mailbox || !mail && (n.Run == "" || n.Run == of) {
-						select {
-						case c <- struct{}{}:
-						default:
-						}
-					}
-				}
-			})
+// watch tells of news of a run, a queue or what was sent to runs, until it is stopped.
+func (h *Host) watch(what string) *courier.News {
+	return courier.NewsOf(h.able.Notifier, func(n world.Notice) bool {
+		if n.Kind == world.NoticeMail {
+			return what == mailbox
 		}
+		return n.Run == "" || n.Run == what
 	})
-	c := make(chan struct{}, 1)
-	w.mu.Lock()
-	w.waiting[c] = what
-	w.mu.Unlock()
-	return c, func() {
-		w.mu.Lock()
-		delete(w.waiting, c)
-		w.mu.Unlock()
-	}
 }
 
 // look is how often who waits looks beside the news.
@@ -204,8 +183,8 @@ const look = time.Second
 // await asks until there is an answer, the time is over or nobody waits any more.
 func (h *Host) await(ctx context.Context, what string, wait time.Duration, ask func() (done bool, next time.Duration, err error)) error {
 	wait = min(wait, mostWait)
-	news, stop := h.watch(what)
-	defer stop()
+	news := h.watch(what)
+	defer news.Stop()
 	over := time.NewTimer(wait)
 	defer over.Stop()
 	for {
@@ -215,7 +194,7 @@ func (h *Host) await(ctx context.Context, what string, wait time.Duration, ask f
 		}
 		again := time.NewTimer(min(max(next, time.Millisecond), look))
 		select {
-		case <-news:
+		case <-news.Came:
 		case <-again.C:
 		case <-over.C:
 			wait = 0

@@ -38,11 +38,11 @@ func (h *Host) append(ctx context.Context, m *world.Mail) error {
 				e = world.Event{} // it is so already
 			}
 		case world.WaitCompleted:
-			if w := r.waits[e.ID]; w == nil || !w.completed.IsZero() {
+			if r.state.Wait(e.ID) == nil {
 				e = world.Event{}
 			}
 		case world.HookReceived:
-			if k := r.hooks[e.ID]; k == nil || k.disposed {
+			if r.state.Hook(e.ID) == nil {
 				e = world.Event{}
 			}
 			e.Payload, _ = json.Marshal(map[string]json.RawMessage{"payload": devalue.Of(e.Payload)})

@@ -132,20 +132,24 @@ func (h *Host) receive(ctx context.Context, in *receiveIn) (any, error) {
 		for i, bytes := 0, 0; i < len(got.Messages); i++ {
 			m := &got.Messages[i]
 			if bytes += len(m.Payload); i > 0 && bytes > pageBytes { // there is no room for the others
-				return true, 0, h.unread(ctx, got.Messages[i:])
+				rest := make([]string, 0, len(got.Messages)-i)
+				for _, m := range got.Messages[i:] {
+					rest = append(rest, m.Receipt)
+				}
+				return true, 0, h.unread(ctx, rest)
 			}
-			out := received{MessageID: messageID(m.ID), Attempt: m.Receives, Receipt: receiptMark + m.Receipt}
+			out := received{MessageID: messageID(m.ID), Attempt: m.Receives, Receipt: m.Receipt}
 			if err := json.Unmarshal(m.Payload, &out.letter); err != nil {
-				bury := world.Settlement{Receipt: m.Receipt, Kind: world.Bury, Error: "it is no message of Workflow DevKit"}
-				if _, err = h.queues.messenger.SettleMessages(ctx, []world.Settlement{bury}); err != nil {
+				bury := world.Settlement{Kind: world.Bury, Error: "it is no message of Workflow DevKit"}
+				if _, err = h.queues.end(ctx, bury, m.Receipt); err != nil {
 					return false, 0, err
 				}
 				continue
 			}
 			if rests, err := h.resting(ctx, &out.letter); err != nil || rests {
-				back := world.Settlement{Receipt: m.Receipt, Kind: world.Unread, After: pausedAgain}
-				if _, err2 := h.queues.messenger.SettleMessages(ctx, []world.Settlement{back}); err != nil || err2 != nil {
-					return false, 0, errors.Join(err, err2)
+				_, err2 := h.queues.end(ctx, world.Settlement{Kind: world.Unread, After: pausedAgain}, m.Receipt)
+				if err = errors.Join(err, err2); err != nil {
+					return false, 0, err
 				}
 				continue
 			}
@@ -154,9 +158,9 @@ func (h *Host) receive(ctx context.Context, in *receiveIn) (any, error) {
 		return len(all) > 0, got.Wait(look), nil
 	})
 	if err != nil && len(all) > 0 { // nobody has seen them
-		back := make([]world.Message, len(all))
+		back := make([]string, len(all))
 		for i := range all {
-			back[i].Receipt = strings.TrimPrefix(all[i].Receipt, receiptMark)
+			back[i] = all[i].Receipt
 		}
 		err = errors.Join(err, h.unread(ctx, back))
 	}
@@ -167,17 +171,20 @@ func (h *Host) receive(ctx context.Context, in *receiveIn) (any, error) {
 const pausedAgain = 5 * time.Second
 
 // unread gives back messages that nobody has seen: that was no attempt.
-func (h *Host) unread(ctx context.Context, all []world.Message) error {
-	back := make([]world.Settlement, len(all))
-	for i := range all {
-		back[i] = world.Settlement{Receipt: all[i].Receipt, Kind: world.Unread}
-	}
-	_, err := h.queues.messenger.SettleMessages(context.WithoutCancel(ctx), back)
+func (h *Host) unread(ctx context.Context, receipts []string) error {
+	_, err := h.queues.end(context.WithoutCancel(ctx), world.Settlement{Kind: world.Unread}, receipts...)
 	return err
 }
 
-// receiptMark begins the receipts of messages of the DevKit: those of other queues are not settled here.
-const receiptMark = "wdk_"
+// end ends receives of messages of the DevKit, all in one way. The receipts of others hold nothing here.
+func (q *queues) end(ctx context.Context, way world.Settlement, receipts ...string) ([]bool, error) {
+	all := make([]world.Settlement, len(receipts))
+	for i, receipt := range receipts {
+		all[i] = way
+		all[i].Receipt, all[i].Queues = receipt, Prefix
+	}
+	return q.messenger.SettleMessages(ctx, all)
+}
 
 type settleIn struct {
 	Receipts []string         `json:"receipts"`
@@ -197,13 +204,5 @@ func (h *Host) settle(ctx context.Context, in *settleIn) (any, error) {
 	if in.Kind == world.Extend {
 		after = visibility
 	}
-	all := make([]world.Settlement, len(in.Receipts))
-	for i, receipt := range in.Receipts {
-		ours, marked := strings.CutPrefix(receipt, receiptMark)
-		if !marked {
-			return nil, fmt.Errorf("%w: %.60q is no receipt of a message of Workflow DevKit", world.ErrInvalid, receipt)
-		}
-		all[i] = world.Settlement{Receipt: ours, Kind: in.Kind, After: after, Error: in.Error}
-	}
-	return h.queues.messenger.SettleMessages(ctx, all)
+	return h.queues.end(ctx, world.Settlement{Kind: in.Kind, After: after, Error: in.Error}, in.Receipts...)
 }

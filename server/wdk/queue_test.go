@@ -49,7 +49,8 @@ func TestQueue(t *testing.T) {
 	}
 }
 
-// TestQueueRefusals: what is out of range is refused, and so are receipts of other queues; each deployment has a queue.
+// TestQueueRefusals: what is out of range is refused, receipts of other queues hold nothing, and each deployment has a
+// queue.
 func TestQueueRefusals(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "memory")
@@ -66,7 +67,15 @@ func TestQueueRefusals(t *testing.T) {
 	if err != nil || len(got.Messages) != 1 {
 		t.Fatal(got, err)
 	}
-	calls := map[string]string{"settle": `{"kind": "ack", "receipts": ["` + got.Messages[0].Receipt + `"]}`}
+	for _, kind := range []world.SettleKind{world.Ack, world.Nack, world.Extend, world.Bury, world.Unread} {
+		for _, receipt := range []string{got.Messages[0].Receipt, "wdk_" + got.Messages[0].Receipt} {
+			out, err := r.host.Call(t.Context(), "queue.settle", json.RawMessage(`{"kind": "`+string(kind)+`", "receipts": ["`+receipt+`"]}`))
+			if held, _ := out.([]bool); len(held) > 0 && held[0] || err != nil && !errors.Is(err, world.ErrInvalid) {
+				t.Errorf("%s of a message of another queue: %v, %v: want that it is not settled", kind, out, err)
+			}
+		}
+	}
+	calls := map[string]string{}
 	for _, n := range []string{"-1", "1e300", "9223372037", "31536001"} {
 		calls["send "+n] = `{"queueName": "q", "message": 1, "deploymentId": "d", "delaySeconds": ` + n + `}`
 		calls["settle "+n] = `{"kind": "nack", "receipts": [], "seconds": ` + n + `}`

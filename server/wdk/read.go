@@ -45,36 +45,26 @@ func (p *paging) most(usual int) int {
 // page too.
 func (r *run) page(cursor string, most int, down, all bool) page {
 	n := len(r.shown)
-	from, _ := strconv.Atoi(cursor) // the position behind which it goes on
-	from = min(max(from, 0), n)
-	var places []int
+	at, _ := strconv.Atoi(cursor) // the position behind which it goes on
+	at = min(max(at, 0), n)
+	by := 1
 	if down {
-		if cursor == "" {
-			from = n + 1
-		}
-		for at := from - 1; at > 0 && len(places) < most; at-- {
-			places = append(places, at)
-		}
-	} else {
-		for at := from + 1; at <= n && len(places) < most; at++ {
-			places = append(places, at)
+		if by = -1; cursor == "" {
+			at = n + 1
 		}
 	}
 	out, bytes := []eventOut{}, 0
-	for i, at := range places {
+	for at+by >= 1 && at+by <= n && len(out) < most && bytes <= pageBytes {
+		at += by
 		out = append(out, r.out(r.shown[at-1], all))
-		if e := &r.events[r.shown[at-1]]; all {
-			if bytes += len(e.Payload); bytes > pageBytes {
-				places = places[:i+1]
-				break
-			}
+		if all {
+			bytes += len(r.events[r.shown[at-1]].Payload)
 		}
 	}
 	p := page{Data: out}
-	if len(places) > 0 {
-		last := places[len(places)-1]
-		cursor = strconv.Itoa(last)
-		p.HasMore = down && last > 1 || !down && last < n
+	if len(out) > 0 {
+		cursor = strconv.Itoa(at)
+		p.HasMore = down && at > 1 || !down && at < n
 	}
 	if cursor != "" {
 		p.Cursor = &cursor
@@ -82,46 +72,42 @@ func (r *run) page(cursor string, most int, down, all bool) page {
 	return p
 }
 
-type eventsIn struct {
-	RunID         string `json:"runId"`
-	EventID       string `json:"eventId"`
-	CorrelationID string `json:"correlationId"`
-	Pagination    paging `json:"pagination"`
-	ResolveData   string `json:"resolveData"`
+// query asks for what is read: each call takes what it needs of it.
+type query struct {
+	RunID         string          `json:"runId"`
+	EventID       string          `json:"eventId"`
+	StepID        string          `json:"stepId"`
+	HookID        string          `json:"hookId"`
+	CorrelationID string          `json:"correlationId"`
+	Token         string          `json:"token"`
+	WorkflowName  string          `json:"workflowName"`
+	Status        json.RawMessage `json:"status"` // one or several
+	Pagination    paging          `json:"pagination"`
+	ResolveData   string          `json:"resolveData"`
+	TimeoutMs     int64           `json:"timeoutMs"`
 }
 
-func (h *Host) listEvents(ctx context.Context, in *eventsIn) (out any, err error) {
-	err = h.with(ctx, in.RunID, true, func(r *run) error {
-		out = r.page(in.Pagination.Cursor, in.Pagination.most(maxPage), in.Pagination.Sort == "desc", wantsData(in.ResolveData))
-		return nil
-	})
-	return out, err
+func (r *run) listEvents(in *query) (any, error) {
+	p := &in.Pagination
+	return r.page(p.Cursor, p.most(maxPage), p.Sort == "desc", wantsData(in.ResolveData)), nil
 }
 
-func (h *Host) getEvent(ctx context.Context, in *eventsIn) (out any, err error) {
-	err = h.with(ctx, in.RunID, true, func(r *run) error {
-		slot, err := strconv.Atoi(strings.TrimPrefix(in.EventID, "evnt_"))
-		if err != nil || slot < 1 || slot > len(r.shown) {
-			return missing("event %.60q of run %s", in.EventID, r.id)
+func (r *run) getEvent(in *query) (any, error) {
+	slot, err := strconv.Atoi(strings.TrimPrefix(in.EventID, "evnt_"))
+	if err != nil || slot < 1 || slot > len(r.shown) {
+		return nil, missing("event %.60q of run %s", in.EventID, r.id)
+	}
+	return r.out(r.shown[slot-1], wantsData(in.ResolveData)), nil
+}
+
+func (r *run) listByCorrelation(in *query) (any, error) {
+	all := []eventOut{}
+	for _, at := range r.shown {
+		if r.events[at].ID == in.CorrelationID {
+			all = append(all, r.out(at, wantsData(in.ResolveData)))
 		}
-		out = r.out(r.shown[slot-1], wantsData(in.ResolveData))
-		return nil
-	})
-	return out, err
-}
-
-func (h *Host) listByCorrelation(ctx context.Context, in *eventsIn) (out any, err error) {
-	err = h.with(ctx, in.RunID, true, func(r *run) error {
-		all := []eventOut{}
-		for _, at := range r.shown {
-			if r.events[at].ID == in.CorrelationID {
-				all = append(all, r.out(at, wantsData(in.ResolveData)))
-			}
-		}
-		out = pageOf(all, &in.Pagination)
-		return nil
-	})
-	return out, err
+	}
+	return pageOf(all, &in.Pagination), nil
 }
 
 // pageOf is a page of what is there as a whole, in its order or the other way round; the cursor is how many were
@@ -137,44 +123,26 @@ func pageOf[T any](all []T, p *paging) page {
 	return page{Data: all[from:to], Cursor: &cursor, HasMore: to < len(all)}
 }
 
-type runIn struct {
-	RunID       string `json:"runId"`
-	ResolveData string `json:"resolveData"`
-	TimeoutMs   int64  `json:"timeoutMs"`
-}
-
-func (h *Host) getRun(ctx context.Context, in *runIn) (out any, err error) {
-	err = h.with(ctx, in.RunID, true, func(r *run) error {
-		out = r.shownAs(wantsData(in.ResolveData))
-		return nil
-	})
-	return out, err
-}
+func (r *run) get(in *query) (any, error) { return r.shownAs(wantsData(in.ResolveData)), nil }
 
 // waitRun waits for the run to end, and shows it, ended or not.
-func (h *Host) waitRun(ctx context.Context, in *runIn) (out any, err error) {
+func (h *Host) waitRun(ctx context.Context, in *query) (out any, err error) {
 	err = h.await(ctx, in.RunID, time.Duration(in.TimeoutMs)*time.Millisecond, func() (over bool, next time.Duration, err error) {
-		err = h.with(ctx, in.RunID, true, func(r *run) error {
-			over, out = r.state.Status.Terminal(), r.shownAs(wantsData(in.ResolveData))
-			return nil
+		err = h.with(ctx, in.RunID, true, func(r *run) (err error) {
+			over = r.state.Status.Terminal()
+			out, err = r.get(in)
+			return err
 		})
 		return over, look, err
 	})
 	return out, err
 }
 
-type runsIn struct {
-	WorkflowName string          `json:"workflowName"`
-	Status       json.RawMessage `json:"status"`
-	Pagination   paging          `json:"pagination"`
-	ResolveData  string          `json:"resolveData"`
-}
-
 // fewRuns is how many runs are read at once with their values.
 const fewRuns = 16
 
 // listRuns lists runs of the DevKit, newest first.
-func (h *Host) listRuns(ctx context.Context, in *runsIn) (any, error) {
+func (h *Host) listRuns(ctx context.Context, in *query) (any, error) {
 	q := world.RunQuery{Cursor: in.Pagination.Cursor}
 	if in.WorkflowName != "" {
 		q.Workflow = workflowName(in.WorkflowName)
@@ -250,45 +218,22 @@ func listed(row *world.Run, all bool) *runOut {
 	return o
 }
 
-type stepIn struct {
-	RunID       string `json:"runId"`
-	StepID      string `json:"stepId"`
-	Pagination  paging `json:"pagination"`
-	ResolveData string `json:"resolveData"`
+func (r *run) getStep(in *query) (any, error) {
+	if st := r.step(in.StepID, wantsData(in.ResolveData)); st != nil {
+		return st, nil
+	}
+	return nil, missing("step %.60q of run %s", in.StepID, r.id)
 }
 
-func (h *Host) getStep(ctx context.Context, in *stepIn) (out any, err error) {
-	err = h.with(ctx, in.RunID, true, func(r *run) error {
-		st := r.step(in.StepID, wantsData(in.ResolveData))
-		if st == nil {
-			return missing("step %.60q of run %s", in.StepID, r.id)
-		}
-		out = st
-		return nil
-	})
-	return out, err
+func (r *run) listSteps(in *query) (any, error) {
+	all := make([]*stepOut, len(r.order))
+	for i, id := range r.order {
+		all[i] = r.step(id, wantsData(in.ResolveData))
+	}
+	return pageOf(all, &in.Pagination), nil
 }
 
-func (h *Host) listSteps(ctx context.Context, in *stepIn) (out any, err error) {
-	err = h.with(ctx, in.RunID, true, func(r *run) error {
-		all := make([]*stepOut, len(r.order))
-		for i, id := range r.order {
-			all[i] = r.step(id, wantsData(in.ResolveData))
-		}
-		out = pageOf(all, &in.Pagination)
-		return nil
-	})
-	return out, err
-}
-
-type hookIn struct {
-	HookID     string `json:"hookId"`
-	Token      string `json:"token"`
-	RunID      string `json:"runId"`
-	Pagination paging `json:"pagination"`
-}
-
-func (h *Host) getHookByToken(ctx context.Context, in *hookIn) (any, error) {
+func (h *Host) getHookByToken(ctx context.Context, in *query) (any, error) {
 	rows, err := h.world.Hooks(ctx, world.HookQuery{Token: in.Token})
 	if err != nil {
 		return nil, err
@@ -330,7 +275,7 @@ func (h *Host) hooks(ctx context.Context, q world.HookQuery) ([]*hookOut, error)
 	return all, nil
 }
 
-func (h *Host) getHook(ctx context.Context, in *hookIn) (any, error) {
+func (h *Host) getHook(ctx context.Context, in *query) (any, error) {
 	all, err := h.hooks(ctx, world.HookQuery{Run: in.RunID})
 	if err != nil {
 		return nil, err
@@ -343,7 +288,7 @@ func (h *Host) getHook(ctx context.Context, in *hookIn) (any, error) {
 	return nil, noHook(in.HookID)
 }
 
-func (h *Host) listHooks(ctx context.Context, in *hookIn) (any, error) {
+func (h *Host) listHooks(ctx context.Context, in *query) (any, error) {
 	all, err := h.hooks(ctx, world.HookQuery{Run: in.RunID})
 	return pageOf(all, &in.Pagination), err
 }

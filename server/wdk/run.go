@@ -37,7 +37,7 @@ type run struct {
 	birth map[string]json.RawMessage // the data of its run_created
 	steps map[string]*step
 	order []string // of steps
-	hooks map[string]*hook
+	hooks int      // that were made
 	waits map[string]*wait
 }
 
@@ -50,11 +50,6 @@ type step struct {
 	started, retryAfter    time.Time
 	updated                time.Time
 	input                  json.RawMessage
-}
-
-type hook struct {
-	created  int
-	disposed bool
 }
 
 type wait struct {
@@ -148,7 +143,7 @@ func (h *Host) load(ctx context.Context, r *run) error {
 		page, err := h.world.Events(ctx, r.id, q)
 		if errors.Is(err, world.ErrNotFound) { // by now
 			r.forget()
-			return noRun(r.id)
+			return noRun(r.id, world.ErrNotFound)
 		}
 		if err != nil {
 			return err
@@ -166,7 +161,7 @@ func (h *Host) load(ctx context.Context, r *run) error {
 		}
 		if !strings.HasPrefix(r.state.Birth.Workflow, Prefix) {
 			r.loaded = false
-			return foreign(r.id)
+			return noRun(r.id, errForeign)
 		}
 		if !page.More {
 			break
@@ -194,7 +189,7 @@ func (r *run) reset() {
 	r.state = world.State{ID: r.id}
 	r.events, r.slots, r.shown, r.bytes, r.worker, r.claim = nil, nil, nil, 0, "", 0
 	r.running, r.late = 0, nil
-	r.steps, r.order, r.hooks, r.waits = map[string]*step{}, nil, map[string]*hook{}, map[string]*wait{}
+	r.steps, r.order, r.hooks, r.waits = map[string]*step{}, nil, 0, map[string]*wait{}
 }
 
 // add takes an event that is in the log. Where it has not been judged yet it is applied to the state.
@@ -232,11 +227,7 @@ func (r *run) add(e *world.Event, judge bool) error {
 			r.running += st.runs()
 		}
 	case world.HookCreated:
-		r.hooks[e.ID] = &hook{created: at}
-	case world.HookDisposed:
-		if k := r.hooks[e.ID]; k != nil {
-			k.disposed = true
-		}
+		r.hooks++
 	case world.WaitCreated:
 		r.waits[e.ID] = &wait{created: at, until: e.Until}
 	case world.WaitCompleted:

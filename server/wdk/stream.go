@@ -108,7 +108,7 @@ func (h *Host) readStream(ctx context.Context, in *readIn) (any, error) {
 	err := h.await(ctx, in.RunID, time.Duration(in.WaitMs)*time.Millisecond, func() (bool, time.Duration, error) {
 		p, err := h.world.Chunks(ctx, in.RunID, in.Name, world.ChunkQuery{From: out.Next, Limit: in.Limit})
 		if errors.Is(err, world.ErrNotFound) {
-			return false, look, noRun(in.RunID)
+			return false, look, noRun(in.RunID, world.ErrNotFound)
 		}
 		if err != nil {
 			return false, look, err

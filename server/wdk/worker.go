@@ -92,8 +92,8 @@ func (w *worker) close() {
 
 // live renews the lease, and appends what was sent to runs.
 func (w *worker) live(ctx context.Context) {
-	news, stop := w.host.watch(mailbox)
-	defer stop()
+	news := w.host.watch(mailbox)
+	defer news.Stop()
 	tick := time.NewTicker(lease / 6)
 	defer tick.Stop()
 	for ctx.Err() == nil {
@@ -118,7 +118,7 @@ func (w *worker) live(ctx context.Context) {
 		}
 		select {
 		case <-ctx.Done():
-		case <-news:
+		case <-news.Came:
 		case <-w.soon:
 		case <-tick.C:
 		}

@@ -8,6 +8,7 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/stepwell/stepwell/world"
@@ -352,7 +353,7 @@ func (k *messages) SettleMessages(ctx context.Context, all []world.Settlement) (
 	for i := range all {
 		s := &all[i]
 		m := k.held(s.Receipt)
-		if m == nil {
+		if m == nil || !strings.HasPrefix(m.Queue, s.Queues) {
 			continue
 		}
 		done[i] = true

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -18,13 +19,14 @@ import (
 )
 
 var (
-	sendMessages   = load("send_messages")
-	putDedupe      = load("put_dedupe")
-	findDedupe     = load("find_dedupe")
-	noteDedupe     = load("note_dedupe")
-	ackMessages    = load("ack_messages")
-	ackPlain       = load("ack_plain_messages")
-	returnMessages = load("return_messages")
+	sendMessages    = load("send_messages")
+	putDedupe       = load("put_dedupe")
+	findDedupe      = load("find_dedupe")
+	noteDedupe      = load("note_dedupe")
+	ackMessages     = load("ack_messages")
+	ackPlain        = load("ack_plain_messages")
+	returnMessages  = load("return_messages")
+	foreignMessages = load("foreign_messages")
 )
 
 // sends are messages that are sent at once, or what is published at once, and wait for their transaction. Whoever made
@@ -282,11 +284,50 @@ func (k *messaging) SettleMessages(ctx context.Context, all []world.Settlement) 
 	if err := world.CheckSettlements(all); err != nil {
 		return nil, err
 	}
+	all, err := ofTheirQueues(all, func(s *statement, each func(row scanner) error, args ...any) error {
+		return k.db.read(ctx, s, func(row pgx.Rows) error { return each(row) }, args...)
+	})
+	if err != nil {
+		return nil, err
+	}
 	s := &settling{all: all, done: make(chan struct{}, 1)}
 	if err := k.settles.put(ctx, s, s.done); err != nil {
 		return nil, err
 	}
 	return s.settled, s.err
+}
+
+// ofTheirQueues replaces the receipts of messages that lie in other queues than is said with such as hold nothing: a
+// message stays in its queue, so that it can be looked at before.
+func ofTheirQueues(
+	all []world.Settlement, read func(s *statement, each func(row scanner) error, args ...any) error,
+) ([]world.Settlement, error) {
+	var keys []int64
+	var queues []string
+	var places []int
+	for i := range all {
+		if all[i].Queues == "" {
+			continue
+		}
+		key, _, err := world.ReadReceipt(all[i].Receipt)
+		if err != nil {
+			return nil, err
+		}
+		keys, queues, places = append(keys, key), append(queues, all[i].Queues), append(places, i)
+	}
+	if len(keys) == 0 {
+		return all, nil
+	}
+	all = slices.Clone(all)
+	err := read(foreignMessages, func(row scanner) error {
+		var i int64
+		if err := row.Scan(&i); err != nil {
+			return err
+		}
+		all[places[i-1]].Receipt = world.Receipt(keys[i-1], math.MaxInt32) // no receive gets so far
+		return nil
+	}, keys, queues)
+	return all, err
 }
 
 // settlement is the goroutine that settles. No two of a group have the same receipt: the second is to see what

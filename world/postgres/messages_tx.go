@@ -42,7 +42,12 @@ func (w *World) SettleMessagesIn(ctx context.Context, tx world.Tx, all []world.S
 	}
 	var queues []string
 	settle := func() (err error) {
-		settled, queues, err = w.messaging.settleIn(ctx, conn, all)
+		own, err := ofTheirQueues(all, func(s *statement, each func(row scanner) error, args ...any) error {
+			return conn.each(ctx, s, each, args...)
+		})
+		if err == nil {
+			settled, queues, err = w.messaging.settleIn(ctx, conn, own)
+		}
 		return err
 	}
 	if t.w != nil {

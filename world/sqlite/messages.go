@@ -8,6 +8,7 @@ import (
 	"context"
 	"encoding/json"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/stepwell/stepwell/world"
@@ -363,7 +364,7 @@ func settle(tx *txn, s *world.Settlement) (held bool, err error) {
 		return false, err
 	}
 	m := messageRow{key: key}
-	if held, err = tx.one(heldMessage, func(r row) error { m.queue, m.Group, m.Queue = r.int(0), r.text(1), r.text(2); return nil }, key, fence); err != nil || !held {
+	if held, err = tx.one(heldMessage, func(r row) error { m.queue, m.Group, m.Queue = r.int(0), r.text(1), r.text(2); return nil }, key, fence); err != nil || !held || !strings.HasPrefix(m.Queue, s.Queues) {
 		return false, err
 	}
 	tx.notice(world.NoticeMessage, m.Queue)

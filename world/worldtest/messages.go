@@ -412,6 +412,29 @@ var messages = []check{
 		_, err = m.k.ReceiveMessages(m.ctx, world.ReceiveQuery{Queue: "q", Limit: 1})
 		m.refused(err, world.ErrNotFound, "receive from one that is gone")
 	})},
+	{"receipts of other queues", "who settles messages of queues whose names begin in a way settles no others", withMessages(func(m *messaging) {
+		m.send("a", "b", "g:c", "d", "e")
+		all := m.receive(5).Messages
+		slices.SortFunc(all, func(a, b world.Message) int { return strings.Compare(textOf(a), textOf(b)) })
+		m.same(textsOf(all), []string{"a", "b", "d", "e", "g:c"}, "what was received")
+		settle := func(queues string, good bool, kinds ...world.SettleKind) {
+			var list []world.Settlement
+			for i, kind := range kinds {
+				list = append(list, world.Settlement{Receipt: all[i].Receipt, Kind: kind, Queues: queues, After: time.Minute})
+				if kind == world.Ack || kind == world.Bury {
+					list[i].After = 0
+				}
+			}
+			done, err := m.k.SettleMessages(m.ctx, list)
+			m.must(err, "settle")
+			m.same(fmt.Sprint(done), fmt.Sprint(slices.Repeat([]bool{good}, len(kinds))), "settled in queues that begin with "+queues)
+		}
+		settle("r", false, world.Ack, world.Ack, world.Bury, world.Nack, world.Extend)
+		settle("qq", false, world.Unread, world.Ack, world.Ack, world.Bury, world.Ack)
+		m.states("a out", "b out", "g:c out", "d out", "e out")
+		settle("q", true, world.Ack, world.Nack, world.Extend, world.Bury, world.Ack)
+		m.states("b delayed", "d out", "e dead")
+	})},
 	{"bad messages are refused", "bad input gets a clear error and changes nothing; of several messages none is sent", withMessages(func(m *messaging) {
 		good := world.Message{Queue: "q", Payload: []byte(`1`)}
 		for what, bad := range map[string]world.Message{
@@ -434,7 +457,7 @@ var messages = []check{
 			_, err := m.k.ReceiveMessages(m.ctx, q)
 			m.refused(err, world.ErrInvalid, fmt.Sprintf("receive %+v", q))
 		}
-		for _, s := range []world.Settlement{{Receipt: "x", Kind: world.Ack}, {Receipt: world.Receipt(1, 1), Kind: "?"}, {Receipt: world.Receipt(1, 1), Kind: world.Extend}, {Receipt: world.Receipt(1, 1), Kind: world.Nack, After: -1}} {
+		for _, s := range []world.Settlement{{Receipt: "x", Kind: world.Ack}, {Receipt: world.Receipt(1, 1), Kind: "?"}, {Receipt: world.Receipt(1, 1), Kind: world.Extend}, {Receipt: world.Receipt(1, 1), Kind: world.Nack, After: -1}, {Receipt: world.Receipt(1, 1), Kind: world.Ack, Queues: "q q"}} {
 			_, err := m.k.SettleMessages(m.ctx, []world.Settlement{s})
 			m.refused(err, world.ErrInvalid, fmt.Sprintf("settle %+v", s))
 		}

@@ -26,14 +26,14 @@ func (m *messaging) begin() world.Tx {
 func (m *messaging) endsIn(tx world.Tx, good bool, all ...world.Message) {
 	m.Helper()
 	var list []world.Settlement
-	for _, x := range all {
-		list = append(list, world.Settlement{Receipt: x.Receipt, Kind: world.Ack})
+	for _, x := range all { // of another queue, and then of any
+		list = append(list, world.Settlement{Receipt: x.Receipt, Kind: world.Ack, Queues: "other"}, world.Settlement{Receipt: x.Receipt, Kind: world.Ack})
 	}
 	done, err := m.able.Transactor.SettleMessagesIn(m.ctx, tx, list)
 	m.must(err, "acknowledge in a transaction")
 	for i := range all {
-		if done[i] != good {
-			m.Fatalf("acknowledgement of message %s in a transaction: %t, want %t", textOf(all[i]), done[i], good)
+		if done[2*i] || done[2*i+1] != good {
+			m.Fatalf("acknowledgement of message %s in a transaction: %t, want %t", textOf(all[i]), done[2*i:2*i+2], good)
 		}
 	}
 }

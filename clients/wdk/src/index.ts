@@ -3,6 +3,7 @@
 
 import { randomUUID } from 'node:crypto';
 import { setMaxListeners } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { request as http } from 'node:http';
 import { request as https } from 'node:https';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -17,7 +18,7 @@ export interface Options {
   apiKey?: string;
   /** Where this process has its flow route. Default: STEPWELL_APP_URL, or http://localhost:PORT. */
   appUrl?: string;
-  /** Which build this is: its runs are worked on by apps of the same. Default: STEPWELL_DEPLOYMENT, or default. */
+  /** Which app and build this is: runs are worked on by apps of the same. Default: STEPWELL_DEPLOYMENT, or the name in package.json, or default. */
   deployment?: string;
   /** How many messages are worked on at once. Default: STEPWELL_CONCURRENCY, or 50. */
   concurrency?: number;
@@ -65,6 +66,7 @@ class Server {
         const text = await res.text();
         if (res.ok) return decode(text);
         failure = errorOf(res.status, text);
+        if (res.status === 401) failure.message = `Stepwell at ${this.url} ${this.apiKey ? 'does not know the API key' : 'wants an API key'}: set STEPWELL_API_KEY`;
         if (res.status !== 429 && res.status < 500) throw failure;
         wait = Math.max(wait, Math.min((failure.retryAfter ?? 0) * 1000, 5000));
       } catch (err) {
@@ -142,16 +144,19 @@ class Loop {
 
   private async run(): Promise<void> {
     const beat = setInterval(() => this.extend(), confirmMs);
+    let pause = 1000;
     while (!this.ending.signal.aborted) {
       try {
         const letters: Letter[] = await this.server.call(
           'queue.receive', { deploymentId: this.deployment, most: Math.min(this.most - this.out.size, 100), waitMs: pollMs }, this.ending.signal);
+        pause = 1000;
         for (const l of letters) this.take(l);
         while (this.out.size >= this.most && !this.ending.signal.aborted) await new Promise<void>((free) => { this.room = free; });
       } catch (err) {
         if (this.ending.signal.aborted) break;
-        console.error('[stepwell] messages could not be received:', err);
-        await sleep(1000);
+        console.error(`[stepwell] messages could not be received, next try in ${pause / 1000} s: ${String(err)}`);
+        await sleep(pause, undefined, { signal: this.ending.signal }).catch(() => {});
+        pause = Math.min(pause * 2, 30_000);
       }
     }
     await Promise.allSettled([...this.out.values()].map((o) => o.done));
@@ -203,11 +208,19 @@ class Loop {
   }
 }
 
+/** secretOf is the secret of a key that may have the server's own form: scope:name:secret. */
+const secretOf = (key?: string) => key?.split(',')[0]?.match(/^[^:]*:[^:]*:(.*)$/)?.[1] ?? key;
+
+/** packageName tells apps of one server apart that nobody named: else each took the messages of the others, and failed their runs. */
+function packageName(): string | undefined {
+  try { return JSON.parse(readFileSync('package.json', 'utf8')).name; } catch { return undefined; }
+}
+
 /** createWorld makes the World of a Stepwell server. */
 export function createWorld(options: Options = {}): World {
   const env = process.env;
-  const server = new Server((options.url ?? env.STEPWELL_URL ?? 'http://127.0.0.1:7373').replace(/\/+$/, ''), options.apiKey ?? env.STEPWELL_API_KEY);
-  const deployment = options.deployment ?? env.STEPWELL_DEPLOYMENT ?? 'default';
+  const server = new Server((options.url ?? env.STEPWELL_URL ?? 'http://127.0.0.1:7373').replace(/\/+$/, ''), secretOf(options.apiKey ?? env.STEPWELL_API_KEY));
+  const deployment = options.deployment ?? env.STEPWELL_DEPLOYMENT ?? packageName() ?? 'default';
   const app = () => options.appUrl ?? env.STEPWELL_APP_URL ?? env.WORKFLOW_LOCAL_BASE_URL ?? `http://localhost:${env.PORT ?? 3000}`;
   const loop = new Loop(server, deployment, options.concurrency ?? Number(env.STEPWELL_CONCURRENCY ?? 50), app);
   const ended = new AbortController();

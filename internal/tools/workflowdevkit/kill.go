@@ -5,6 +5,7 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -58,7 +59,7 @@ func (d *door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	call := r.URL.Path[strings.LastIndexByte(r.URL.Path, '/')+1:]
 	receives := call == "queue.receive"
-	writes := call == "events.create" || call == "streams.write" || call == "queue.send" || call == "queue.settle"
+	writes := call == "events.create" || call == "events.batch" || call == "streams.write" || call == "queue.send" || call == "queue.settle"
 	d.mu.Lock()
 	if writes {
 		d.calls++
@@ -138,16 +139,27 @@ func (d *door) double(text []byte) {
 	}
 }
 
-// app is the suite's app.
+// app is a program of node that has a flow route.
 type app struct {
 	cmd  *exec.Cmd
 	at   string
-	dir  string
 	logs string
 }
 
+// startApp starts the suite's app.
 func startApp(dir, data, world string) (*app, error) {
-	a := &app{dir: dir, logs: filepath.Join(data, "app.log")}
+	return startNode(dir, filepath.Join(data, "app.log"), "background tasks started", "node_modules/@workflow/world-testing/dist/src/server.mjs",
+		onStepwell(world)...)
+}
+
+// onStepwell has an app's runs kept by the Stepwell at a URL.
+func onStepwell(url string) []string {
+	return []string{"WORKFLOW_TARGET_WORLD=@stepwell/world", "STEPWELL_URL=" + url, "STEPWELL_API_KEY=" + workerKey}
+}
+
+// startNode starts an app, and waits until it has said that it is ready.
+func startNode(dir, logs, ready, script string, env ...string) (*app, error) {
+	a := &app{logs: logs}
 	log, err := os.OpenFile(a.logs, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
 	if err != nil {
 		return nil, err
@@ -156,10 +168,13 @@ func startApp(dir, data, world string) (*app, error) {
 	if a.at, err = freeAddress(); err != nil {
 		return nil, err
 	}
-	a.cmd = exec.Command("node", "--import", filepath.Join(dir, "polyfill.mjs"), "node_modules/@workflow/world-testing/dist/src/server.mjs")
+	polyfill, err := filepath.Abs("bin/.workflow-devkit/polyfill.mjs")
+	if err != nil {
+		return nil, err
+	}
+	a.cmd = exec.Command("node", "--import", polyfill, script)
 	a.cmd.Dir = dir
-	a.cmd.Env = append(os.Environ(), "WORKFLOW_TARGET_WORLD=@stepwell/world", "STEPWELL_URL="+world,
-		"STEPWELL_API_KEY="+workerKey, "PORT="+a.at[strings.LastIndexByte(a.at, ':')+1:])
+	a.cmd.Env = append(append(os.Environ(), env...), "PORT="+a.at[strings.LastIndexByte(a.at, ':')+1:])
 	a.cmd.Stderr = log
 	out, err := a.cmd.StdoutPipe()
 	if err == nil {
@@ -170,7 +185,7 @@ func startApp(dir, data, world string) (*app, error) {
 	}
 	lines := bufio.NewScanner(out)
 	for lines.Scan() {
-		if strings.Contains(lines.Text(), "background tasks started") {
+		if strings.Contains(lines.Text(), ready) {
 			go func() { _, _ = io.Copy(io.Discard, out) }()
 			return a, nil
 		}
@@ -185,9 +200,17 @@ func (a *app) stop() {
 	_ = a.cmd.Wait()
 }
 
+func (a *app) url() string { return "http://localhost" + a.at[strings.LastIndexByte(a.at, ':'):] }
+
 func (a *app) call(method, path, body string, into any) error {
-	host := "http://localhost" + a.at[strings.LastIndexByte(a.at, ':'):]
-	req, err := http.NewRequest(method, host+path, strings.NewReader(body))
+	return a.within(5*time.Minute, method, path, body, into)
+}
+
+// within makes a call that may take so long.
+func (a *app) within(most time.Duration, method, path, body string, into any) error {
+	ctx, stop := context.WithTimeout(context.Background(), most)
+	defer stop()
+	req, err := http.NewRequestWithContext(ctx, method, a.url()+path, strings.NewReader(body))
 	if err != nil {
 		return err
 	}
@@ -261,6 +284,35 @@ func (a *app) do(i int, token string) (out outcome, err error) {
 	return out, nil
 }
 
+// victim is a workflow that is run while the server is killed.
+type victim struct {
+	name   string
+	steady bool // it always has the same output: others tell times and IDs
+	do     func(a *app, token string, twice bool) (outcome, error)
+}
+
+// victims are the suite's workflows, or with -newest workflows of the shapes.
+func victims() (all []victim) {
+	if *shaped {
+		for i := range shapes {
+			if s := &shapes[i]; s.killed {
+				all = append(all, victim{s.title, false, func(a *app, _ string, twice bool) (outcome, error) {
+					as := *s
+					as.repeats = twice
+					return outcome{status: "completed"}, as.doDense(a, 2*time.Minute)
+				}})
+			}
+		}
+		return all
+	}
+	for i := range workflows {
+		all = append(all, victim{workflows[i].name, steady(i), func(a *app, token string, _ bool) (outcome, error) {
+			return a.do(i, token)
+		}})
+	}
+	return all
+}
+
 // kill runs each workflow as often as it makes calls, and kills the server at each of them; then again with each
 // message delivered twice.
 func kill(dir, data, which string, s *server) error {
@@ -269,22 +321,26 @@ func kill(dir, data, which string, s *server) error {
 	d := &door{server: s}
 	front := httptest.NewServer(d)
 	defer front.Close()
-	a, err := startApp(dir, data, front.URL)
+	begin := startApp
+	if *shaped {
+		begin = startShapes
+	}
+	a, err := begin(dir, data, front.URL)
 	if err != nil {
 		return err
 	}
 	defer a.stop()
-	d.app = "http://localhost" + a.at[strings.LastIndexByte(a.at, ':'):]
+	d.app = a.url()
 	kills, n := 0, 0
-	for i := range workflows {
-		if !strings.Contains(workflows[i].name, *only) {
+	for _, v := range victims() {
+		if !strings.Contains(v.name, *only) {
 			continue
 		}
 		began := time.Now()
 		d.set(0, false, false)
-		want, err := a.do(i, fmt.Sprintf("%s-%d", which, n))
+		want, err := v.do(a, fmt.Sprintf("%s-%d", which, n), false)
 		if n++; err != nil || want.status != "completed" {
-			return fmt.Errorf("%s on %s, undisturbed: %s: %w", workflows[i].name, which, want.status, err)
+			return fmt.Errorf("%s on %s, undisturbed: %s: %w", v.name, which, want.status, err)
 		}
 		d.mu.Lock()
 		calls := d.calls
@@ -296,17 +352,17 @@ func kill(dir, data, which string, s *server) error {
 				}
 				after := chance.IntN(2) == 0
 				d.set(at, after, twice)
-				got, err := a.do(i, fmt.Sprintf("%s-%d", which, n))
-				if n++; err != nil || got.status != want.status || len(got.steps) != len(want.steps) || steady(i) && got.output != want.output {
+				got, err := v.do(a, fmt.Sprintf("%s-%d", which, n), twice)
+				if n++; err != nil || got.status != want.status || len(got.steps) != len(want.steps) || v.steady && got.output != want.output {
 					log, _ := os.ReadFile(a.logs)
 					return fmt.Errorf("%s on %s, killed at call %d of %d (behind it: %t; messages twice: %t): %s %s with %d steps, "+
-						"want %s %s with %d: %w\n%s", workflows[i].name, which, at, calls, after, twice, got.status, got.output,
+						"want %s %s with %d: %w\n%s", v.name, which, at, calls, after, twice, got.status, got.output,
 						len(got.steps), want.status, want.output, len(want.steps), err, log)
 				}
 				kills++
 			}
 		}
-		fmt.Printf("%s: %s: %d calls, %s\n", which, workflows[i].name, calls, time.Since(began).Round(time.Second))
+		fmt.Printf("%s: %s: %d calls, %s\n", which, v.name, calls, time.Since(began).Round(time.Second))
 		d.mu.Lock()
 		failed := d.failed
 		d.mu.Unlock()

@@ -1,10 +1,13 @@
 // Command workflowdevkit holds the World for Workflow DevKit to the DevKit's own suite: its published package
 // @workflow/world-testing runs its workflows on this Stepwell, on SQLite and on PostgreSQL. With -kill it has its
 // own run of the same workflows instead, through a door that kills the server between calls and delivers messages
-// twice.
+// twice. With -newest it runs workflows of all shapes on the newest runtime that is published, or with -kill some of
+// them so; with -beside it measures two of them on this Stepwell and on the DevKit's own Worlds, in turns.
 //
 //	go run ./internal/tools/workflowdevkit
 //	go run ./internal/tools/workflowdevkit -kill -store sqlite
+//	go run ./internal/tools/workflowdevkit -newest
+//	go run ./internal/tools/workflowdevkit -beside -rounds 3
 //
 // Packages come from npm's registry, as clients/wdk/test/package-lock.json has them; it ends with 3 where they are
 // not to be had.
@@ -29,6 +32,9 @@ import (
 
 var (
 	store   = flag.String("store", "all", "sqlite, postgres or all")
+	shaped  = flag.Bool("newest", false, "run workflows of all shapes on the newest runtime")
+	besides = flag.Bool("beside", false, "measure Stepwell beside the DevKit's own Worlds")
+	rounds  = flag.Int("rounds", 3, "with -beside: how often each is measured")
 	killing = flag.Bool("kill", false, "kill the server between calls, and deliver messages twice")
 	seed    = flag.Uint64("seed", uint64(time.Now().UnixNano()), "of the calls at which the server is killed")
 	only    = flag.String("only", "", "with -kill: only workflows with this in their name")
@@ -55,6 +61,14 @@ func run() error {
 	dir, err := install()
 	if err != nil {
 		return err
+	}
+	if *shaped || *besides {
+		if _, err := installLine(dir, &newestLine); err != nil {
+			return err
+		}
+	}
+	if *besides {
+		return beside(dir)
 	}
 	stores := []string{"sqlite", "postgres"}
 	if *store != "all" {
@@ -96,11 +110,8 @@ func install() (string, error) {
 		return "", err
 	}
 	if _, err := os.Stat(filepath.Join(dir, "node_modules", "vitest")); err != nil || !bytes.Equal(was, now) {
-		npm := exec.Command("npm", "install", "--no-save", "--ignore-scripts", "--no-audit", "--no-fund", "--legacy-peer-deps")
-		npm.Dir = dir
-		if out, err := npm.CombinedOutput(); err != nil {
-			_ = os.RemoveAll(filepath.Join(dir, "node_modules"))
-			return "", fmt.Errorf("%w: %w\n%s", errFetch, err, out)
+		if err := npmInstall(dir); err != nil {
+			return "", err
 		}
 	}
 	client := filepath.Join(dir, "node_modules", "@stepwell", "world")
@@ -128,7 +139,18 @@ func install() (string, error) {
 	return dir, nil
 }
 
-// test runs the suite on a store.
+// npmInstall fetches the packages that a folder names.
+func npmInstall(dir string) error {
+	npm := exec.Command("npm", "install", "--no-save", "--ignore-scripts", "--no-audit", "--no-fund", "--legacy-peer-deps")
+	npm.Dir = dir
+	if out, err := npm.CombinedOutput(); err != nil {
+		_ = os.RemoveAll(filepath.Join(dir, "node_modules"))
+		return fmt.Errorf("%w: %w\n%s", errFetch, err, out)
+	}
+	return nil
+}
+
+// test runs on a store what is asked for: the suite, if nothing else is.
 func test(dir, which string) error {
 	data, err := os.MkdirTemp("", "workflowdevkit")
 	if err != nil {
@@ -146,13 +168,42 @@ func test(dir, which string) error {
 			return err
 		}
 	}
-	s := &server{program: filepath.Join(dir, "stepwell"), db: db, log: filepath.Join(data, "server.log")}
-	if err := s.start(); err != nil {
+	s, err := startServer(dir, data, db)
+	if err != nil {
 		return err
 	}
 	defer s.kill()
-	if *killing {
+	switch {
+	case *killing:
 		return kill(dir, data, which, s)
+	case *shaped:
+		return newest(dir, data, which, s)
+	}
+	return suite(dir, which, s)
+}
+
+// said is what the client says of itself where a key is wrong, as one program asks it: which app it is, and why not.
+const said = `import { createWorld } from '@stepwell/world';
+const world = createWorld({ apiKey: 'worker:app:not-the-key' });
+console.log(await world.getDeploymentId());
+await world.runs.get('r').catch((err) => console.log(err.name, err.message));`
+
+// client holds the client to what it says: apps are told apart by the names of their packages.
+func client(dir string, s *server) error {
+	node := exec.Command("node", "--input-type=module", "-e", said)
+	node.Dir, node.Env = dir, append(os.Environ(), "STEPWELL_URL="+s.url())
+	out, err := node.CombinedOutput()
+	want := "wdk-suite\nWorkflowWorldError Stepwell at " + s.url() + " does not know the API key: set STEPWELL_API_KEY\n"
+	if err != nil || string(out) != want {
+		return errors.Join(fmt.Errorf("the client says %q, want %q", out, want), err)
+	}
+	return nil
+}
+
+// suite runs the DevKit's own suite.
+func suite(dir, which string, s *server) error {
+	if err := client(dir, s); err != nil {
+		return err
 	}
 	began := time.Now()
 	vitest := exec.Command(filepath.Join(dir, "node_modules", ".bin", "vitest"), "run", "suite.test.mjs")
@@ -176,6 +227,12 @@ type server struct {
 	program, db, log string
 	at               string // host and port
 	cmd              *exec.Cmd
+}
+
+// startServer starts a server on a database.
+func startServer(dir, data, db string) (*server, error) {
+	s := &server{program: filepath.Join(dir, "stepwell"), db: db, log: filepath.Join(data, "server.log")}
+	return s, s.start()
 }
 
 func (s *server) url() string { return "http://" + s.at }

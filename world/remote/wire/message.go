@@ -62,6 +62,7 @@ type Settlement struct {
 	Kind    world.SettleKind `json:"kind"`
 	After   time.Duration    `json:"after,omitempty"`
 	Error   string           `json:"error,omitempty"`
+	Queues  string           `json:"queues,omitempty"`
 }
 
 // Sent is a [world.Sent].
