@@ -77,11 +77,11 @@ var layers = []layer{
 	{"internal/terminal/...", nil},
 	{"internal/timetable/...", []string{"world", "internal/courier", "internal/human"}},
 	{"internal/timeline/...", []string{"world", "world/journal", "internal/human"}},
-	{"internal/tools/children", []string{"", "world/sqlite"}},                            // a program of scale tests
+	{"internal/tools/children", []string{"", "world/sqlite"}}, // a program of scale tests
 	{"internal/tools/clientpython", []string{"internal/pgtest"}},
 	{"internal/tools/clientpython/worker", []string{"", "world/sqlite", "world/postgres"}}, // a program of its tests
-	{"internal/tools/finished", []string{"world", "world/sqlite", "world/postgres"}},     // fills a database to time lists
-	{"internal/tools/sleepers", []string{"", "world", "world/sqlite", "world/postgres"}}, // a program of scale tests and benchmarks
+	{"internal/tools/finished", []string{"world", "world/sqlite", "world/postgres"}},       // fills a database to time lists
+	{"internal/tools/sleepers", []string{"", "world", "world/sqlite", "world/postgres"}},   // a program of scale tests and benchmarks
 	{"internal/tools/workflowdevkit", []string{"internal/pgtest"}},
 	{"internal/tools/clienttypescript", []string{"", "limit", "internal/pgtest", "world/sqlite", "world/postgres"}},
 	{"internal/tools/...", nil},
