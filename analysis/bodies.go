@@ -63,10 +63,13 @@ func (c bodies) elsewhere(f *function) {
 	})
 }
 
-// toldAnywhere reports whether a Context is only asked what it tells on any goroutine: its run, and the logger.
-func toldAnywhere(cur inspector.Cursor) bool {
+// toldAnywhere reports whether a method of a Context tells the same on any goroutine: its run, and the logger.
+func toldAnywhere(method string) bool { return method == "RunID" || method == "Logger" }
+
+// tellsAnywhere reports whether a Context is only asked that.
+func (c *code) tellsAnywhere(cur inspector.Cursor) bool {
 	sel, ok := cur.Parent().Node().(*ast.SelectorExpr)
-	return ok && (sel.Sel.Name == "RunID" || sel.Sel.Name == "Logger")
+	return ok && toldAnywhere(sel.Sel.Name)
 }
 
 // bodyWrites reports variables of the workflow that a body changes, and that are read where replay has not run the
@@ -178,7 +181,7 @@ func (c bodies) methodBodies(f *function) {
 	for v, writes := range c.altered {
 		for _, w := range writes {
 			at, ok := w.cur.Node().(ast.Expr)
-			if !ok || !f.within(at.Pos()) || c.around(w.cur) != f || c.ofProgram(v, f) || global(v) || !c.ofWorkflow(v, f) {
+			if !ok || !f.within(at.Pos()) || c.around(w.cur) != f || c.ofProgram(v, f) || global(v) || !f.within(v.Pos()) && !f.sees(v) || !c.ofWorkflow(v, f) {
 				continue
 			}
 			if c.goesToBody(w.cur) && c.readOutside(v, w.cur) {

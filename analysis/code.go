@@ -12,6 +12,7 @@ import (
 	"golang.org/x/tools/go/analysis"
 	"golang.org/x/tools/go/analysis/passes/inspect"
 	"golang.org/x/tools/go/ast/inspector"
+	"golang.org/x/tools/go/types/objectpath"
 )
 
 // code is what is known of a package while it is read.
@@ -21,6 +22,7 @@ type code struct {
 	root      inspector.Cursor
 	functions map[ast.Node]*function
 	order     []*function
+	owned     map[*types.Func]bool // those that use a Context that something has which they are given
 	declared  map[*types.Func]*function
 	values    map[*types.Var][]ast.Expr          // what variables of function types are set to, or hold
 	sets      map[*types.Var][]ast.Expr          // what other variables are set to
@@ -30,12 +32,18 @@ type code struct {
 	writes    map[*types.Var][]write
 	allow     *allowances
 	found     findings
-	fits      map[*types.Func][]*types.Func // methods that calls of interfaces may come to
-	entries   map[*function]*entryPoint     // what Define has been given
-	alias     map[*types.Var]*types.Var     // what a pointer, slice or map is a part of
-	altered   map[*types.Var][]write        // what functions change that get a pointer to it
-	deeds     map[*types.Func]*deed         // what functions are to those who call them
-	runs      map[*types.Var]role           // what becomes of the functions that parameters are
+	fits      map[*types.Func][]*types.Func        // methods that calls of interfaces may come to
+	entries   map[*function]*entryPoint            // what Define has been given
+	alias     map[*types.Var]*types.Var            // what a pointer, slice or map is a part of
+	altered   map[*types.Var][]write               // what functions change that get a pointer to it
+	deeds     map[*types.Func]*deed                // what functions are to those who call them
+	runs      map[*types.Var]role                  // what becomes of the functions that parameters are
+	rings     map[*types.Func]map[*types.Func]bool // the functions that call each other, by each; nil: not yet found
+
+	paths   objectpath.Encoder       // of objects in their packages
+	common  map[*types.TypeName]bool // structs that runs have in common; nil: not yet found
+	names   map[types.Object]string  // what wiring calls them
+	callers map[string]caller        // workflow code of other packages, by what it calls; nil: not yet read
 
 	see sight  // what calls come to
 	src source // how it is written
@@ -47,10 +55,10 @@ func read(pass *analysis.Pass) (any, error) {
 	if ofLibrary(path) || standard(pass) {
 		return findings{}, nil
 	}
-	c := &code{pass: pass, info: pass.TypesInfo, root: pass.ResultOf[inspect.Analyzer].(*inspector.Inspector).Root(), found: findings{}, functions: map[ast.Node]*function{}, declared: map[*types.Func]*function{},
+	c := &code{pass: pass, info: pass.TypesInfo, root: pass.ResultOf[inspect.Analyzer].(*inspector.Inspector).Root(), found: findings{}, functions: map[ast.Node]*function{}, owned: map[*types.Func]bool{}, declared: map[*types.Func]*function{},
 		values: map[*types.Var][]ast.Expr{}, sets: map[*types.Var][]ast.Expr{}, uses: map[*types.Var][]inspector.Cursor{}, named: map[*types.Func][]inspector.Cursor{}, starting: map[*function]bool{}, writes: map[*types.Var][]write{}, fits: map[*types.Func][]*types.Func{},
 		entries: map[*function]*entryPoint{}, alias: map[*types.Var]*types.Var{}, altered: map[*types.Var][]write{},
-		deeds: map[*types.Func]*deed{}, runs: map[*types.Var]role{}}
+		deeds: map[*types.Func]*deed{}, runs: map[*types.Var]role{}, names: map[types.Object]string{}}
 	c.see, c.src = sight{c}, source{c}
 	c.allow = allowancesOf(c)
 	finder{c}.variables()
@@ -85,6 +93,39 @@ func standard(pass *analysis.Pass) bool {
 
 // ours reports whether the package is of a module that is worked on: some facts stay in it.
 func (c *code) ours() bool { return c.pass.Module == nil || c.pass.Module.Version == "" }
+
+// settled goes through the functions until none has anything more to say: backwards and forwards in turn, as what calls
+// stands before what it calls, or behind it, in most of a file.
+func (c *code) settled(more func(*function) bool) { settle(c.order, more) }
+
+func settle(all []*function, more func(*function) bool) {
+	for again, back := true, false; again; back = !back {
+		again = false
+		for i := range all {
+			if back {
+				i = len(all) - 1 - i
+			}
+			again = more(all[i]) || again
+		}
+	}
+}
+
+// cursorOf is the cursor of a node: by its position, as a package may have a million of them.
+func (c *code) cursorOf(n ast.Node) (inspector.Cursor, bool) {
+	cur, ok := c.root.FindByPos(n.Pos(), n.End())
+	for ok && cur.Node() != n {
+		if cur = cur.Parent(); !cur.Valid() || cur.Node() == nil || cur.Node().Pos() < n.Pos() || n.End() < cur.Node().End() {
+			return inspector.Cursor{}, false
+		}
+	}
+	return cur, ok
+}
+
+// own is the function that a declaration declares.
+func (c *code) own(f *function) *types.Func {
+	o, _ := c.info.Defs[f.decl.Name].(*types.Func)
+	return o
+}
 
 // importsLibrary reports whether the package may have workflow code.
 func (c *code) importsLibrary() bool {

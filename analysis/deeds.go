@@ -130,22 +130,16 @@ func (c doings) find() {
 		c.deeds[o] = d
 	}
 	speaks := c.importsLibrary()
-	for again := true; again; {
-		again = false
-		for _, f := range c.order {
-			if f.lit != nil {
-				if speaks {
-					again = c.literal(f) || again
-				}
-				continue
-			}
-			o, _ := c.info.Defs[f.decl.Name].(*types.Func)
-			d := c.deeds[o]
-			before := d.size()
-			c.function(f, d, speaks)
-			again = again || d.size() != before
+	c.settled(func(f *function) bool {
+		if f.lit != nil {
+			return speaks && c.literal(f)
 		}
-	}
+		o, _ := c.info.Defs[f.decl.Name].(*types.Func)
+		d := c.deeds[o]
+		before := d.size()
+		c.function(f, d, speaks)
+		return d.size() != before
+	})
 	for o, f := range c.declared {
 		if d := c.deeds[o]; d.size()+len(d.runs) > 0 && (o.Exported() || f.sig.Recv() != nil) {
 			c.pass.ExportObjectFact(o, c.fact(d))
@@ -188,6 +182,10 @@ func (c doings) literal(f *function) (more bool) {
 	if !f.around {
 		c.see.contexts(f, func(v *types.Var) bool { return !f.within(v.Pos()) }, func(contextUse) { f.around = true })
 		more = more || f.around
+	}
+	if f.op != "" && !f.fails && lastIsError(f.sig) {
+		f.fails = c.errorOf(f) == gone
+		more = more || f.fails
 	}
 	return more
 }

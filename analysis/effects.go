@@ -66,22 +66,23 @@ func (c effects) look(f *function) {
 			if _, ok := typeOf(c.info, n.X).(*types.Chan); ok {
 				c.channel(f, cur, n, "a range over a channel")
 			}
-			c.crunches(f, n, n.X)
+			c.crunches(f, n, n.X, n.Body)
 		case *ast.Ident:
 			c.named(f, cur, n)
 		case *ast.CallExpr:
 			logs(c).prints(f, n)
+			generators(c).draws(f, n)
 		case *ast.ForStmt:
 			if limit := limitOf(n); limit != nil {
-				c.crunches(f, n, limit)
+				c.crunches(f, n, limit, n.Body)
 			}
 		}
 	}
 }
 
 // crunches notes a loop of a function of the program that takes seconds.
-func (c effects) crunches(f *function, at ast.Node, limit ast.Expr) {
-	if n := c.src.many(limit); n > 0 && f.whole().role == host {
+func (c effects) crunches(f *function, at ast.Node, limit ast.Expr, block *ast.BlockStmt) {
+	if n := c.src.many(limit); n > 0 && f.whole().role == host && !c.src.leftEarly(at, block) {
 		c.touched(f, touch{rule: ruleSpins, at: at, what: fmt.Sprintf("a loop of %d rounds", n)})
 	}
 }
@@ -227,7 +228,7 @@ func (c effects) isParam(v *types.Var) bool { return v.Kind() == types.ParamVar 
 // told reports whether a function that is in a variable counts already where it is named: it is called there, or
 // returned to who calls it.
 func (c effects) told(f *function, t target) bool {
-	cur, ok := c.root.FindNode(t.at)
+	cur, ok := c.cursorOf(t.at)
 	if !ok {
 		return false
 	}

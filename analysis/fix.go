@@ -176,7 +176,7 @@ func (c repairs) fixCall(f *function, at ast.Expr, o *types.Func) []analysis.Sug
 
 // fixID puts an ID of the run in the place of the text of a generated one.
 func (c repairs) fixID(call *ast.CallExpr, ctx string) []analysis.SuggestedFix {
-	cur, ok := c.root.FindNode(call)
+	cur, ok := c.cursorOf(call)
 	if !ok {
 		return nil
 	}
@@ -199,7 +199,7 @@ func inList(stmt inspector.Cursor) bool {
 
 // fixSleep sleeps durably where the function can return the error of it.
 func (c repairs) fixSleep(f *function, call *ast.CallExpr, ctx string) []analysis.SuggestedFix {
-	cur, ok := c.root.FindNode(call)
+	cur, ok := c.cursorOf(call)
 	if !ok {
 		return nil
 	}
@@ -249,7 +249,8 @@ func zero(t types.Type) string {
 	return ""
 }
 
-// fixGo makes a coroutine of a goroutine, where nothing leaves it early, and it does nothing that a coroutine must not.
+// fixGo makes a coroutine of a goroutine, where nothing leaves it early, it does nothing that a coroutine must not, and it
+// asks for nothing that somebody would have to wait for.
 func (c repairs) fixGo(f *function, g *ast.GoStmt) []analysis.SuggestedFix {
 	ctx := c.contextAt(f, g.Pos())
 	file := c.src.fileOf(g.Pos())
@@ -262,12 +263,12 @@ func (c repairs) fixGo(f *function, g *ast.GoStmt) []analysis.SuggestedFix {
 	}
 	const form = "%s.Go(%s, func(%s %s.Context) (struct{}, error) {\n%s\nreturn struct{}{}, nil\n})"
 	lit, ok := g.Call.Fun.(*ast.FuncLit)
-	if ok && effects(c).breaks(c.functions[lit]) {
+	if ok && (effects(c).breaks(c.functions[lit]) || endings(c).works(lit.Body, 0)) {
 		return nil
 	}
 	if !ok {
 		for _, t := range c.see.targets(g.Call.Fun) {
-			if len(effects(c).ofTarget(t)) > 0 {
+			if len(effects(c).ofTarget(t)) > 0 || c.see.opOf(t) != "" {
 				return nil
 			}
 		}

@@ -6,6 +6,7 @@ package analysis
 import (
 	"go/ast"
 	"go/types"
+	"strings"
 )
 
 // sight sees through calls.
@@ -104,6 +105,9 @@ func (c sight) held(v *types.Var, seen map[types.Object]bool) (all []target) {
 func (c sight) made(call *ast.CallExpr, seen map[types.Object]bool) (all []target) {
 	f := c.callee(call)
 	g := c.declared[f]
+	if f != nil && f.Pkg() != nil && f.Pkg().Path() == "sync" && strings.HasPrefix(f.Name(), "Once") && len(call.Args) == 1 {
+		return c.of(call.Args[0], seen) // OnceFunc, OnceValue
+	}
 	if g == nil || seen[f] {
 		return nil
 	}
@@ -190,4 +194,17 @@ func (c source) isTrue(e ast.Expr) bool {
 func (c *code) fieldOfContext(sel *ast.SelectorExpr) bool {
 	v, ok := c.info.Uses[sel.Sel].(*types.Var)
 	return ok && v.IsField() && isContext(v.Type())
+}
+
+// promoted reports whether an expression is a method of a Context that something embeds.
+func (c *code) promoted(sel *ast.SelectorExpr) bool {
+	o, ok := c.info.Uses[sel.Sel].(*types.Func)
+	if !ok || o.Signature().Recv() == nil || !isContext(o.Signature().Recv().Type()) {
+		return false
+	}
+	t := c.info.TypeOf(sel.X)
+	if p, ok := t.(*types.Pointer); ok {
+		t = p.Elem()
+	}
+	return t != nil && !isContext(t)
 }
