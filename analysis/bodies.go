@@ -7,6 +7,7 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
+	"maps"
 	"strings"
 
 	"golang.org/x/tools/go/ast/edge"
@@ -334,27 +335,50 @@ func (c bodies) returns(f *function) {
 }
 
 // holds reports whether values of a type have a Context.
-func holds(t types.Type, depth int) bool {
+func (c *code) holds(t types.Type) bool {
+	has, known := c.holding[t]
+	if known {
+		return has
+	}
+	seen := map[types.Type]bool{}
+	has = holds(t, seen)
+	if !has {
+		maps.Copy(c.holding, seen) // nor has anything in it
+	}
+	c.holding[t] = has
+	return has
+}
+
+// holds looks through a type once; those that it has seen have none.
+func holds(t types.Type, seen map[types.Type]bool) bool {
 	t = types.Unalias(t)
 	if isContext(t) {
 		return true
 	}
+	if _, known := seen[t]; known {
+		return false
+	}
+	seen[t] = false
 	switch u := t.Underlying().(type) {
 	case *types.Pointer:
-		return depth < 4 && holds(u.Elem(), depth+1)
+		return holds(u.Elem(), seen)
 	case *types.Slice:
-		return depth < 4 && holds(u.Elem(), depth+1)
+		return holds(u.Elem(), seen)
 	case *types.Map:
-		return depth < 4 && holds(u.Elem(), depth+1)
+		return holds(u.Elem(), seen)
 	case *types.Struct:
-		if n, ok := t.(*types.Named); ok && n.Obj().Pkg() != nil && ofLibrary(n.Obj().Pkg().Path()) {
+		if n, ok := t.(*types.Named); ok && n.Obj().Pkg() != nil && (ofLibrary(n.Obj().Pkg().Path()) || n.TypeArgs().Len() > 0 && len(seen) > manyTypes) {
 			return false
 		}
 		for v := range u.Fields() {
-			if depth < 4 && holds(v.Type(), depth+1) {
+			if holds(v.Type(), seen) {
 				return true
 			}
 		}
 	}
 	return false
 }
+
+// manyTypes are more than the types in one that are looked through where they are made of others: generic types may
+// have another in them for each depth.
+const manyTypes = 10_000

@@ -66,7 +66,7 @@ func (c sight) contexts(f *function, of func(*types.Var) bool, found func(contex
 				d := c.see.deedOf(t)
 				c.see.arguments(n, t, func(i int, arg ast.Expr) {
 					typ := c.info.TypeOf(arg)
-					if i < 0 || !d.uses[i] || typ == nil || isContext(typ) || !holds(typ, 0) {
+					if i < 0 || !d.uses[i] || typ == nil || isContext(typ) || !c.holds(typ) {
 						return
 					}
 					if v := c.rooted(arg); v != nil && of(v) {
@@ -148,7 +148,7 @@ func (c sight) carrier(e ast.Expr) *types.Var {
 			}
 		}
 	case *ast.CallExpr:
-		if holds(t, 0) {
+		if c.holds(t) {
 			for i := range e.Args { // what is appended before what it is appended to
 				if v := c.see.carrier(e.Args[len(e.Args)-1-i]); v != nil {
 					return v
@@ -174,7 +174,7 @@ func (c sight) carrier(e ast.Expr) *types.Var {
 			}
 			return nil
 		}
-		if holds(t, 0) {
+		if c.holds(t) {
 			return c.rooted(e)
 		}
 	}

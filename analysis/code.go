@@ -40,10 +40,14 @@ type code struct {
 	runs      map[*types.Var]role                  // what becomes of the functions that parameters are
 	rings     map[*types.Func]map[*types.Func]bool // the functions that call each other, by each; nil: not yet found
 
-	paths   objectpath.Encoder       // of objects in their packages
-	common  map[*types.TypeName]bool // structs that runs have in common; nil: not yet found
-	names   map[types.Object]string  // what wiring calls them
-	callers map[string]caller        // workflow code of other packages, by what it calls; nil: not yet read
+	paths    objectpath.Encoder       // of objects in their packages
+	holding  map[types.Type]bool      // types that have a Context in them, or have none
+	known    bool                     // all functions are found
+	targeted map[*types.Var]*held     // once they are: what variables hold
+	places   map[ast.Expr]place       // where functions are that variables hold
+	common   map[*types.TypeName]bool // structs that runs have in common; nil: not yet found
+	names    map[types.Object]string  // what wiring calls them
+	callers  map[string]caller        // workflow code of other packages, by what it calls; nil: not yet read
 
 	see sight  // what calls come to
 	src source // how it is written
@@ -58,11 +62,12 @@ func read(pass *analysis.Pass) (any, error) {
 	c := &code{pass: pass, info: pass.TypesInfo, root: pass.ResultOf[inspect.Analyzer].(*inspector.Inspector).Root(), found: findings{}, functions: map[ast.Node]*function{}, owned: map[*types.Func]bool{}, declared: map[*types.Func]*function{},
 		values: map[*types.Var][]ast.Expr{}, sets: map[*types.Var][]ast.Expr{}, uses: map[*types.Var][]inspector.Cursor{}, named: map[*types.Func][]inspector.Cursor{}, starting: map[*function]bool{}, writes: map[*types.Var][]write{}, fits: map[*types.Func][]*types.Func{},
 		entries: map[*function]*entryPoint{}, alias: map[*types.Var]*types.Var{}, altered: map[*types.Var][]write{},
-		deeds: map[*types.Func]*deed{}, runs: map[*types.Var]role{}, names: map[types.Object]string{}}
+		deeds: map[*types.Func]*deed{}, runs: map[*types.Var]role{}, names: map[types.Object]string{}, holding: map[types.Type]bool{}, targeted: map[*types.Var]*held{}, places: map[ast.Expr]place{}}
 	c.see, c.src = sight{c}, source{c}
 	c.allow = allowancesOf(c)
 	finder{c}.variables()
 	finder{c}.find()
+	c.known = true
 	finder{c}.defined()
 	if c.ours() {
 		alterations{c}.find()

@@ -197,7 +197,7 @@ func (c doings) function(f *function, d *deed, speaks bool) {
 			d.op = c.comesTo(f, f.block())
 		}
 		f.params(func(i int, p *types.Var) {
-			if !d.uses[i] && holds(p.Type(), 0) {
+			if !d.uses[i] && c.holds(p.Type()) {
 				c.see.contexts(f, func(v *types.Var) bool { return v == p }, func(contextUse) { d.uses[i] = true })
 			}
 		})

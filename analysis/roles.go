@@ -152,7 +152,7 @@ func (c finder) ownContexts() {
 		}
 		f := &function{cur: cur, decl: n, sig: o.Signature()}
 		f.params(func(_ int, v *types.Var) {
-			if holds(v.Type(), 0) && !isContext(v.Type()) {
+			if c.holds(v.Type()) && !isContext(v.Type()) {
 				if own[f] == nil {
 					own[f] = map[*types.Var]bool{}
 				}
@@ -206,7 +206,7 @@ func (c finder) handsOwn(call *ast.CallExpr, own map[*types.Var]bool) (found boo
 		on = sel.X
 	}
 	c.see.arguments(call, target{fn: g, on: on}, func(i int, arg ast.Expr) {
-		if t := c.info.TypeOf(arg); t != nil && own[c.rooted(arg)] && !isContext(t) && holds(t, 0) {
+		if t := c.info.TypeOf(arg); t != nil && own[c.rooted(arg)] && !isContext(t) && c.holds(t) {
 			found = found || g.Pkg() != c.pass.Pkg && c.see.deed(g).uses[i] || c.owned[g]
 		}
 	})
