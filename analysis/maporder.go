@@ -489,6 +489,9 @@ func (c repairs) fixRange(loop *ast.RangeStmt) []analysis.SuggestedFix {
 	}
 	slicesName, one := c.importing(file, "slices")
 	mapsName, two := c.importing(file, "maps")
+	if slicesName == "" || mapsName == "" {
+		return nil
+	}
 	edits := append(merge(one, two),
 		analysis.TextEdit{Pos: loop.Key.Pos(), End: loop.X.End(), NewText: fmt.Appendf(nil, "_, %s := range %s.Sorted(%s.Keys(%s))", name, slicesName, mapsName, c.src.text(loop.X))})
 	if line != "" {
