@@ -40,7 +40,7 @@ func (c alterations) find() {
 			}
 		})
 	}
-	c.settled(func(f *function) (more bool) {
+	settle(c.order, func(f *function) (more bool) {
 		if f.decl == nil {
 			return false
 		}

@@ -68,7 +68,7 @@ func (c bodies) elsewhere(f *function) {
 func toldAnywhere(method string) bool { return method == "RunID" || method == "Logger" }
 
 // tellsAnywhere reports whether a Context is only asked that.
-func (c *code) tellsAnywhere(cur inspector.Cursor) bool {
+func tellsAnywhere(cur inspector.Cursor) bool {
 	sel, ok := cur.Parent().Node().(*ast.SelectorExpr)
 	return ok && toldAnywhere(sel.Sel.Name)
 }
@@ -334,18 +334,21 @@ func (c bodies) returns(f *function) {
 	}
 }
 
+// holdings are types that have a Context in them, or have none.
+type holdings map[types.Type]bool
+
 // holds reports whether values of a type have a Context.
-func (c *code) holds(t types.Type) bool {
-	has, known := c.holding[t]
+func (all holdings) holds(t types.Type) bool {
+	has, known := all[t]
 	if known {
 		return has
 	}
 	seen := map[types.Type]bool{}
 	has = holds(t, seen)
 	if !has {
-		maps.Copy(c.holding, seen) // nor has anything in it
+		maps.Copy(all, seen) // nor has anything in it
 	}
-	c.holding[t] = has
+	all[t] = has
 	return has
 }
 

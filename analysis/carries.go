@@ -29,7 +29,7 @@ func (c sight) contexts(f *function, of func(*types.Var) bool, found func(contex
 			if !ok || v.IsField() || !of(v) {
 				continue
 			}
-			if isContext(v.Type()) && !c.tellsAnywhere(cur) {
+			if isContext(v.Type()) && !tellsAnywhere(cur) {
 				found(c.see.contextHanded(cur, n))
 			} else if isFunc(v.Type()) && cur.ParentEdgeKind() != edge.AssignStmt_Lhs {
 				c.see.contextCalled(f, cur, n, v.Name(), found)
@@ -40,12 +40,12 @@ func (c sight) contexts(f *function, of func(*types.Var) bool, found func(contex
 				continue
 			}
 			if c.fieldOfContext(n) {
-				if !c.tellsAnywhere(cur) {
+				if !tellsAnywhere(cur) {
 					found(c.see.contextHanded(cur, n))
 				}
 				continue
 			}
-			if c.promoted(n) {
+			if promoted(c.info, n) {
 				if !toldAnywhere(n.Sel.Name) {
 					found(contextUse{cur: cur, what: c.src.text(n.X)})
 				}
@@ -66,7 +66,7 @@ func (c sight) contexts(f *function, of func(*types.Var) bool, found func(contex
 				d := c.see.deedOf(t)
 				c.see.arguments(n, t, func(i int, arg ast.Expr) {
 					typ := c.info.TypeOf(arg)
-					if i < 0 || !d.uses[i] || typ == nil || isContext(typ) || !c.holds(typ) {
+					if i < 0 || !d.uses[i] || typ == nil || isContext(typ) || !c.once.holding.holds(typ) {
 						return
 					}
 					if v := c.rooted(arg); v != nil && of(v) {
@@ -148,7 +148,7 @@ func (c sight) carrier(e ast.Expr) *types.Var {
 			}
 		}
 	case *ast.CallExpr:
-		if c.holds(t) {
+		if c.once.holding.holds(t) {
 			for i := range e.Args { // what is appended before what it is appended to
 				if v := c.see.carrier(e.Args[len(e.Args)-1-i]); v != nil {
 					return v
@@ -174,7 +174,7 @@ func (c sight) carrier(e ast.Expr) *types.Var {
 			}
 			return nil
 		}
-		if c.holds(t) {
+		if c.once.holding.holds(t) {
 			return c.rooted(e)
 		}
 	}

@@ -160,8 +160,8 @@ func (c variables) atStartOnce(f *function, depth int) bool {
 	return calls > 0
 }
 
-// changed says how a global is changed after the start, or differs from start to start; or how a variable of the host is
-// changed once the function that reads it is there. What is read is a field of it, or all.
+// changed says how a global is changed after the start, or differs from start to start; or how a variable of the host
+// is changed once the function that reads it is there. What is read is a field of it, or all.
 func (c variables) changed(v *types.Var, read string, reader *function) (how string, ok bool) {
 	if v.Pkg() != c.pass.Pkg {
 		var fact changes

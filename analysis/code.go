@@ -32,25 +32,29 @@ type code struct {
 	writes    map[*types.Var][]write
 	allow     *allowances
 	found     findings
-	fits      map[*types.Func][]*types.Func        // methods that calls of interfaces may come to
-	entries   map[*function]*entryPoint            // what Define has been given
-	alias     map[*types.Var]*types.Var            // what a pointer, slice or map is a part of
-	altered   map[*types.Var][]write               // what functions change that get a pointer to it
-	deeds     map[*types.Func]*deed                // what functions are to those who call them
-	runs      map[*types.Var]role                  // what becomes of the functions that parameters are
-	rings     map[*types.Func]map[*types.Func]bool // the functions that call each other, by each; nil: not yet found
+	fits      map[*types.Func][]*types.Func // methods that calls of interfaces may come to
+	entries   map[*function]*entryPoint     // what Define has been given
+	alias     map[*types.Var]*types.Var     // what a pointer, slice or map is a part of
+	altered   map[*types.Var][]write        // what functions change that get a pointer to it
+	deeds     map[*types.Func]*deed         // what functions are to those who call them
+	runs      map[*types.Var]role           // what becomes of the functions that parameters are
 
-	paths    objectpath.Encoder       // of objects in their packages
-	holding  map[types.Type]bool      // types that have a Context in them, or have none
-	known    bool                     // all functions are found
-	targeted map[*types.Var]*held     // once they are: what variables hold
-	places   map[ast.Expr]place       // where functions are that variables hold
+	once memo   // what is looked for once
+	see  sight  // what calls come to
+	src  source // how it is written
+}
+
+// memo is what is looked for once.
+type memo struct {
+	known    bool                                 // all functions are found
+	targeted map[*types.Var]*held                 // once they are: what variables hold
+	places   map[ast.Expr]place                   // where functions are that variables hold
+	rings    map[*types.Func]map[*types.Func]bool // the functions that call each other, by each; nil: not yet found
+	holding  holdings
 	common   map[*types.TypeName]bool // structs that runs have in common; nil: not yet found
+	paths    objectpath.Encoder       // of objects in their packages
 	names    map[types.Object]string  // what wiring calls them
 	callers  map[string]caller        // workflow code of other packages, by what it calls; nil: not yet read
-
-	see sight  // what calls come to
-	src source // how it is written
 }
 
 // read is the analyzer that the rules share.
@@ -62,12 +66,12 @@ func read(pass *analysis.Pass) (any, error) {
 	c := &code{pass: pass, info: pass.TypesInfo, root: pass.ResultOf[inspect.Analyzer].(*inspector.Inspector).Root(), found: findings{}, functions: map[ast.Node]*function{}, owned: map[*types.Func]bool{}, declared: map[*types.Func]*function{},
 		values: map[*types.Var][]ast.Expr{}, sets: map[*types.Var][]ast.Expr{}, uses: map[*types.Var][]inspector.Cursor{}, named: map[*types.Func][]inspector.Cursor{}, starting: map[*function]bool{}, writes: map[*types.Var][]write{}, fits: map[*types.Func][]*types.Func{},
 		entries: map[*function]*entryPoint{}, alias: map[*types.Var]*types.Var{}, altered: map[*types.Var][]write{},
-		deeds: map[*types.Func]*deed{}, runs: map[*types.Var]role{}, names: map[types.Object]string{}, holding: map[types.Type]bool{}, targeted: map[*types.Var]*held{}, places: map[ast.Expr]place{}}
+		deeds: map[*types.Func]*deed{}, runs: map[*types.Var]role{}, once: memo{names: map[types.Object]string{}, holding: holdings{}, targeted: map[*types.Var]*held{}, places: map[ast.Expr]place{}}}
 	c.see, c.src = sight{c}, source{c}
 	c.allow = allowancesOf(c)
 	finder{c}.variables()
 	finder{c}.find()
-	c.known = true
+	c.once.known = true
 	finder{c}.defined()
 	if c.ours() {
 		alterations{c}.find()
@@ -99,10 +103,8 @@ func standard(pass *analysis.Pass) bool {
 // ours reports whether the package is of a module that is worked on: some facts stay in it.
 func (c *code) ours() bool { return c.pass.Module == nil || c.pass.Module.Version == "" }
 
-// settled goes through the functions until none has anything more to say: backwards and forwards in turn, as what calls
+// settle goes through functions until none has anything more to say: backwards and forwards in turn, as what calls
 // stands before what it calls, or behind it, in most of a file.
-func (c *code) settled(more func(*function) bool) { settle(c.order, more) }
-
 func settle(all []*function, more func(*function) bool) {
 	for again, back := true, false; again; back = !back {
 		again = false
@@ -116,8 +118,8 @@ func settle(all []*function, more func(*function) bool) {
 }
 
 // cursorOf is the cursor of a node: by its position, as a package may have a million of them.
-func (c *code) cursorOf(n ast.Node) (inspector.Cursor, bool) {
-	cur, ok := c.root.FindByPos(n.Pos(), n.End())
+func cursorOf(root inspector.Cursor, n ast.Node) (inspector.Cursor, bool) {
+	cur, ok := root.FindByPos(n.Pos(), n.End())
 	for ok && cur.Node() != n {
 		if cur = cur.Parent(); !cur.Valid() || cur.Node() == nil || cur.Node().Pos() < n.Pos() || n.End() < cur.Node().End() {
 			return inspector.Cursor{}, false
@@ -126,9 +128,9 @@ func (c *code) cursorOf(n ast.Node) (inspector.Cursor, bool) {
 	return cur, ok
 }
 
-// own is the function that a declaration declares.
-func (c *code) own(f *function) *types.Func {
-	o, _ := c.info.Defs[f.decl.Name].(*types.Func)
+// declaredBy is the function that a declaration declares.
+func declaredBy(info *types.Info, f *function) *types.Func {
+	o, _ := info.Defs[f.decl.Name].(*types.Func)
 	return o
 }
 

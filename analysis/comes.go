@@ -50,7 +50,7 @@ func (c effects) settle() {
 			}
 		}
 	}
-	c.settled(func(f *function) (more bool) {
+	settle(c.order, func(f *function) (more bool) {
 		if !f.counts() {
 			return false
 		}

@@ -130,7 +130,7 @@ func (c doings) find() {
 		c.deeds[o] = d
 	}
 	speaks := c.importsLibrary()
-	c.settled(func(f *function) bool {
+	settle(c.order, func(f *function) bool {
 		if f.lit != nil {
 			return speaks && c.literal(f)
 		}
@@ -197,7 +197,7 @@ func (c doings) function(f *function, d *deed, speaks bool) {
 			d.op = c.comesTo(f, f.block())
 		}
 		f.params(func(i int, p *types.Var) {
-			if !d.uses[i] && c.holds(p.Type()) {
+			if !d.uses[i] && c.once.holding.holds(p.Type()) {
 				c.see.contexts(f, func(v *types.Var) bool { return v == p }, func(contextUse) { d.uses[i] = true })
 			}
 		})

@@ -232,14 +232,14 @@ type place struct {
 }
 
 func (c effects) placeOf(t target) (p place) {
-	if p, ok := c.places[t.at]; ok {
+	if p, ok := c.once.places[t.at]; ok {
 		return p
 	}
-	cur, ok := c.cursorOf(t.at)
+	cur, ok := cursorOf(c.root, t.at)
 	if sig, _ := typeOf(c.info, t.at).(*types.Signature); ok && sig != nil && finder(c).goesTo(cur, sig, 0) == host {
 		p = place{true, c.around(cur), cur.ParentEdgeKind() == edge.ReturnStmt_Results}
 	}
-	c.places[t.at] = p
+	c.once.places[t.at] = p
 	return p
 }
 

@@ -70,7 +70,7 @@ func (c endings) failing(call *ast.CallExpr) string {
 	return ""
 }
 
-// droppedThrough reports a call of a function that comes to an operation, whose error, or what it starts, is thrown away.
+// droppedThrough reports a call of a function that comes to an operation, whose error or future is thrown away.
 func (c endings) droppedThrough(stmt ast.Node, call *ast.CallExpr) {
 	if _, bare := stmt.(*ast.ExprStmt); !bare {
 		return
@@ -197,7 +197,7 @@ func (c endings) works(n ast.Node, depth int) bool {
 			} else if f := c.declared[c.callee(n)]; f != nil && f.role == workflow && depth < 3 {
 				if c.works(f.block(), depth+1) {
 					works = true
-				} else if c.see.deed(c.own(f)).op != "" {
+				} else if c.see.deed(declaredBy(c.info, f)).op != "" {
 					listens = true
 				}
 			}

@@ -172,7 +172,7 @@ func (c repairs) fixCall(f *function, at ast.Expr, o *types.Func) []analysis.Sug
 
 // fixID puts an ID of the run in the place of the text of a generated one.
 func (c repairs) fixID(call *ast.CallExpr, ctx string) []analysis.SuggestedFix {
-	cur, ok := c.cursorOf(call)
+	cur, ok := cursorOf(c.root, call)
 	if !ok {
 		return nil
 	}
@@ -195,7 +195,7 @@ func inList(stmt inspector.Cursor) bool {
 
 // fixSleep sleeps durably where the function can return the error of it.
 func (c repairs) fixSleep(f *function, call *ast.CallExpr, ctx string) []analysis.SuggestedFix {
-	cur, ok := c.cursorOf(call)
+	cur, ok := cursorOf(c.root, call)
 	if !ok {
 		return nil
 	}
@@ -245,8 +245,8 @@ func zero(t types.Type) string {
 	return ""
 }
 
-// fixGo makes a coroutine of a goroutine, where nothing leaves it early, it does nothing that a coroutine must not, and it
-// asks for nothing that somebody would have to wait for.
+// fixGo makes a coroutine of a goroutine, where nothing leaves it early, it does nothing that a coroutine must not, and
+// it asks for nothing that somebody would have to wait for.
 func (c repairs) fixGo(f *function, g *ast.GoStmt) []analysis.SuggestedFix {
 	ctx := c.contextAt(f, g.Pos())
 	file := c.src.fileOf(g.Pos())

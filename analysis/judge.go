@@ -16,7 +16,7 @@ func (c *code) judge() {
 	records{c}.changed()
 	for _, f := range c.order {
 		bodies{c}.returns(f)
-		if f.decl != nil && c.isBody(f) {
+		if f.decl != nil && isBody(c, f) {
 			bodies{c}.keys(f)
 		}
 		if f.role == workflow || f.role == body {
@@ -43,12 +43,11 @@ func (c *code) judge() {
 }
 
 // isBody reports whether a function that is declared is the body of a step.
-func (c *code) isBody(f *function) bool {
-	own := c.own(f)
+func isBody(c *code, f *function) bool {
 	if !has(f.sig, isStdContext) {
 		return false
 	}
-	for _, cur := range c.named[own] {
+	for _, cur := range c.named[declaredBy(c.info, f)] {
 		if cur.ParentEdgeKind() == edge.SelectorExpr_Sel {
 			cur = cur.Parent()
 		}

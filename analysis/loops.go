@@ -305,8 +305,8 @@ func (c rounds) recursion(f *function) {
 // cycle are the functions of this package that a function calls and that call it, itself among them; none: it does not
 // call itself.
 func (c rounds) cycle(own *types.Func) map[*types.Func]bool {
-	if c.rings == nil {
-		c.code.rings = map[*types.Func]map[*types.Func]bool{}
+	if c.once.rings == nil {
+		c.once.rings = map[*types.Func]map[*types.Func]bool{}
 		r := &ringer{rounds: c, number: map[*types.Func]int{}, low: map[*types.Func]int{}}
 		for _, f := range c.order {
 			if f.decl != nil {
@@ -315,7 +315,7 @@ func (c rounds) cycle(own *types.Func) map[*types.Func]bool {
 			}
 		}
 	}
-	return c.rings[own]
+	return c.once.rings[own]
 }
 
 // ringer finds the workflow code that calls itself, by Tarjan's algorithm.
@@ -362,7 +362,7 @@ func (r *ringer) visit(o *types.Func) {
 		return
 	}
 	for g := range ring {
-		r.code.rings[g] = ring
+		r.once.rings[g] = ring
 	}
 }
 

@@ -17,12 +17,12 @@ type programs struct{ *code }
 // ofMany reports whether runs have a value of a type in common: a method of it, by its pointer, is given to Define or
 // DefineStep, or a global points at one with such methods; and no workflow code makes one for its run.
 func (c programs) ofMany(t types.Type) bool {
-	if c.common == nil {
-		c.code.common = map[*types.TypeName]bool{}
+	if c.once.common == nil {
+		c.once.common = map[*types.TypeName]bool{}
 		c.find()
 	}
 	name := pointedAt(t)
-	return name != nil && c.common[name]
+	return name != nil && c.once.common[name]
 }
 
 // pointedAt is the name of the type that a pointer points at, or nil.
@@ -41,7 +41,7 @@ func pointedAt(t types.Type) *types.TypeName {
 func (c programs) find() {
 	note := func(t types.Type, is bool) {
 		if name := pointedAt(t); name != nil && name.Pkg() == c.pass.Pkg {
-			c.common[name] = is
+			c.once.common[name] = is
 		}
 	}
 	for cur := range c.root.Preorder((*ast.CallExpr)(nil)) {

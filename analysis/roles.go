@@ -152,7 +152,7 @@ func (c finder) ownContexts() {
 		}
 		f := &function{cur: cur, decl: n, sig: o.Signature()}
 		f.params(func(_ int, v *types.Var) {
-			if c.holds(v.Type()) && !isContext(v.Type()) {
+			if c.once.holding.holds(v.Type()) && !isContext(v.Type()) {
 				if own[f] == nil {
 					own[f] = map[*types.Var]bool{}
 				}
@@ -164,10 +164,10 @@ func (c finder) ownContexts() {
 		}
 	}
 	settle(all, func(f *function) bool {
-		if c.owned[c.own(f)] || !c.usesOwn(f, own[f]) {
+		if c.owned[declaredBy(c.info, f)] || !c.usesOwn(f, own[f]) {
 			return false
 		}
-		c.owned[c.own(f)] = true
+		c.owned[declaredBy(c.info, f)] = true
 		return true
 	})
 }
@@ -181,9 +181,9 @@ func (c finder) usesOwn(f *function, own map[*types.Var]bool) bool {
 				continue
 			}
 			switch {
-			case c.promoted(n) && !toldAnywhere(n.Sel.Name):
+			case promoted(c.info, n) && !toldAnywhere(n.Sel.Name):
 				return true
-			case c.fieldOfContext(n) && (cur.ParentEdgeKind() == edge.CallExpr_Args || cur.ParentEdgeKind() == edge.SelectorExpr_X && !c.tellsAnywhere(cur)):
+			case c.fieldOfContext(n) && (cur.ParentEdgeKind() == edge.CallExpr_Args || cur.ParentEdgeKind() == edge.SelectorExpr_X && !tellsAnywhere(cur)):
 				return true
 			}
 		case *ast.CallExpr:
@@ -206,7 +206,7 @@ func (c finder) handsOwn(call *ast.CallExpr, own map[*types.Var]bool) (found boo
 		on = sel.X
 	}
 	c.see.arguments(call, target{fn: g, on: on}, func(i int, arg ast.Expr) {
-		if t := c.info.TypeOf(arg); t != nil && own[c.rooted(arg)] && !isContext(t) && c.holds(t) {
+		if t := c.info.TypeOf(arg); t != nil && own[c.rooted(arg)] && !isContext(t) && c.once.holding.holds(t) {
 			found = found || g.Pkg() != c.pass.Pkg && c.see.deed(g).uses[i] || c.owned[g]
 		}
 	})

@@ -32,13 +32,13 @@ type held struct {
 // whole is what targets returns, with the variables on the way to it. What is in a variable is looked for once.
 func (c sight) whole(e ast.Expr) *held {
 	v := c.see.inVariable(e)
-	if all := c.targeted[v]; all != nil && v != nil {
+	if all := c.once.targeted[v]; all != nil && v != nil {
 		return all
 	}
 	all := &held{through: map[types.Object]bool{}}
 	all.all = c.see.of(e, all.through)
-	if v != nil && c.known {
-		c.targeted[v] = all
+	if v != nil && c.once.known {
+		c.once.targeted[v] = all
 	}
 	return all
 }
@@ -234,12 +234,12 @@ func (c *code) fieldOfContext(sel *ast.SelectorExpr) bool {
 }
 
 // promoted reports whether an expression is a method of a Context that something embeds.
-func (c *code) promoted(sel *ast.SelectorExpr) bool {
-	o, ok := c.info.Uses[sel.Sel].(*types.Func)
+func promoted(info *types.Info, sel *ast.SelectorExpr) bool {
+	o, ok := info.Uses[sel.Sel].(*types.Func)
 	if !ok || o.Signature().Recv() == nil || !isContext(o.Signature().Recv().Type()) {
 		return false
 	}
-	t := c.info.TypeOf(sel.X)
+	t := info.TypeOf(sel.X)
 	if p, ok := t.(*types.Pointer); ok {
 		t = p.Elem()
 	}

@@ -406,7 +406,7 @@ func (c source) unchanged(e ast.Expr, in ast.Node) bool {
 
 // enclosing is the function that a part of the code is in.
 func (c source) enclosing(n ast.Node) *function {
-	cur, ok := c.cursorOf(n)
+	cur, ok := cursorOf(c.root, n)
 	if !ok {
 		return nil
 	}

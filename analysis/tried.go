@@ -422,7 +422,7 @@ func (t *trial) assign(s *ast.AssignStmt) {
 	t.fails(s)
 }
 
-// toldBy is what is true of a result beside others: nothing is, where an operation fails, or an error is of no such type.
+// toldBy is what is true of a result beside others: nothing, where an operation fails, or an error is of no such type.
 func (t *trial) toldBy(e ast.Expr) failing {
 	call, ok := ast.Unparen(e).(*ast.CallExpr)
 	if !ok || t.when != cancelled {

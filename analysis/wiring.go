@@ -29,14 +29,14 @@ func (f *wired) String() string { return fmt.Sprintf("calls %d that others set",
 
 // nameOf tells what workflow code may call from all else, or "".
 func (c wiring) nameOf(o types.Object) string {
-	name, ok := c.names[o]
+	name, ok := c.once.names[o]
 	if ok {
 		return name
 	}
-	if path, err := c.paths.For(o); err == nil {
+	if path, err := c.once.paths.For(o); err == nil {
 		name = o.Pkg().Path() + " " + string(path)
 	}
-	c.names[o] = name
+	c.once.names[o] = name
 	return name
 }
 
@@ -46,7 +46,7 @@ type caller struct {
 	in    *types.Package
 }
 
-// sees reports whether the package of a function is read together with the code: what it does is found where it is called.
+// sees reports whether a function is read together with the code: what it does is found where it is called.
 func (by caller) sees(f *types.Func) bool {
 	return f.Pkg() == by.in || slices.Contains(by.in.Imports(), f.Pkg())
 }
@@ -74,22 +74,22 @@ func (c wiring) callerOf(o types.Object) (by caller, ok bool) {
 	if o.Pkg() == nil || !c.sibling(o.Pkg()) {
 		return caller{}, false
 	}
-	if c.callers == nil {
-		c.code.callers = map[string]caller{}
+	if c.once.callers == nil {
+		c.once.callers = map[string]caller{}
 		for _, fact := range c.pass.AllPackageFacts() {
 			if all, ok := fact.Fact.(*wired); ok && c.sibling(fact.Package) {
 				for _, w := range all.All {
-					if by, ok := c.callers[w.Name]; !ok || w.Where < by.where { // facts come in any order
-						c.callers[w.Name] = caller{w.Where, fact.Package}
+					if by, ok := c.once.callers[w.Name]; !ok || w.Where < by.where { // facts come in any order
+						c.once.callers[w.Name] = caller{w.Where, fact.Package}
 					}
 				}
 			}
 		}
 	}
-	if len(c.callers) == 0 {
+	if len(c.once.callers) == 0 {
 		return caller{}, false
 	}
-	by, ok = c.callers[c.nameOf(o)]
+	by, ok = c.once.callers[c.nameOf(o)]
 	return by, ok
 }
 
@@ -132,7 +132,7 @@ func (c wiring) leave() {
 
 // tell reports what is put somewhere by the program: what workflow code has itself counts there.
 func (c wiring) tell(at ast.Node, as, where string, all map[*rule]reach) {
-	cur, ok := c.cursorOf(at)
+	cur, ok := cursorOf(c.root, at)
 	if !ok {
 		return
 	}
@@ -179,8 +179,8 @@ func (c wiring) interfaces() {
 	})
 }
 
-// conversions finds the expressions whose values become those of a type: what is set, handed over, returned, or put into
-// a list, a map or a struct.
+// conversions finds the expressions whose values become those of a type: what is set, handed over, returned, or put
+// into a list, a map or a struct.
 func (c wiring) conversions(found func(to types.Type, e ast.Expr)) {
 	for cur := range c.root.Preorder((*ast.CallExpr)(nil), (*ast.AssignStmt)(nil), (*ast.CompositeLit)(nil), (*ast.ValueSpec)(nil), (*ast.ReturnStmt)(nil)) {
 		switch n := cur.Node().(type) {
