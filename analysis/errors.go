@@ -81,10 +81,10 @@ func (c endings) droppedThrough(stmt ast.Node, call *ast.CallExpr) {
 	}
 	f := c.callee(call)
 	p, ok := c.info.TypeOf(call).(*types.Pointer)
-	if f == nil || !ok || c.see.library(f) || !isNamed(p.Elem(), module, "Future") && !isNamed(p.Elem(), module, "ChildRun") {
+	if f == nil || !ok || c.see.library(f) || !isNamed(p.Elem(), module, "Future") {
 		return
 	}
-	if op := c.see.deed(f).op; op == "RegisteredStep.Start" || op == "ChildCall.Start" {
+	if op := c.see.deed(f).op; op == "RegisteredStep.Start" { // a child may be detached
 		c.report(ruleUnawaited, call, fmt.Sprintf("what %s starts with %s is not waited for: it ends where the run ends, done or not; keep the future and call its Get", c.see.callName(call), op))
 	}
 }
