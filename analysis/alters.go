@@ -40,20 +40,21 @@ func (c alterations) find() {
 			}
 		})
 	}
-	for again := true; again; {
-		again = false
-		for o, f := range c.declared {
-			c.handedOn(f, known, func(e ast.Expr, _ inspector.Cursor) {
-				v, _ := c.rootOf(e)
-				c.params(f, func(i int, p *types.Var) {
-					if p == v && !known[o][i] && (sharing(p.Type()) || c.derefs(e)) {
-						known[o][i] = true
-						again = true
-					}
-				})
-			})
+	settle(c.order, func(f *function) (more bool) {
+		if f.decl == nil {
+			return false
 		}
-	}
+		all := known[c.info.Defs[f.decl.Name].(*types.Func)]
+		c.handedOn(f, known, func(e ast.Expr, _ inspector.Cursor) {
+			v, _ := c.rootOf(e)
+			c.params(f, func(i int, p *types.Var) {
+				if p == v && !all[i] && (sharing(p.Type()) || c.derefs(e)) {
+					all[i], more = true, true
+				}
+			})
+		})
+		return more
+	})
 	for o, all := range known {
 		if len(all) > 0 {
 			c.pass.ExportObjectFact(o, &alters{Params: sortedKeys(all), Module: c.module()})

@@ -7,6 +7,7 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
+	"maps"
 	"strings"
 
 	"golang.org/x/tools/go/ast/edge"
@@ -63,10 +64,13 @@ func (c bodies) elsewhere(f *function) {
 	})
 }
 
-// toldAnywhere reports whether a Context is only asked what it tells on any goroutine: its run, and the logger.
-func toldAnywhere(cur inspector.Cursor) bool {
+// toldAnywhere reports whether a method of a Context tells the same on any goroutine: its run, and the logger.
+func toldAnywhere(method string) bool { return method == "RunID" || method == "Logger" }
+
+// tellsAnywhere reports whether a Context is only asked that.
+func tellsAnywhere(cur inspector.Cursor) bool {
 	sel, ok := cur.Parent().Node().(*ast.SelectorExpr)
-	return ok && (sel.Sel.Name == "RunID" || sel.Sel.Name == "Logger")
+	return ok && toldAnywhere(sel.Sel.Name)
 }
 
 // bodyWrites reports variables of the workflow that a body changes, and that are read where replay has not run the
@@ -178,7 +182,7 @@ func (c bodies) methodBodies(f *function) {
 	for v, writes := range c.altered {
 		for _, w := range writes {
 			at, ok := w.cur.Node().(ast.Expr)
-			if !ok || !f.within(at.Pos()) || c.around(w.cur) != f || c.ofProgram(v, f) || global(v) || !c.ofWorkflow(v, f) {
+			if !ok || !f.within(at.Pos()) || c.around(w.cur) != f || c.ofProgram(v, f) || global(v) || !f.within(v.Pos()) && !f.sees(v) || !c.ofWorkflow(v, f) {
 				continue
 			}
 			if c.goesToBody(w.cur) && c.readOutside(v, w.cur) {
@@ -330,28 +334,54 @@ func (c bodies) returns(f *function) {
 	}
 }
 
+// holdings are types that have a Context in them, or have none.
+type holdings map[types.Type]bool
+
 // holds reports whether values of a type have a Context.
-func holds(t types.Type, depth int) bool {
+func (all holdings) holds(t types.Type) bool {
+	has, known := all[t]
+	if known {
+		return has
+	}
+	seen := map[types.Type]bool{}
+	has = holds(t, seen)
+	if !has {
+		maps.Copy(all, seen) // nor has anything in it
+	}
+	all[t] = has
+	return has
+}
+
+// holds looks through a type once; those that it has seen have none.
+func holds(t types.Type, seen map[types.Type]bool) bool {
 	t = types.Unalias(t)
 	if isContext(t) {
 		return true
 	}
+	if _, known := seen[t]; known {
+		return false
+	}
+	seen[t] = false
 	switch u := t.Underlying().(type) {
 	case *types.Pointer:
-		return depth < 4 && holds(u.Elem(), depth+1)
+		return holds(u.Elem(), seen)
 	case *types.Slice:
-		return depth < 4 && holds(u.Elem(), depth+1)
+		return holds(u.Elem(), seen)
 	case *types.Map:
-		return depth < 4 && holds(u.Elem(), depth+1)
+		return holds(u.Elem(), seen)
 	case *types.Struct:
-		if n, ok := t.(*types.Named); ok && n.Obj().Pkg() != nil && ofLibrary(n.Obj().Pkg().Path()) {
+		if n, ok := t.(*types.Named); ok && n.Obj().Pkg() != nil && (ofLibrary(n.Obj().Pkg().Path()) || n.TypeArgs().Len() > 0 && len(seen) > manyTypes) {
 			return false
 		}
 		for v := range u.Fields() {
-			if depth < 4 && holds(v.Type(), depth+1) {
+			if holds(v.Type(), seen) {
 				return true
 			}
 		}
 	}
 	return false
 }
+
+// manyTypes are more than the types in one that are looked through where they are made of others: generic types may
+// have another in them for each depth.
+const manyTypes = 10_000

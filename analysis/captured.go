@@ -30,6 +30,7 @@ func (c captures) loops(f *function) {
 			continue
 		}
 		shared := c.shared(cur.Node())
+		c.setInside(cur.Node(), block, shared)
 		if len(shared) == 0 {
 			continue
 		}
@@ -106,6 +107,36 @@ func (c captures) shared(loop ast.Node) map[*types.Var]string {
 		}
 	}
 	return all
+}
+
+// setInside adds the variables from around a loop that each of its rounds sets anew, and those that it counts with.
+func (c captures) setInside(loop ast.Node, block *ast.BlockStmt, shared map[*types.Var]string) {
+	outside := func(e ast.Expr) *types.Var {
+		id, ok := ast.Unparen(e).(*ast.Ident)
+		if !ok {
+			return nil
+		}
+		v, ok := c.info.Uses[id].(*types.Var)
+		if !ok || global(v) || isError(v.Type()) || loop.Pos() <= v.Pos() && v.Pos() < loop.End() {
+			return nil
+		}
+		return v
+	}
+	for _, s := range block.List {
+		switch s := s.(type) {
+		case *ast.AssignStmt:
+			for i, to := range s.Lhs {
+				if v := outside(to); v != nil && s.Tok == token.ASSIGN && (len(s.Lhs) != len(s.Rhs) || !c.src.mentions(s.Rhs[i], v)) {
+					shared[v] = "it is declared outside of the loop"
+				}
+			}
+		case *ast.IncDecStmt:
+			n, ok := loop.(*ast.ForStmt)
+			if v := outside(s.X); v != nil && ok && n.Cond != nil && c.src.mentions(n.Cond, v) {
+				shared[v] = "it is declared outside of the loop"
+			}
+		}
+	}
 }
 
 // versionAt is the version of Go that a file is written in.

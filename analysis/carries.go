@@ -29,7 +29,7 @@ func (c sight) contexts(f *function, of func(*types.Var) bool, found func(contex
 			if !ok || v.IsField() || !of(v) {
 				continue
 			}
-			if isContext(v.Type()) && !toldAnywhere(cur) {
+			if isContext(v.Type()) && !tellsAnywhere(cur) {
 				found(c.see.contextHanded(cur, n))
 			} else if isFunc(v.Type()) && cur.ParentEdgeKind() != edge.AssignStmt_Lhs {
 				c.see.contextCalled(f, cur, n, v.Name(), found)
@@ -40,8 +40,14 @@ func (c sight) contexts(f *function, of func(*types.Var) bool, found func(contex
 				continue
 			}
 			if c.fieldOfContext(n) {
-				if !toldAnywhere(cur) {
+				if !tellsAnywhere(cur) {
 					found(c.see.contextHanded(cur, n))
+				}
+				continue
+			}
+			if promoted(c.info, n) {
+				if !toldAnywhere(n.Sel.Name) {
+					found(contextUse{cur: cur, what: c.src.text(n.X)})
 				}
 				continue
 			}
@@ -60,7 +66,7 @@ func (c sight) contexts(f *function, of func(*types.Var) bool, found func(contex
 				d := c.see.deedOf(t)
 				c.see.arguments(n, t, func(i int, arg ast.Expr) {
 					typ := c.info.TypeOf(arg)
-					if i < 0 || !d.uses[i] || typ == nil || isContext(typ) || !holds(typ, 0) {
+					if i < 0 || !d.uses[i] || typ == nil || isContext(typ) || !c.once.holding.holds(typ) {
 						return
 					}
 					if v := c.rooted(arg); v != nil && of(v) {
@@ -142,9 +148,9 @@ func (c sight) carrier(e ast.Expr) *types.Var {
 			}
 		}
 	case *ast.CallExpr:
-		if holds(t, 0) {
-			for _, arg := range e.Args {
-				if v := c.see.carrier(arg); v != nil {
+		if c.once.holding.holds(t) {
+			for i := range e.Args { // what is appended before what it is appended to
+				if v := c.see.carrier(e.Args[len(e.Args)-1-i]); v != nil {
 					return v
 				}
 			}
@@ -159,13 +165,16 @@ func (c sight) carrier(e ast.Expr) *types.Var {
 				if at.lit != nil && at.lit.around {
 					return c.see.aroundOf(at.lit)
 				}
-				if at.on != nil && c.see.deed(at.fn).uses[-1] {
+				if at.on == nil {
+					continue
+				}
+				if t := c.info.TypeOf(at.on); c.see.deed(at.fn).uses[-1] || t != nil && isContext(t) && !toldAnywhere(at.fn.Name()) {
 					return c.rooted(at.on)
 				}
 			}
 			return nil
 		}
-		if holds(t, 0) {
+		if c.once.holding.holds(t) {
 			return c.rooted(e)
 		}
 	}

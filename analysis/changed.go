@@ -129,14 +129,20 @@ func readLogs(path, file string) (all []history, err error) {
 	if err != nil {
 		return nil, err
 	}
-	n := 0
+	n, begun := 0, 0 // begun: the line at which a log begins that has not ended
+	cut := func() {
+		if begun > 0 && err == nil {
+			err = fmt.Errorf("the log that begins in line %d is cut off", begun)
+		}
+	}
 	for line := range bytes.Lines(text) {
 		n++
 		if len(bytes.TrimSpace(line)) == 0 {
 			continue
 		}
 		var e struct {
-			History int `json:"history"`
+			History int  `json:"history"`
+			End     *int `json:"end"`
 			logged
 		}
 		if bad := json.Unmarshal(line, &e); bad != nil {
@@ -147,12 +153,17 @@ func readLogs(path, file string) (all []history, err error) {
 		}
 		switch {
 		case e.History > 0:
+			cut()
+			begun = n
 			all = append(all, history{file: file})
 		case e.Seq > 0 && len(all) > 0:
 			h := &all[len(all)-1]
 			h.events = append(h.events, e.logged)
+		case e.End != nil:
+			begun = 0
 		}
 	}
+	cut()
 	if len(all) == 0 && err == nil {
 		err = errors.New("no log begins in it")
 	}

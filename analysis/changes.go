@@ -25,8 +25,9 @@ type write struct {
 	field  string // of which only this field is changed, or ""
 }
 
-// changes is the fact of a global variable that code changes after the start of the program.
-type changes struct{ Where string }
+// changes is the fact of a global variable that code changes after the start of the program, or that each start sets to
+// something else: how, for people.
+type changes struct{ How string }
 
 // AFact marks a fact.
 func (*changes) AFact() {}
@@ -159,27 +160,57 @@ func (c variables) atStartOnce(f *function, depth int) bool {
 	return calls > 0
 }
 
-// changed says where a global is changed after the start, or a variable of the host once the function that reads it
-// is there. What is read is a field of it, or all.
-func (c variables) changed(v *types.Var, read string, reader *function) (where string, ok bool) {
+// changed says how a global is changed after the start, or differs from start to start; or how a variable of the host
+// is changed once the function that reads it is there. What is read is a field of it, or all.
+func (c variables) changed(v *types.Var, read string, reader *function) (how string, ok bool) {
 	if v.Pkg() != c.pass.Pkg {
 		var fact changes
 		if c.pass.ImportObjectFact(v, &fact) {
-			return fact.Where, true
+			return fact.How, true
 		}
+	}
+	elsewhere := func(w write) (string, bool) {
+		return fmt.Sprintf("which is changed elsewhere (%s)", c.where(w.at.Pos())), true
 	}
 	for _, w := range c.changesOf(v) {
 		in := c.around(w.cur)
+		if call, ok := w.cur.Node().(*ast.CallExpr); ok && global(v) && pointedAt(v.Type()) != nil {
+			if f := c.declared[c.callee(call)]; f != nil && f.role == workflow && programs(c).ofMany(v.Type()) {
+				continue // what it reads of it is told there
+			}
+		}
 		switch {
 		case w.byAddr && !c.fills(w) || !w.touches(v, read):
 		case global(v) && !starts(in) && !c.atStart(in, 0):
-			return c.where(w.at.Pos()), true
+			return elsewhere(w)
 		case !global(v) && in != nil && (in.lit != nil && in.whole() != c.home(v) || reader != nil && w.at.Pos() > reader.cur.Node().End()):
-			return c.where(w.at.Pos()), true
+			return elsewhere(w)
+		}
+	}
+	return c.drawn(v)
+}
+
+// drawn says what of the clock, of chance or of the machine a global is set to as the program starts.
+func (c variables) drawn(v *types.Var) (how string, ok bool) {
+	if !global(v) || !c.isData(v) {
+		return "", false
+	}
+	for _, e := range c.sets[v] {
+		if what := c.src.drawnBy(e, differs); what != "" {
+			return fmt.Sprintf("which each process sets to another %s (%s)", what, c.where(e.Pos())), true
 		}
 	}
 	return "", false
 }
+
+// differs reports whether a function says something else in each process, or on each machine. What is set around a
+// program, as its environment variables, is as much a part of its release as its code.
+func differs(o *types.Func, k *entry) bool {
+	return k.rule == ruleTime || k.rule == ruleRandom || k.rule == ruleEnvironment && (o.Pkg().Path() == "runtime" || deployed[o.Name()])
+}
+
+// deployed are functions of package os that tell of the process or of the machine.
+var deployed = map[string]bool{"Hostname": true, "Getpid": true, "Getppid": true}
 
 // changesOf are the places where a variable is changed: by itself, by a function that gets a pointer to it, or through
 // another variable that points to it.
@@ -237,8 +268,8 @@ func (c variables) leave() {
 	scope := c.pass.Pkg.Scope()
 	for _, name := range scope.Names() {
 		if v, ok := scope.Lookup(name).(*types.Var); ok && v.Exported() {
-			if where, ok := c.changed(v, "", nil); ok {
-				c.pass.ExportObjectFact(v, &changes{where})
+			if how, ok := c.changed(v, "", nil); ok {
+				c.pass.ExportObjectFact(v, &changes{how})
 			}
 		}
 	}
@@ -265,7 +296,7 @@ func (c variables) globals() {
 		if cur.ParentEdgeKind() == edge.SelectorExpr_X {
 			read = cur.Parent().Node().(*ast.SelectorExpr).Sel.Name
 		}
-		where, ok := c.changed(v, read, f)
+		how, ok := c.changed(v, read, f)
 		if !ok {
 			continue
 		}
@@ -273,7 +304,7 @@ func (c variables) globals() {
 			told[f] = map[*types.Var]bool{}
 		}
 		told[f][v] = true
-		c.report(ruleGlobals, id, fmt.Sprintf("workflow code reads %s, which is changed elsewhere (%s): it may hold something else when the run goes on; read it in a step, whose result is recorded", v.Name(), where))
+		c.report(ruleGlobals, id, fmt.Sprintf("workflow code reads %s, %s: it may hold something else when the run goes on; read it in a step, whose result is recorded", v.Name(), how))
 	}
 }
 
@@ -336,8 +367,8 @@ func (c variables) reads(f *function, cur inspector.Cursor, at ast.Node, v *type
 	if cur.ParentEdgeKind() == edge.SelectorExpr_X {
 		read = cur.Parent().Node().(*ast.SelectorExpr).Sel.Name
 	}
-	if where, ok := c.changed(v, read, nil); ok {
-		effects(c).touched(f, touch{rule: ruleGlobals, at: at, what: fmt.Sprintf("a read of %s, which is changed elsewhere (%s)", v.Name(), where)})
+	if how, ok := c.changed(v, read, nil); ok {
+		effects(c).touched(f, touch{rule: ruleGlobals, at: at, what: fmt.Sprintf("a read of %s, %s", v.Name(), how)})
 	}
 }
 

@@ -50,22 +50,19 @@ func (c effects) settle() {
 			}
 		}
 	}
-	for again := true; again; {
-		again = false
-		for _, f := range c.order {
-			if !f.counts() {
-				continue
-			}
-			for _, call := range f.calls {
-				for r, from := range c.reached(call) {
-					if _, ok := f.comes[r]; !ok && !c.allow.allows(r, c.pass.Fset.Position(call.at.Pos())) {
-						f.comes[r] = from
-						again = true
-					}
+	settle(c.order, func(f *function) (more bool) {
+		if !f.counts() {
+			return false
+		}
+		for _, call := range f.calls {
+			for r, from := range c.reached(call) {
+				if _, ok := f.comes[r]; !ok && !c.allow.allows(r, c.pass.Fset.Position(call.at.Pos())) {
+					f.comes[r], more = from, true
 				}
 			}
 		}
-	}
+		return more
+	})
 	for o, f := range c.declared {
 		if f.role == host {
 			c.leave(o, f.comes)

@@ -130,22 +130,16 @@ func (c doings) find() {
 		c.deeds[o] = d
 	}
 	speaks := c.importsLibrary()
-	for again := true; again; {
-		again = false
-		for _, f := range c.order {
-			if f.lit != nil {
-				if speaks {
-					again = c.literal(f) || again
-				}
-				continue
-			}
-			o, _ := c.info.Defs[f.decl.Name].(*types.Func)
-			d := c.deeds[o]
-			before := d.size()
-			c.function(f, d, speaks)
-			again = again || d.size() != before
+	settle(c.order, func(f *function) bool {
+		if f.lit != nil {
+			return speaks && c.literal(f)
 		}
-	}
+		o, _ := c.info.Defs[f.decl.Name].(*types.Func)
+		d := c.deeds[o]
+		before := d.size()
+		c.function(f, d, speaks)
+		return d.size() != before
+	})
 	for o, f := range c.declared {
 		if d := c.deeds[o]; d.size()+len(d.runs) > 0 && (o.Exported() || f.sig.Recv() != nil) {
 			c.pass.ExportObjectFact(o, c.fact(d))
@@ -189,6 +183,10 @@ func (c doings) literal(f *function) (more bool) {
 		c.see.contexts(f, func(v *types.Var) bool { return !f.within(v.Pos()) }, func(contextUse) { f.around = true })
 		more = more || f.around
 	}
+	if f.op != "" && !f.fails && lastIsError(f.sig) {
+		f.fails = c.errorOf(f) == gone
+		more = more || f.fails
+	}
 	return more
 }
 
@@ -199,7 +197,7 @@ func (c doings) function(f *function, d *deed, speaks bool) {
 			d.op = c.comesTo(f, f.block())
 		}
 		f.params(func(i int, p *types.Var) {
-			if !d.uses[i] && holds(p.Type(), 0) {
+			if !d.uses[i] && c.once.holding.holds(p.Type()) {
 				c.see.contexts(f, func(v *types.Var) bool { return v == p }, func(contextUse) { d.uses[i] = true })
 			}
 		})

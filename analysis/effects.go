@@ -66,22 +66,23 @@ func (c effects) look(f *function) {
 			if _, ok := typeOf(c.info, n.X).(*types.Chan); ok {
 				c.channel(f, cur, n, "a range over a channel")
 			}
-			c.crunches(f, n, n.X)
+			c.crunches(f, n, n.X, n.Body)
 		case *ast.Ident:
 			c.named(f, cur, n)
 		case *ast.CallExpr:
 			logs(c).prints(f, n)
+			generators(c).draws(f, n)
 		case *ast.ForStmt:
 			if limit := limitOf(n); limit != nil {
-				c.crunches(f, n, limit)
+				c.crunches(f, n, limit, n.Body)
 			}
 		}
 	}
 }
 
 // crunches notes a loop of a function of the program that takes seconds.
-func (c effects) crunches(f *function, at ast.Node, limit ast.Expr) {
-	if n := c.src.many(limit); n > 0 && f.whole().role == host {
+func (c effects) crunches(f *function, at ast.Node, limit ast.Expr, block *ast.BlockStmt) {
+	if n := c.src.many(limit); n > 0 && f.whole().role == host && !c.src.leftEarly(at, block) {
 		c.touched(f, touch{rule: ruleSpins, at: at, what: fmt.Sprintf("a loop of %d rounds", n)})
 	}
 }
@@ -197,12 +198,11 @@ func (c effects) value(f *function, at ast.Expr, v *types.Var) {
 	if c.isParam(v) {
 		return // where it is given says what it is
 	}
-	told, through := map[types.Object]bool{}, map[types.Object]bool{}
-	all := c.see.of(at, through)
-	for v := range through {
+	told, is := map[types.Object]bool{}, c.see.whole(at)
+	for v := range is.through {
 		f.through = append(f.through, v)
 	}
-	for _, t := range all {
+	for _, t := range is.all {
 		switch {
 		case c.told(f, t):
 		case t.lit != nil:
@@ -224,19 +224,30 @@ func (c effects) value(f *function, at ast.Expr, v *types.Var) {
 // isParam reports whether a variable is a parameter of a function, and not what a method is of.
 func (c effects) isParam(v *types.Var) bool { return v.Kind() == types.ParamVar }
 
+// place is where a function is named that a variable holds.
+type place struct {
+	here     bool      // it is called there, or returned
+	in       *function // or nil
+	returned bool
+}
+
+func (c effects) placeOf(t target) (p place) {
+	if p, ok := c.once.places[t.at]; ok {
+		return p
+	}
+	cur, ok := cursorOf(c.root, t.at)
+	if sig, _ := typeOf(c.info, t.at).(*types.Signature); ok && sig != nil && finder(c).goesTo(cur, sig, 0) == host {
+		p = place{true, c.around(cur), cur.ParentEdgeKind() == edge.ReturnStmt_Results}
+	}
+	c.once.places[t.at] = p
+	return p
+}
+
 // told reports whether a function that is in a variable counts already where it is named: it is called there, or
 // returned to who calls it.
 func (c effects) told(f *function, t target) bool {
-	cur, ok := c.root.FindNode(t.at)
-	if !ok {
-		return false
-	}
-	sig, _ := typeOf(c.info, t.at).(*types.Signature)
-	if sig == nil || finder(c).goesTo(cur, sig, 0) != host {
-		return false
-	}
-	in := c.around(cur)
-	return in != nil && (in.role == workflow || in.whole() == f.whole() || cur.ParentEdgeKind() == edge.ReturnStmt_Results)
+	p := c.placeOf(t)
+	return p.here && p.in != nil && (p.in.role == workflow || p.in.whole() == f.whole() || p.returned)
 }
 
 // breaks reports whether a function would break a rule if it were workflow code.

@@ -29,6 +29,7 @@ func (c endings) errors(f *function) {
 		}
 		op := c.operation(call)
 		if op == nil {
+			c.droppedThrough(stmt, call)
 			continue
 		}
 		switch _, bare := stmt.(*ast.ExprStmt); {
@@ -50,8 +51,41 @@ func (c endings) halfDropped(a *ast.AssignStmt) {
 	if !ok {
 		return
 	}
-	if op := c.operation(call); op != nil && lastIsError(op.Signature()) {
-		c.report(ruleErrors, call, fmt.Sprintf("the error of %s is ignored, and its result is used all the same: it is a zero where it failed, or the run is cancelled", called(op)))
+	if of := c.failing(call); of != "" {
+		c.report(ruleErrors, call, fmt.Sprintf("the error of %s is ignored, and its result is used all the same: it is a zero where it failed, or the run is cancelled", of))
+	}
+}
+
+// failing names what a call asks for whose error is that of an operation, or "".
+func (c endings) failing(call *ast.CallExpr) string {
+	if op := c.operation(call); op != nil {
+		if lastIsError(op.Signature()) {
+			return called(op)
+		}
+		return ""
+	}
+	if f := c.callee(call); f != nil && lastIsError(f.Signature()) && c.see.deed(f).fails {
+		return fmt.Sprintf("%s, which is that of %s,", c.see.callName(call), c.see.deed(f).op)
+	}
+	return ""
+}
+
+// droppedThrough reports a call of a function that comes to an operation, whose error or future is thrown away.
+func (c endings) droppedThrough(stmt ast.Node, call *ast.CallExpr) {
+	if _, bare := stmt.(*ast.ExprStmt); !bare {
+		return
+	}
+	if of := c.failing(call); of != "" {
+		c.report(ruleErrors, call, fmt.Sprintf("the error of %s is ignored: it is where a cancelled run is told to stop", of))
+		return
+	}
+	f := c.callee(call)
+	p, ok := c.info.TypeOf(call).(*types.Pointer)
+	if f == nil || !ok || c.see.library(f) || !isNamed(p.Elem(), module, "Future") {
+		return
+	}
+	if op := c.see.deed(f).op; op == "RegisteredStep.Start" { // a child may be detached
+		c.report(ruleUnawaited, call, fmt.Sprintf("what %s starts with %s is not waited for: it ends where the run ends, done or not; keep the future and call its Get", c.see.callName(call), op))
 	}
 }
 
@@ -96,7 +130,7 @@ func (c endings) forgotten(call *ast.CallExpr, op *types.Func) bool {
 			return false
 		}
 		lit, ok := call.Args[1].(*ast.FuncLit)
-		return ok && c.works(lit.Body) && !c.tells(lit)
+		return ok && c.works(lit.Body, 0) && !c.tells(lit)
 	case "Start":
 		recv := op.Signature().Recv()
 		if recv == nil || strings.Contains(c.src.text(call), "Detached") {
@@ -146,7 +180,7 @@ func (c endings) direct(call *ast.CallExpr) bool {
 }
 
 // works reports whether a coroutine runs steps or children, and then ends.
-func (c endings) works(n ast.Node) bool {
+func (c endings) works(n ast.Node, depth int) bool {
 	works, listens := false, false
 	ast.Inspect(n, func(n ast.Node) bool {
 		switch n := n.(type) {
@@ -158,6 +192,12 @@ func (c endings) works(n ast.Node) bool {
 				case "Step", "Do", "Run":
 					works = true
 				case "Wait", "Receive", "Next", "All", "Await", "Sleep", "AwaitTimeout":
+					listens = true
+				}
+			} else if f := c.declared[c.callee(n)]; f != nil && f.role == workflow && depth < 3 {
+				if c.works(f.block(), depth+1) {
+					works = true
+				} else if c.see.deed(declaredBy(c.info, f)).op != "" {
 					listens = true
 				}
 			}
@@ -253,7 +293,48 @@ func (c endings) swallows(block *ast.BlockStmt) (found bool) {
 		}
 		return !found
 	})
-	return found
+	return found || c.forgets(block)
+}
+
+// forgets reports whether nothing comes of what is recovered: it is written to a log at most.
+func (c endings) forgets(block *ast.BlockStmt) bool {
+	forgets := true
+	outer := func(e ast.Expr) bool {
+		v := c.rooted(e)
+		return v == nil || v.Pos() < block.Pos() || block.End() <= v.Pos()
+	}
+	ast.Inspect(block, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.AssignStmt:
+			for _, to := range n.Lhs {
+				if id, ok := to.(*ast.Ident); (!ok || id.Name != "_") && outer(to) {
+					forgets = false
+				}
+			}
+		case *ast.IncDecStmt, *ast.SendStmt, *ast.GoStmt:
+			forgets = false
+		case *ast.CallExpr:
+			forgets = forgets && c.onlyTells(n)
+		}
+		return forgets
+	})
+	return forgets && c.recovers(block).IsValid()
+}
+
+// onlyTells reports whether a call changes nothing, as far as its name says: it writes to a log, or makes a text.
+func (c endings) onlyTells(call *ast.CallExpr) bool {
+	if c.src.builtin(call, "panic") {
+		return false
+	}
+	f := c.callee(call)
+	if f == nil || f.Pkg() == nil {
+		return c.info.Types[call.Fun].IsBuiltin() || c.info.Types[call.Fun].IsType()
+	}
+	switch f.Pkg().Path() {
+	case "log", "log/slog", "fmt", "runtime/debug":
+		return true
+	}
+	return toldAnywhere(f.Name()) && f.Signature().Recv() != nil && isContext(f.Signature().Recv().Type())
 }
 
 // leaves reports panics.

@@ -87,15 +87,18 @@ func (c repairs) free(pos token.Pos, name string) bool {
 	return ok && p.Imported().Path() == name
 }
 
-// importing is the name that a file has for a package, with the edit that imports it.
+// importing is the name that a file has for a package, with the edit that imports it; "": it has it without one.
 func (c repairs) importing(f *ast.File, path string) (name string, edits []analysis.TextEdit) {
 	base := path[strings.LastIndex(path, "/")+1:]
 	for _, spec := range f.Imports {
 		if p, _ := strconv.Unquote(spec.Path.Value); p == path {
-			if spec.Name != nil && spec.Name.Name != "_" && spec.Name.Name != "." {
+			switch {
+			case spec.Name == nil:
+				return base, nil
+			case spec.Name.Name != "_" && spec.Name.Name != ".":
 				return spec.Name.Name, nil
 			}
-			return base, nil
+			return "", nil
 		}
 	}
 	line := strconv.Quote(path) + "\n"
@@ -124,29 +127,22 @@ func replaced(message string, n ast.Node, format string, args ...any) []analysis
 // ofRun are the names that ctx.Rand() has for what package math/rand offers.
 var ofRun = map[string]string{"Intn": "IntN", "Int31": "Int32", "Int31n": "Int32N", "Int63": "Int64", "Int63n": "Int64N", "N": ""}
 
-// fixCall puts what the Context has in the place of a call.
+// fixCall puts what the Context has in the place of a call. Arguments stay as they are: they may be repaired too, and
+// go vet makes no repair at all where two overlap.
 func (c repairs) fixCall(f *function, at ast.Expr, o *types.Func) []analysis.SuggestedFix {
 	ctx := c.contextAt(f, at.Pos())
 	call, ok := at.(*ast.CallExpr)
 	if ctx == "" || !ok {
 		return nil
 	}
-	var args []string
-	for _, a := range call.Args {
-		args = append(args, c.src.text(a))
-	}
-	if call.Ellipsis.IsValid() {
-		args[len(args)-1] += "..."
-	}
-	all := strings.Join(args, ", ")
 	switch o.Pkg().Path() + "." + o.Name() {
 	case "time.Now":
 		return replaced("Use the workflow's time", call, "%s.Now()", ctx)
 	case "time.Since":
-		return replaced("Use the workflow's time", call, "%s.Now().Sub(%s)", ctx, all)
+		return replaced("Use the workflow's time", call.Fun, "%s.Now().Sub", ctx)
 	case "time.Until":
 		if c.src.plain(call.Args[0]) {
-			return replaced("Use the workflow's time", call, "%s.Sub(%s.Now())", all, ctx)
+			return replaced("Use the workflow's time", call, "%s.Sub(%s.Now())", c.src.text(call.Args[0]), ctx)
 		}
 	case "time.Sleep":
 		return c.fixSleep(f, call, ctx)
@@ -164,11 +160,11 @@ func (c repairs) fixCall(f *function, at ast.Expr, o *types.Func) []analysis.Sug
 		if name == "" || name == "Read" || name == "Seed" {
 			return nil
 		}
-		return replaced("Use the run's randomness", call, "%s.Rand().%s(%s)", ctx, name, all)
+		return replaced("Use the run's randomness", call.Fun, "%s.Rand().%s", ctx, name)
 	case "log/slog":
 		switch o.Name() {
 		case "Debug", "Info", "Warn", "Error":
-			return replaced("Use the run's logger", call, "%s.Logger().%s(%s)", ctx, o.Name(), all)
+			return replaced("Use the run's logger", call.Fun, "%s.Logger().%s", ctx, o.Name())
 		}
 	}
 	return nil
@@ -176,7 +172,7 @@ func (c repairs) fixCall(f *function, at ast.Expr, o *types.Func) []analysis.Sug
 
 // fixID puts an ID of the run in the place of the text of a generated one.
 func (c repairs) fixID(call *ast.CallExpr, ctx string) []analysis.SuggestedFix {
-	cur, ok := c.root.FindNode(call)
+	cur, ok := cursorOf(c.root, call)
 	if !ok {
 		return nil
 	}
@@ -199,7 +195,7 @@ func inList(stmt inspector.Cursor) bool {
 
 // fixSleep sleeps durably where the function can return the error of it.
 func (c repairs) fixSleep(f *function, call *ast.CallExpr, ctx string) []analysis.SuggestedFix {
-	cur, ok := c.root.FindNode(call)
+	cur, ok := cursorOf(c.root, call)
 	if !ok {
 		return nil
 	}
@@ -217,7 +213,7 @@ func (c repairs) fixSleep(f *function, call *ast.CallExpr, ctx string) []analysi
 		back = append(back, z)
 	}
 	name, edits := c.importing(c.src.fileOf(call.Pos()), module)
-	if edits != nil {
+	if edits != nil || name == "" {
 		return nil
 	}
 	d := call.Args[0] // it stays as it is, and may be repaired too
@@ -249,7 +245,8 @@ func zero(t types.Type) string {
 	return ""
 }
 
-// fixGo makes a coroutine of a goroutine, where nothing leaves it early, and it does nothing that a coroutine must not.
+// fixGo makes a coroutine of a goroutine, where nothing leaves it early, it does nothing that a coroutine must not, and
+// it asks for nothing that somebody would have to wait for.
 func (c repairs) fixGo(f *function, g *ast.GoStmt) []analysis.SuggestedFix {
 	ctx := c.contextAt(f, g.Pos())
 	file := c.src.fileOf(g.Pos())
@@ -257,17 +254,17 @@ func (c repairs) fixGo(f *function, g *ast.GoStmt) []analysis.SuggestedFix {
 		return nil
 	}
 	name, edits := c.importing(file, module)
-	if edits != nil {
+	if edits != nil || name == "" {
 		return nil
 	}
 	const form = "%s.Go(%s, func(%s %s.Context) (struct{}, error) {\n%s\nreturn struct{}{}, nil\n})"
 	lit, ok := g.Call.Fun.(*ast.FuncLit)
-	if ok && effects(c).breaks(c.functions[lit]) {
+	if ok && (effects(c).breaks(c.functions[lit]) || endings(c).works(lit.Body, 0)) {
 		return nil
 	}
 	if !ok {
 		for _, t := range c.see.targets(g.Call.Fun) {
-			if len(effects(c).ofTarget(t)) > 0 {
+			if len(effects(c).ofTarget(t)) > 0 || c.see.opOf(t) != "" {
 				return nil
 			}
 		}
@@ -292,9 +289,12 @@ func (c repairs) fixGo(f *function, g *ast.GoStmt) []analysis.SuggestedFix {
 		return nil
 	}
 	// The body stays as it is, with its comments: only what is around it changes.
-	end := lit.Body.Rbrace
+	end, last := lit.Body.Rbrace, "return struct{}{}, nil\n})"
+	if n := len(lit.Body.List); n > 0 && c.pass.Fset.Position(lit.Body.List[n-1].End()).Line == c.pass.Fset.Position(end).Line {
+		last = "\n" + last
+	}
 	return []analysis.SuggestedFix{{Message: "Make it a coroutine", TextEdits: []analysis.TextEdit{
 		{Pos: g.Pos(), End: lit.Body.Lbrace, NewText: fmt.Appendf(nil, "%s.Go(%s, func(%s %s.Context) (struct{}, error) ", name, ctx, ctx, name)},
-		{Pos: end, End: g.End(), NewText: []byte("return struct{}{}, nil\n})")},
+		{Pos: end, End: g.End(), NewText: []byte(last)},
 	}}}
 }

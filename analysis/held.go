@@ -25,10 +25,13 @@ func (c finder) variables() {
 			c.assigned(cur, n)
 		case *ast.ValueSpec:
 			for i, name := range n.Names {
-				if i < len(n.Values) && len(n.Values) == len(n.Names) {
+				switch {
+				case len(n.Values) == len(n.Names):
 					c.aliased(name, n.Values[i])
 					c.keep(name, n.Values[i])
 					c.set(c.info.Defs[name], n.Values[i])
+				case len(n.Values) == 1:
+					c.keep(name, n.Values[0])
 				}
 			}
 		case *ast.KeyValueExpr:
@@ -52,6 +55,9 @@ func (c finder) variables() {
 		case *ast.CallExpr:
 			c.changing(cur, n)
 			c.gives(n)
+			if c.info.Types[n.Fun].IsType() && len(n.Args) == 1 {
+				c.adapted(c.info.TypeOf(n.Fun), n.Args[0])
+			}
 		}
 	}
 }
@@ -106,6 +112,19 @@ func (c finder) defines(e ast.Expr) bool {
 func (c finder) set(o types.Object, to ast.Expr) {
 	if v, ok := o.(*types.Var); ok && holdsFuncs(v.Type()) {
 		c.values[v.Origin()] = append(c.values[v.Origin()], to)
+		c.adapted(v.Type(), to)
+	}
+}
+
+// adapted notes that methods of a type of functions, as http.HandlerFunc is one, are called of a function.
+func (c finder) adapted(t types.Type, to ast.Expr) {
+	n, ok := types.Unalias(t).(*types.Named)
+	if !ok || n.Obj().Pkg() != c.pass.Pkg || !isFunc(n) {
+		return
+	}
+	for m := range n.Origin().Methods() {
+		recv := m.Signature().Recv()
+		c.values[recv] = append(c.values[recv], to)
 	}
 }
 
@@ -140,7 +159,9 @@ func (c finder) literal(n *ast.CompositeLit) {
 		if _, named := e.(*ast.KeyValueExpr); named {
 			return
 		}
-		c.set(t.Field(i).Origin(), e)
+		field := t.Field(i).Origin()
+		c.set(field, e)
+		c.sets[field] = append(c.sets[field], e)
 	}
 }
 

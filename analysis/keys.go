@@ -7,17 +7,21 @@ import (
 	"fmt"
 	"go/ast"
 	"go/types"
+	"slices"
 	"strings"
 
 	"golang.org/x/tools/go/ast/edge"
 	"golang.org/x/tools/go/ast/inspector"
 )
 
-// isKey reports whether a name is that of a key.
+// isKey reports whether a name is that of a key, by which others tell things apart.
 func isKey(name string) bool {
 	name = strings.ToLower(name)
-	return strings.HasSuffix(name, "key") || isOnce(name)
+	return strings.HasSuffix(name, "key") && !slices.ContainsFunc(secrets, func(s string) bool { return strings.Contains(name, s) }) || isOnce(name)
 }
+
+// secrets are in the names of keys of another kind.
+var secrets = []string{"private", "public", "secret", "sign", "verif", "crypt", "access", "api", "auth", "master", "session", "shared"}
 
 // isOnce reports whether a name is that of a key for what is to be done once.
 func isOnce(name string) bool { return strings.Contains(strings.ToLower(name), "idempot") }
@@ -109,7 +113,12 @@ func (c source) mentions(e ast.Expr, v *types.Var) bool {
 }
 
 // drawn is the clock or the randomness that an expression is made of, or "".
-func (c source) drawn(e ast.Expr) (what string) {
+func (c source) drawn(e ast.Expr) string {
+	return c.src.drawnBy(e, func(_ *types.Func, k *entry) bool { return k.rule == ruleTime || k.rule == ruleRandom })
+}
+
+// drawnBy is the function of the table that an expression is made of, of those that are meant, or "".
+func (c source) drawnBy(e ast.Expr, meant func(*types.Func, *entry) bool) (what string) {
 	seen := map[*types.Var]bool{}
 	var look func(e ast.Expr, depth int)
 	look = func(e ast.Expr, depth int) {
@@ -122,7 +131,7 @@ func (c source) drawn(e ast.Expr) (what string) {
 					if t.fn == nil || what != "" {
 						continue
 					}
-					if k := known(t.fn); k != nil && (k.rule == ruleTime || k.rule == ruleRandom) {
+					if k := known(t.fn); k != nil && meant(t.fn, k) {
 						what = called(t.fn)
 					} else if c.see.deed(t.fn).drawn != "" {
 						what = called(t.fn)

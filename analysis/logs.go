@@ -28,7 +28,7 @@ func (c logs) prints(f *function, call *ast.CallExpr) {
 			}
 		case path == "log/slog" && slices.Contains(saying, g.Name()) && g.Signature().Recv() != nil:
 			sel, ok := ast.Unparen(call.Fun).(*ast.SelectorExpr)
-			if v := c.varBehind(sel, ok); v != nil && c.ofProgram(v, map[*types.Var]bool{}) {
+			if v := c.varBehind(sel, ok); v != nil && (c.ofProgram(v, map[*types.Var]bool{}) || c.ofMany(f, sel.X)) {
 				what = called(g) + " of " + v.Name()
 			}
 		}
@@ -93,4 +93,17 @@ func (c logs) ofProgram(v *types.Var, seen map[*types.Var]bool) bool {
 		}
 	}
 	return len(sets) > 0
+}
+
+// ofMany reports whether a logger is in a field of what runs have in common, or of a variable around a workflow's
+// function: that of a run is in neither.
+func (c logs) ofMany(f *function, e ast.Expr) bool {
+	sel, ok := ast.Unparen(c.unlabelled(e)).(*ast.SelectorExpr)
+	if !ok {
+		return false
+	}
+	t := c.info.TypeOf(sel.X)
+	v := c.rooted(sel.X)
+	whole := f.whole()
+	return t != nil && programs(c).ofMany(t) || v != nil && !v.IsField() && whole.role == workflow && (global(v) || !c.ofWorkflow(v, whole))
 }

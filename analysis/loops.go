@@ -7,6 +7,7 @@ import (
 	"go/constant"
 	"go/token"
 	"go/types"
+	"slices"
 
 	"golang.org/x/tools/go/ast/edge"
 	"golang.org/x/tools/go/ast/inspector"
@@ -27,13 +28,14 @@ func (c rounds) loops(f *function) {
 			if limit := limitOf(n); limit != nil {
 				c.spins(n, limit, n.Body)
 			}
-			if !c.src.isTrue(n.Cond) {
-				c.waits(n)
-				continue
-			}
 			label := ""
 			if l, ok := cur.Parent().Node().(*ast.LabeledStmt); ok {
 				label = l.Label.Name
+			}
+			if !c.src.isTrue(n.Cond) {
+				c.waits(n)
+				c.stays(n, label)
+				continue
 			}
 			c.endless(f, n, span{n.For, n.For + 3}, label, n.Body)
 		case *ast.LabeledStmt:
@@ -65,9 +67,15 @@ func (c source) many(rounds ast.Expr) int64 {
 
 // spins reports a loop of a number of rounds that is written down and takes seconds.
 func (c rounds) spins(at ast.Node, rounds ast.Expr, block *ast.BlockStmt) {
-	if c.src.many(rounds) > 0 && c.see.asks(block) == "" {
+	if c.src.many(rounds) > 0 && c.see.asks(block) == "" && !c.src.leftEarly(at, block) {
 		c.report(ruleSpins, span{at.Pos(), block.Lbrace}, "a long computation in workflow code holds a run slot and a core, at each replay; do it in a step")
 	}
+}
+
+// leftEarly reports whether a loop may be left before its last round.
+func (c source) leftEarly(at ast.Node, block *ast.BlockStmt) bool {
+	t := &trial{code: c.code, within: at, errs: map[*types.Var]failing{}}
+	return t.loop(block)&(out|leaves) != 0
 }
 
 // spinsForEver is what is said of a loop that never ends and asks for nothing.
@@ -92,7 +100,7 @@ func (c rounds) unchanges(n *ast.ForStmt) bool {
 		switch m := m.(type) {
 		case *ast.CallExpr:
 			id, ok := ast.Unparen(m.Fun).(*ast.Ident)
-			same = same && ok && c.info.Types[m.Fun].IsBuiltin() && id.Name == "len"
+			same = same && (ok && c.info.Types[m.Fun].IsBuiltin() && id.Name == "len" || c.stands(m))
 		case *ast.Ident:
 			v, ok := c.info.Uses[m].(*types.Var)
 			if !ok {
@@ -114,6 +122,16 @@ func (c rounds) unchanges(n *ast.ForStmt) bool {
 		})
 	}
 	return same
+}
+
+// stands reports whether a call tells the same for as long as the code asks for nothing: the workflow's time.
+func (c rounds) stands(call *ast.CallExpr) bool {
+	f := c.callee(call)
+	if f == nil || f.Signature().Recv() == nil {
+		return false
+	}
+	recv := f.Signature().Recv().Type()
+	return isContext(recv) && f.Name() == "Now" || isNamed(recv, "time", "Time")
 }
 
 // blocks reports whether code waits for a channel: that is told of as such.
@@ -156,6 +174,32 @@ func (c rounds) endless(f *function, within ast.Node, at span, label string, blo
 	}
 	if _, got := c.try(succeeds, within, label, block); got&(out|leaves) == 0 && !c.coroutine(f) && !c.continues(f) {
 		c.report(ruleUnbounded, at, "each round of this loop adds to the log, and nothing but an error ends it; continue as new after a number of rounds: stepwell.ContinueAsNew")
+	}
+}
+
+// stays reports a loop whose condition holds for ever once the run is cancelled.
+func (c rounds) stays(n *ast.ForStmt, label string) {
+	t := &trial{code: c.code, when: cancelled, within: n, label: label, errs: map[*types.Var]failing{}}
+	t.assume(n.Cond, true)
+	got := t.list(n.Body.List)
+	if got&(breaks|out|leaves) != 0 {
+		return
+	}
+	if got&falls != 0 {
+		t.rounds = append(t.rounds, t.errs)
+	}
+	if len(t.rounds) == 0 {
+		return
+	}
+	t.errs = t.rounds[0]
+	for _, other := range t.rounds[1:] {
+		t.join(other)
+	}
+	if n.Post != nil {
+		t.stmt(n.Post)
+	}
+	if t.failed != "" && t.truth(n.Cond) == yes {
+		c.report(ruleCancelled, span{n.For, n.Body.Lbrace}, t.failed+" fails at once when the run is cancelled, and this loop never ends: return where errors.Is(err, stepwell.ErrCancelled)")
 	}
 }
 
@@ -261,37 +305,65 @@ func (c rounds) recursion(f *function) {
 // cycle are the functions of this package that a function calls and that call it, itself among them; none: it does not
 // call itself.
 func (c rounds) cycle(own *types.Func) map[*types.Func]bool {
-	from := map[*types.Func][]*types.Func{}
-	reach := map[*types.Func]bool{}
-	var go1 func(o *types.Func)
-	go1 = func(o *types.Func) {
-		f := c.declared[o]
-		if f == nil || f.role != workflow || reach[o] {
-			return
-		}
-		reach[o] = true
-		for cur := range c.inside(f) {
-			if call, ok := cur.Node().(*ast.CallExpr); ok {
-				if g := c.callee(call); g != nil && c.declared[g] != nil {
-					from[g] = append(from[g], o)
-					go1(g)
-				}
+	if c.once.rings == nil {
+		c.once.rings = map[*types.Func]map[*types.Func]bool{}
+		r := &ringer{rounds: c, number: map[*types.Func]int{}, low: map[*types.Func]int{}}
+		for _, f := range c.order {
+			if f.decl != nil {
+				o, _ := c.info.Defs[f.decl.Name].(*types.Func)
+				r.visit(o)
 			}
 		}
 	}
-	go1(own)
-	back := map[*types.Func]bool{}
-	var back1 func(o *types.Func)
-	back1 = func(o *types.Func) {
-		for _, g := range from[o] {
-			if !back[g] {
-				back[g] = true
-				back1(g)
-			}
+	return c.once.rings[own]
+}
+
+// ringer finds the workflow code that calls itself, by Tarjan's algorithm.
+type ringer struct {
+	rounds
+	number, low map[*types.Func]int
+	stack       []*types.Func
+}
+
+func (r *ringer) visit(o *types.Func) {
+	f := r.declared[o]
+	if f == nil || f.role != workflow || r.number[o] != 0 {
+		return
+	}
+	n := len(r.number) + 1
+	r.number[o], r.low[o] = n, n
+	r.stack = append(r.stack, o)
+	own := false
+	for cur := range r.inside(f) {
+		call, ok := cur.Node().(*ast.CallExpr)
+		if !ok {
+			continue
+		}
+		g := r.callee(call)
+		if g == nil || r.declared[g] == nil {
+			continue
+		}
+		own = own || g == o
+		r.visit(g)
+		if slices.Contains(r.stack, g) {
+			r.low[o] = min(r.low[o], r.low[g])
 		}
 	}
-	back1(own)
-	return back
+	if r.low[o] < n {
+		return
+	}
+	from := slices.Index(r.stack, o)
+	ring := map[*types.Func]bool{}
+	for _, g := range r.stack[from:] {
+		ring[g] = true
+	}
+	r.stack = r.stack[:from]
+	if len(ring) == 1 && !own {
+		return
+	}
+	for g := range ring {
+		r.once.rings[g] = ring
+	}
 }
 
 // coroutine reports whether a function is given to Go: it may listen for as long as the code beside it goes on.
@@ -329,9 +401,13 @@ func (c source) notes(s ast.Stmt, failing map[*types.Var]string) {
 	if !ok {
 		return
 	}
+	v, _ := c.rootOf(a.Lhs[len(a.Lhs)-1])
+	if v == nil || !isError(v.Type()) {
+		return
+	}
 	if op := c.operation(call); op != nil {
-		if v, _ := c.rootOf(a.Lhs[len(a.Lhs)-1]); v != nil && isError(v.Type()) {
-			failing[v] = called(op)
-		}
+		failing[v] = called(op)
+	} else if f := c.callee(call); f != nil && c.see.deed(f).fails {
+		failing[v] = c.see.deed(f).op
 	}
 }

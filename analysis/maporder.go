@@ -259,9 +259,22 @@ func (c orders) usesOf(f *function, v *types.Var) []inspector.Cursor {
 		return slices.Clone(c.uses[v])
 	}
 	var all []inspector.Cursor
+	of := map[*types.Var]bool{}
 	for cur := range f.cur.Preorder((*ast.SelectorExpr)(nil)) {
-		if c.info.Uses[cur.Node().(*ast.SelectorExpr).Sel] == v {
+		if sel := cur.Node().(*ast.SelectorExpr); c.info.Uses[sel.Sel] == v {
 			all = append(all, cur)
+			if id, ok := ast.Unparen(sel.X).(*ast.Ident); ok {
+				if root := c.rooted(id); root != nil {
+					of[root] = true
+				}
+			}
+		}
+	}
+	for root := range of { // what has the field, as a whole
+		for _, use := range c.uses[root] {
+			if use.ParentEdgeKind() != edge.SelectorExpr_X {
+				all = append(all, use)
+			}
 		}
 	}
 	return all
@@ -476,6 +489,9 @@ func (c repairs) fixRange(loop *ast.RangeStmt) []analysis.SuggestedFix {
 	}
 	slicesName, one := c.importing(file, "slices")
 	mapsName, two := c.importing(file, "maps")
+	if slicesName == "" || mapsName == "" {
+		return nil
+	}
 	edits := append(merge(one, two),
 		analysis.TextEdit{Pos: loop.Key.Pos(), End: loop.X.End(), NewText: fmt.Appendf(nil, "_, %s := range %s.Sorted(%s.Keys(%s))", name, slicesName, mapsName, c.src.text(loop.X))})
 	if line != "" {

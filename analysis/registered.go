@@ -26,7 +26,11 @@ func (c definitions) registered() {
 		}
 		switch f.Name() {
 		case "Define", "DefineStep":
-			if v := c.variable(cur); v != nil && c.onlyCalled(v) && (global(v) || c.makesApp(cur)) {
+			v := c.variable(cur)
+			if v == nil {
+				v = c.field(cur)
+			}
+			if v != nil && c.onlyCalled(v) && (v.IsField() || global(v) || c.makesApp(cur)) {
 				what := "the workflow"
 				if f.Name() == "DefineStep" {
 					what = "the step"
@@ -76,10 +80,41 @@ func (c definitions) variable(cur inspector.Cursor) *types.Var {
 	return v
 }
 
+// field is the one of a struct that a call's result is put into; nil: there is none, or another package may use it.
+func (c definitions) field(cur inspector.Cursor) *types.Var {
+	var to ast.Expr
+	switch cur.ParentEdgeKind() {
+	case edge.KeyValueExpr_Value:
+		to = cur.Parent().Node().(*ast.KeyValueExpr).Key
+	case edge.AssignStmt_Rhs:
+		if n := cur.Parent().Node().(*ast.AssignStmt); len(n.Lhs) == len(n.Rhs) {
+			to = n.Lhs[cur.ParentEdgeIndex()]
+		}
+	}
+	v, _ := c.varOf(to).(*types.Var)
+	if v == nil || !v.IsField() || v.Pkg() != c.pass.Pkg || v.Exported() && c.pass.Pkg.Name() != "main" {
+		return nil
+	}
+	return v.Origin()
+}
+
+// usesOf are the places where a variable or a field is used.
+func (c definitions) usesOf(v *types.Var) (all []inspector.Cursor) {
+	if !v.IsField() {
+		return c.uses[v]
+	}
+	for cur := range c.root.Preorder((*ast.SelectorExpr)(nil)) {
+		if used, ok := c.info.Uses[cur.Node().(*ast.SelectorExpr).Sel].(*types.Var); ok && used.Origin() == v {
+			all = append(all, cur)
+		}
+	}
+	return all
+}
+
 // onlyCalled reports whether a variable is used, and only to call methods that need its App.
 func (c definitions) onlyCalled(v *types.Var) bool {
 	runs := false
-	for _, use := range c.uses[v] {
+	for _, use := range c.usesOf(v) {
 		if use.ParentEdgeKind() == edge.AssignStmt_Lhs {
 			continue
 		}

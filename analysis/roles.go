@@ -41,6 +41,7 @@ type function struct {
 	through []types.Object  // fields, globals and methods of interfaces that it calls
 	comes   map[*rule]reach // what it comes to, of a function of the program
 	op      string          // the operation that it asks for, or ""
+	fails   bool            // a literal whose error is that of an operation where the run is cancelled
 	around  bool            // a literal that uses a Context from around it
 }
 
@@ -67,6 +68,7 @@ func (f *function) whole() *function {
 // find finds the functions of the package, and what they are: again, until it is known what each does with the
 // functions that it is given.
 func (c finder) find() {
+	c.ownContexts()
 	for range 4 {
 		c.order, c.declared = nil, map[*types.Func]*function{}
 		c.findOnce()
@@ -118,7 +120,7 @@ func (c finder) findOnce() {
 			}
 			f.decl, f.sig = n, o.Signature()
 			c.declared[o] = f
-			if has(f.sig, isContext) || f.sig.Recv() != nil && isContext(f.sig.Recv().Type()) || c.usesOwnContext(f) {
+			if has(f.sig, isContext) || f.sig.Recv() != nil && isContext(f.sig.Recv().Type()) || c.owned[o] {
 				f.role = workflow
 			}
 		case *ast.FuncLit:
@@ -134,36 +136,81 @@ func (c finder) findOnce() {
 	}
 }
 
-// usesOwnContext reports whether a function uses a Context that its receiver, or a parameter, has: nothing but workflow
-// code can.
-func (c finder) usesOwnContext(f *function) bool {
-	if !c.importsLibrary() || has(f.sig, isStdContext) {
-		return false
+// ownContexts finds the functions that use a Context which their receiver, or a parameter, has in it: by themselves, or
+// by what they hand it to. Nothing but workflow code can.
+func (c finder) ownContexts() {
+	if !c.importsLibrary() {
+		return
 	}
-	own := map[*types.Var]bool{}
-	f.params(func(_ int, v *types.Var) {
-		if holds(v.Type(), 0) {
-			own[v] = true
-		}
-	})
-	if len(own) == 0 {
-		return false
-	}
-	for cur := range c.inside(f) {
-		sel, ok := cur.Node().(*ast.SelectorExpr)
-		if !ok || !c.fieldOfContext(sel) || !own[c.rooted(sel)] {
+	var all []*function
+	own := map[*function]map[*types.Var]bool{}
+	for cur := range c.root.Preorder((*ast.FuncDecl)(nil)) {
+		n := cur.Node().(*ast.FuncDecl)
+		o, _ := c.info.Defs[n.Name].(*types.Func)
+		if n.Body == nil || o == nil || has(o.Signature(), isStdContext) {
 			continue
 		}
-		switch cur.ParentEdgeKind() {
-		case edge.CallExpr_Args:
-			return true
-		case edge.SelectorExpr_X:
-			if !toldAnywhere(cur) {
+		f := &function{cur: cur, decl: n, sig: o.Signature()}
+		f.params(func(_ int, v *types.Var) {
+			if c.once.holding.holds(v.Type()) && !isContext(v.Type()) {
+				if own[f] == nil {
+					own[f] = map[*types.Var]bool{}
+				}
+				own[f][v] = true
+			}
+		})
+		if own[f] != nil {
+			all = append(all, f)
+		}
+	}
+	settle(all, func(f *function) bool {
+		if c.owned[declaredBy(c.info, f)] || !c.usesOwn(f, own[f]) {
+			return false
+		}
+		c.owned[declaredBy(c.info, f)] = true
+		return true
+	})
+}
+
+// usesOwn reports whether a function uses a Context that one of its variables has in it.
+func (c finder) usesOwn(f *function, own map[*types.Var]bool) bool {
+	for cur := range c.inside(f) {
+		switch n := cur.Node().(type) {
+		case *ast.SelectorExpr:
+			if !own[c.rooted(n)] {
+				continue
+			}
+			switch {
+			case promoted(c.info, n) && !toldAnywhere(n.Sel.Name):
+				return true
+			case c.fieldOfContext(n) && (cur.ParentEdgeKind() == edge.CallExpr_Args || cur.ParentEdgeKind() == edge.SelectorExpr_X && !tellsAnywhere(cur)):
+				return true
+			}
+		case *ast.CallExpr:
+			if c.handsOwn(n, own) {
 				return true
 			}
 		}
 	}
 	return false
+}
+
+// handsOwn reports whether a call hands what has a Context in it to a function that uses that.
+func (c finder) handsOwn(call *ast.CallExpr, own map[*types.Var]bool) (found bool) {
+	g := c.callee(call)
+	if g == nil || g.Pkg() == nil || ofLibrary(g.Pkg().Path()) {
+		return false
+	}
+	on := ast.Expr(nil)
+	if sel, ok := ast.Unparen(call.Fun).(*ast.SelectorExpr); ok && g.Signature().Recv() != nil {
+		on = sel.X
+	}
+	c.see.arguments(call, target{fn: g, on: on}, func(i int, arg ast.Expr) {
+		if t := c.info.TypeOf(arg); t != nil && own[c.rooted(arg)] && !isContext(t) && c.once.holding.holds(t) {
+			found = found || g.Pkg() != c.pass.Pkg && c.see.deed(g).uses[i] || c.owned[g]
+		}
+	})
+	return found
 }
 
 // around is the function that something is in, or nil.
@@ -201,7 +248,7 @@ func (c finder) roleOf(cur inspector.Cursor, f *function) (role, bool) {
 	case where == foreign || where == later:
 		return host, false
 	default:
-		return outer, true
+		return outer, f.outer != nil
 	}
 }
 

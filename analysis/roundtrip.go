@@ -24,7 +24,7 @@ func (c *code) roundTrips() {
 			continue
 		}
 		for t := range inst.TypeArgs.Types() {
-			if holds(t, 0) {
+			if c.once.holding.holds(t) {
 				c.report(ruleContext, id, fmt.Sprintf("what %s returns has the workflow's Context: it may be used by the code alone that was given it; hand it on as a parameter", f.Name()))
 				break
 			}

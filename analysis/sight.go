@@ -6,6 +6,7 @@ package analysis
 import (
 	"go/ast"
 	"go/types"
+	"strings"
 )
 
 // sight sees through calls.
@@ -20,7 +21,44 @@ type target struct {
 }
 
 // targets are the functions that an expression may be, or that a list or map may have: none, where nobody can tell.
-func (c sight) targets(e ast.Expr) []target { return c.see.of(e, map[types.Object]bool{}) }
+func (c sight) targets(e ast.Expr) []target { return c.see.whole(e).all }
+
+// held is what a variable is ever set to, with what that is in on the way.
+type held struct {
+	all     []target
+	through map[types.Object]bool
+}
+
+// whole is what targets returns, with the variables on the way to it. What is in a variable is looked for once.
+func (c sight) whole(e ast.Expr) *held {
+	v := c.see.inVariable(e)
+	if all := c.once.targeted[v]; all != nil && v != nil {
+		return all
+	}
+	all := &held{through: map[types.Object]bool{}}
+	all.all = c.see.of(e, all.through)
+	if v != nil && c.once.known {
+		c.once.targeted[v] = all
+	}
+	return all
+}
+
+// inVariable is the variable that a function is in, or the list or map that it is an element of; nil: it is in none.
+func (c sight) inVariable(e ast.Expr) *types.Var {
+	for {
+		switch x := ast.Unparen(e).(type) {
+		case *ast.IndexExpr:
+			e = x.X
+		case *ast.StarExpr:
+			e = x.X
+		case *ast.Ident, *ast.SelectorExpr:
+			v, _ := c.varOf(x).(*types.Var)
+			return v
+		default:
+			return nil
+		}
+	}
+}
 
 func (c sight) of(e ast.Expr, seen map[types.Object]bool) (all []target) {
 	switch e := ast.Unparen(e).(type) {
@@ -104,6 +142,9 @@ func (c sight) held(v *types.Var, seen map[types.Object]bool) (all []target) {
 func (c sight) made(call *ast.CallExpr, seen map[types.Object]bool) (all []target) {
 	f := c.callee(call)
 	g := c.declared[f]
+	if f != nil && f.Pkg() != nil && f.Pkg().Path() == "sync" && strings.HasPrefix(f.Name(), "Once") && len(call.Args) == 1 {
+		return c.of(call.Args[0], seen) // OnceFunc, OnceValue
+	}
 	if g == nil || seen[f] {
 		return nil
 	}
@@ -190,4 +231,17 @@ func (c source) isTrue(e ast.Expr) bool {
 func (c *code) fieldOfContext(sel *ast.SelectorExpr) bool {
 	v, ok := c.info.Uses[sel.Sel].(*types.Var)
 	return ok && v.IsField() && isContext(v.Type())
+}
+
+// promoted reports whether an expression is a method of a Context that something embeds.
+func promoted(info *types.Info, sel *ast.SelectorExpr) bool {
+	o, ok := info.Uses[sel.Sel].(*types.Func)
+	if !ok || o.Signature().Recv() == nil || !isContext(o.Signature().Recv().Type()) {
+		return false
+	}
+	t := info.TypeOf(sel.X)
+	if p, ok := t.(*types.Pointer); ok {
+		t = p.Elem()
+	}
+	return t != nil && !isContext(t)
 }

@@ -38,19 +38,16 @@ func (t *trial) failsOf(call *ast.CallExpr) (string, bool) {
 // passesOn reports whether a function returns the error of an operation where the run is cancelled.
 func (t *trial) passesOn(to target) bool {
 	if to.lit != nil {
-		return lastIsError(to.lit.sig) && t.depth < 3 && t.errorOf(to.lit) == gone
-	}
-	if f := t.declared[to.fn]; f != nil && t.depth < 3 {
-		return lastIsError(f.sig) && t.errorOf(f) == gone
+		return to.lit.fails
 	}
 	return t.see.deed(to.fn).fails
 }
 
 // errorOf is the error of a function in a cancelled run.
-func (t *trial) errorOf(f *function) failing {
-	sub := &trial{code: t.code, when: cancelled, within: f.block(), errs: map[*types.Var]failing{}, depth: t.depth + 1}
+func (c doings) errorOf(f *function) failing {
+	t := &trial{code: c.code, when: cancelled, within: f.block(), errs: map[*types.Var]failing{}}
 	got, some := unsure, false
-	for _, is := range sub.returned(f, f.sig.Results().Len()-1) {
+	for _, is := range t.returned(f, f.sig.Results().Len()-1) {
 		if some && is != got {
 			return unsure
 		}
@@ -205,7 +202,12 @@ func (t *trial) truth(e ast.Expr) truth {
 		}
 	case *ast.Ident:
 		if v, ok := t.info.Uses[e].(*types.Var); ok {
-			return t.truths[v]
+			switch t.errs[v] {
+			case isTrue:
+				return yes
+			case isFalse:
+				return no
+			}
 		}
 	case *ast.BinaryExpr:
 		return t.binary(e)
@@ -272,6 +274,12 @@ func (t *trial) said(call *ast.CallExpr) truth {
 		}
 		return maybe
 	}
+	if f.Pkg().Path() == "errors" && f.Name() == "As" && len(call.Args) == 2 {
+		if t.failing(call.Args[0]) == gone { // it has no type of its own
+			return no
+		}
+		return maybe
+	}
 	sig := f.Signature()
 	if sig.Results().Len() != 1 || !isBool(sig.Results().At(0).Type()) {
 		return maybe
@@ -283,9 +291,6 @@ func (t *trial) said(call *ast.CallExpr) truth {
 		state := t.failing(arg)
 		if t.when == succeeds {
 			state = fine
-		}
-		if g := t.declared[f]; g != nil && t.depth < 3 {
-			return t.tells(g, state)
 		}
 		switch state {
 		case gone:
@@ -308,7 +313,7 @@ func (t *trial) tells(f *function, state failing) truth {
 	if state == unsure {
 		return maybe
 	}
-	sub := &trial{code: t.code, when: t.when, within: f.block(), errs: map[*types.Var]failing{}, depth: t.depth + 1}
+	sub := &trial{code: t.code, when: t.when, within: f.block(), errs: map[*types.Var]failing{}}
 	for p := range f.sig.Params().Variables() {
 		if isError(p.Type()) {
 			sub.errs[p] = state
@@ -352,7 +357,7 @@ func (t *trial) tells(f *function, state failing) truth {
 func (c doings) says(f *function, d *deed) {
 	t := &trial{code: c.code, when: cancelled, errs: map[*types.Var]failing{}}
 	if d.op != "" && !d.fails && lastIsError(f.sig) && f.role == workflow {
-		d.fails = t.errorOf(f) == gone
+		d.fails = c.errorOf(f) == gone
 	}
 	if r := f.sig.Results(); r.Len() == 1 && isBool(r.At(0).Type()) && has(f.sig, isError) && d.gone == maybe {
 		d.gone, d.none = t.tells(f, gone), t.tells(f, fine)
@@ -401,7 +406,7 @@ func (c source) unchanged(e ast.Expr, in ast.Node) bool {
 
 // enclosing is the function that a part of the code is in.
 func (c source) enclosing(n ast.Node) *function {
-	cur, ok := c.root.FindNode(n)
+	cur, ok := cursorOf(c.root, n)
 	if !ok {
 		return nil
 	}

@@ -38,14 +38,19 @@ const (
 	succeeds       // nothing fails, but for what is asked about: a timeout
 )
 
-// failing is what is known of an error.
+// failing is what is known of an error, or of a variable that is true or false.
 type failing int
 
 const (
 	unsure failing = iota
 	fine
 	gone // of a cancelled run
+	isTrue
+	isFalse
 )
+
+// of is a truth that a variable has.
+func (t truth) of() failing { return [...]failing{maybe: unsure, yes: isTrue, no: isFalse}[t] }
 
 // ends are the ways in which a part of the code may end.
 type ends int
@@ -67,12 +72,13 @@ type trial struct {
 	within ast.Node // the loop that is tried, or the function
 	label  string   // of that loop
 	errs   map[*types.Var]failing
-	truths map[*types.Var]truth // of parameters
 	cycle  map[*types.Func]bool // the functions whose calls are calls of the one that is tried
 	last   ast.Node             // where it goes round
 	failed string               // what failed last
-	depth  int
-	nested int // loops and switches around, in the loop that is tried
+	nested int                  // loops and switches around, in the loop that is tried
+	inners int                  // loops around, in that
+
+	rounds []map[*types.Var]failing // what is known where it goes round
 }
 
 // loop tries a round of a loop.
@@ -174,6 +180,9 @@ func (t *trial) branch(s *ast.BranchStmt) ends {
 		if own || label == "" {
 			t.last = s
 		}
+		if own || label == "" && t.inners == 0 {
+			t.rounds = append(t.rounds, maps.Clone(t.errs))
+		}
 		if own {
 			return round
 		}
@@ -220,8 +229,10 @@ func (t *trial) inner(block *ast.BlockStmt, endless bool) ends {
 	before := maps.Clone(t.errs)
 	last := t.last
 	t.nested++
+	t.inners++
 	got := t.list(block.List)
 	t.nested--
+	t.inners--
 	if got&round == 0 {
 		t.last = last
 	}
@@ -392,10 +403,14 @@ func (t *trial) declare(s *ast.DeclStmt) {
 func (t *trial) assign(s *ast.AssignStmt) {
 	for i, to := range s.Lhs {
 		v, _ := t.varOf(to).(*types.Var)
-		if v == nil || !isError(v.Type()) {
+		if v == nil || !isError(v.Type()) && !isBool(v.Type()) {
 			continue
 		}
 		switch {
+		case isBool(v.Type()) && len(s.Lhs) == len(s.Rhs):
+			t.errs[v] = t.truth(s.Rhs[i]).of()
+		case isBool(v.Type()):
+			t.errs[v] = t.toldBy(s.Rhs[0])
 		case len(s.Lhs) == len(s.Rhs):
 			t.errs[v] = t.failing(s.Rhs[i])
 		case i == len(s.Lhs)-1:
@@ -405,4 +420,49 @@ func (t *trial) assign(s *ast.AssignStmt) {
 		}
 	}
 	t.fails(s)
+}
+
+// toldBy is what is true of a result beside others: nothing, where an operation fails, or an error is of no such type.
+func (t *trial) toldBy(e ast.Expr) failing {
+	call, ok := ast.Unparen(e).(*ast.CallExpr)
+	if !ok || t.when != cancelled {
+		return unsure
+	}
+	if op := t.operation(call); op != nil && lastIsError(op.Signature()) {
+		return isFalse
+	}
+	if f := t.callee(call); f != nil && f.Pkg() != nil && f.Pkg().Path() == "errors" && f.Name() == "AsType" && t.failing(call.Args[0]) == gone {
+		return isFalse
+	}
+	return unsure
+}
+
+// assume takes for granted that a condition holds, of variables that nothing but the code around it changes.
+func (t *trial) assume(e ast.Expr, is bool) {
+	switch e := ast.Unparen(e).(type) {
+	case *ast.UnaryExpr:
+		if e.Op == token.NOT {
+			t.assume(e.X, !is)
+		}
+	case *ast.BinaryExpr:
+		if e.Op == token.LAND && is || e.Op == token.LOR && !is {
+			t.assume(e.X, is)
+			t.assume(e.Y, is)
+		}
+	case *ast.Ident:
+		v, ok := t.info.Uses[e].(*types.Var)
+		if !ok || global(v) || v.IsField() || !isBool(v.Type()) {
+			return
+		}
+		own := t.src.enclosing(t.within)
+		for _, w := range t.writes[v] {
+			if w.byAddr || t.around(w.cur) != own {
+				return
+			}
+		}
+		t.errs[v] = isFalse
+		if is {
+			t.errs[v] = isTrue
+		}
+	}
 }

@@ -8,19 +8,48 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
+	"maps"
 	"slices"
 )
 
 // wiring is how a program puts its parts together.
 type wiring struct{ *code }
 
-// wired is the fact of a variable, a field or a method of an interface that workflow code calls.
-type wired struct{ Where string }
+// wired is the fact of a package: the variables, fields and methods of interfaces that its workflow code calls, its own
+// and those of other packages, by where. They are told apart by the paths of their packages and in these.
+type wired struct{ All []wire }
+
+// wire is one of it.
+type wire struct{ Name, Where string }
 
 // AFact marks a fact.
 func (*wired) AFact() {}
 
-func (f *wired) String() string { return "called by workflow code" }
+func (f *wired) String() string { return fmt.Sprintf("calls %d that others set", len(f.All)) }
+
+// nameOf tells what workflow code may call from all else, or "".
+func (c wiring) nameOf(o types.Object) string {
+	name, ok := c.once.names[o]
+	if ok {
+		return name
+	}
+	if path, err := c.once.paths.For(o); err == nil {
+		name = o.Pkg().Path() + " " + string(path)
+	}
+	c.once.names[o] = name
+	return name
+}
+
+// caller is the workflow code that calls something which others set.
+type caller struct {
+	where string
+	in    *types.Package
+}
+
+// sees reports whether a function is read together with the code: what it does is found where it is called.
+func (by caller) sees(f *types.Func) bool {
+	return f.Pkg() == by.in || slices.Contains(by.in.Imports(), f.Pkg())
+}
 
 // find leaves facts of what workflow code calls, and reports what those of other packages are set to.
 func (c wiring) find() {
@@ -31,28 +60,42 @@ func (c wiring) find() {
 		c.leave()
 	}
 	for v := range c.values {
-		if where, ok := c.calledAt(v); ok {
+		if by, ok := c.callerOf(v); ok {
 			for _, t := range c.see.held(v, map[types.Object]bool{}) {
-				c.tell(t.at, v.Name(), where, effects(c).ofTarget(t))
+				c.tell(t.at, v.Name(), by.where, effects(c).ofTarget(t))
 			}
 		}
 	}
 	c.interfaces()
 }
 
-// calledAt is where workflow code of another package calls something.
-func (c wiring) calledAt(o types.Object) (where string, ok bool) {
+// callerOf is the workflow code of another package that calls something.
+func (c wiring) callerOf(o types.Object) (by caller, ok bool) {
 	if o.Pkg() == nil || !c.sibling(o.Pkg()) {
-		return "", false
+		return caller{}, false
 	}
-	var fact wired
-	ok = c.pass.ImportObjectFact(o, &fact)
-	return fact.Where, ok
+	if c.once.callers == nil {
+		c.once.callers = map[string]caller{}
+		for _, fact := range c.pass.AllPackageFacts() {
+			if all, ok := fact.Fact.(*wired); ok && c.sibling(fact.Package) {
+				for _, w := range all.All {
+					if by, ok := c.once.callers[w.Name]; !ok || w.Where < by.where { // facts come in any order
+						c.once.callers[w.Name] = caller{w.Where, fact.Package}
+					}
+				}
+			}
+		}
+	}
+	if len(c.once.callers) == 0 {
+		return caller{}, false
+	}
+	by, ok = c.once.callers[c.nameOf(o)]
+	return by, ok
 }
 
 // leave notes what workflow code calls, and what functions of the program do that it calls.
 func (c wiring) leave() {
-	seen := map[*function]bool{}
+	seen, all := map[*function]bool{}, map[string]string{}
 	var of func(*function)
 	of = func(f *function) {
 		if f == nil || seen[f] {
@@ -60,8 +103,8 @@ func (c wiring) leave() {
 		}
 		seen[f] = true
 		for _, o := range f.through {
-			if v, ok := o.(*types.Var); o.Pkg() == c.pass.Pkg && (o.Exported() || ok && v.Kind() == types.ParamVar) {
-				c.pass.ExportObjectFact(o, &wired{c.where(f.cur.Node().Pos())})
+			if name := c.nameOf(o); name != "" && (o.Pkg() == c.pass.Pkg || c.sibling(o.Pkg())) {
+				all[name] = c.where(f.cur.Node().Pos())
 			}
 		}
 		for _, call := range f.calls {
@@ -78,11 +121,18 @@ func (c wiring) leave() {
 			of(f)
 		}
 	}
+	fact := &wired{}
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		fact.All = append(fact.All, wire{name, all[name]})
+	}
+	if len(all) > 0 {
+		c.pass.ExportPackageFact(fact)
+	}
 }
 
 // tell reports what is put somewhere by the program: what workflow code has itself counts there.
 func (c wiring) tell(at ast.Node, as, where string, all map[*rule]reach) {
-	cur, ok := c.root.FindNode(at)
+	cur, ok := cursorOf(c.root, at)
 	if !ok {
 		return
 	}
@@ -99,7 +149,7 @@ func (c wiring) tell(at ast.Node, as, where string, all map[*rule]reach) {
 // interfaces reports types whose methods workflow code of another package calls through an interface.
 func (c wiring) interfaces() {
 	told := map[token.Pos]bool{}
-	into := func(t types.Type, e ast.Expr) {
+	c.conversions(func(t types.Type, e ast.Expr) {
 		to, ok := types.Unalias(t).(*types.Named)
 		if !ok || to.Obj().Pkg() == nil || to.Obj().Pkg() == c.pass.Pkg || told[e.Pos()] {
 			return
@@ -110,56 +160,94 @@ func (c wiring) interfaces() {
 			return
 		}
 		for m := range iface.Methods() {
-			where, ok := c.calledAt(m)
+			by, ok := c.callerOf(m.Origin())
 			if !ok {
 				continue
 			}
-			o, _, _ := types.LookupFieldOrMethod(from, true, c.pass.Pkg, m.Name())
-			fn, ok := o.(*types.Func)
-			if !ok || fn.Pkg() == nil || fn.Pkg() == to.Obj().Pkg() || slices.Contains(to.Obj().Pkg().Imports(), fn.Pkg()) {
-				continue // it is found where it is called
-			}
 			told[e.Pos()] = true
-			c.tell(e, to.Obj().Name()+"."+m.Name(), where, effects(c).ofTarget(target{fn: fn.Origin(), at: e}))
-		}
-	}
-	for cur := range c.root.Preorder((*ast.CallExpr)(nil), (*ast.KeyValueExpr)(nil), (*ast.AssignStmt)(nil), (*ast.CompositeLit)(nil), (*ast.ValueSpec)(nil)) {
-		switch n := cur.Node().(type) {
-		case *ast.CallExpr:
-			sig, ok := typeOf(c.info, n.Fun).(*types.Signature)
-			for i, arg := range n.Args {
-				if c.info.Types[n.Fun].IsType() {
-					into(c.info.TypeOf(n.Fun), arg)
-				} else if ok && i < sig.Params().Len() {
-					into(sig.Params().At(i).Type(), arg)
+			as := to.Obj().Name() + "." + m.Name()
+			if isFunc(from) { // its method calls the function that it is
+				for _, t := range c.see.targets(e) {
+					c.tell(t.at, as, by.where, effects(c).ofTarget(t))
 				}
 			}
-		case *ast.KeyValueExpr:
-			if id, ok := n.Key.(*ast.Ident); ok {
-				if v, ok := c.info.Uses[id].(*types.Var); ok && v.IsField() {
-					into(v.Type(), n.Value)
+			o, _, _ := types.LookupFieldOrMethod(from, true, c.pass.Pkg, m.Name())
+			if fn, ok := o.(*types.Func); ok && fn.Pkg() != nil && !by.sees(fn) {
+				c.tell(e, as, by.where, effects(c).ofTarget(target{fn: fn.Origin(), at: e}))
+			}
+		}
+	})
+}
+
+// conversions finds the expressions whose values become those of a type: what is set, handed over, returned, or put
+// into a list, a map or a struct.
+func (c wiring) conversions(found func(to types.Type, e ast.Expr)) {
+	for cur := range c.root.Preorder((*ast.CallExpr)(nil), (*ast.AssignStmt)(nil), (*ast.CompositeLit)(nil), (*ast.ValueSpec)(nil), (*ast.ReturnStmt)(nil)) {
+		switch n := cur.Node().(type) {
+		case *ast.CallExpr:
+			if c.info.Types[n.Fun].IsType() && len(n.Args) == 1 {
+				found(c.info.TypeOf(n.Fun), n.Args[0])
+			} else if sig, ok := typeOf(c.info, n.Fun).(*types.Signature); ok {
+				for i, arg := range n.Args {
+					if p := paramOf(sig, i); p != nil {
+						found(given(sig, p, n.Ellipsis.IsValid()), arg)
+					}
 				}
 			}
 		case *ast.AssignStmt:
 			for i, to := range n.Lhs {
 				if t := c.info.TypeOf(to); t != nil && len(n.Lhs) == len(n.Rhs) {
-					into(t, n.Rhs[i])
+					found(t, n.Rhs[i])
 				}
 			}
 		case *ast.ValueSpec:
 			for _, e := range n.Values {
 				if n.Type != nil {
-					into(c.info.TypeOf(n.Type), e)
+					found(c.info.TypeOf(n.Type), e)
+				}
+			}
+		case *ast.ReturnStmt:
+			if f := c.around(cur); f != nil && len(n.Results) == f.sig.Results().Len() {
+				for i, e := range n.Results {
+					found(f.sig.Results().At(i).Type(), e)
 				}
 			}
 		case *ast.CompositeLit:
-			if t, ok := deref(typeOf(c.info, n)).(*types.Struct); ok && len(n.Elts) == t.NumFields() {
-				for i, e := range n.Elts {
-					if _, named := e.(*ast.KeyValueExpr); !named {
-						into(t.Field(i).Type(), e)
-					}
+			c.elements(n, found)
+		}
+	}
+}
+
+// given is the type that an argument becomes.
+func given(sig *types.Signature, p *types.Var, spread bool) types.Type {
+	if list, ok := p.Type().(*types.Slice); ok && sig.Variadic() && !spread && p == sig.Params().At(sig.Params().Len()-1) {
+		return list.Elem()
+	}
+	return p.Type()
+}
+
+// elements are those of a literal, with the types that they become.
+func (c wiring) elements(n *ast.CompositeLit, found func(to types.Type, e ast.Expr)) {
+	for i, e := range n.Elts {
+		kv, named := e.(*ast.KeyValueExpr)
+		if named {
+			e = kv.Value
+		}
+		switch t := deref(typeOf(c.info, n)).(type) {
+		case *types.Struct:
+			if named {
+				if v, ok := c.varOf(kv.Key).(*types.Var); ok {
+					found(v.Type(), e)
 				}
+			} else if i < t.NumFields() {
+				found(t.Field(i).Type(), e)
 			}
+		case *types.Slice:
+			found(t.Elem(), e)
+		case *types.Array:
+			found(t.Elem(), e)
+		case *types.Map:
+			found(t.Elem(), e)
 		}
 	}
 }

@@ -209,8 +209,8 @@ func vetFailed(said string, err error) error {
 	return fmt.Errorf("go vet: %w", err)
 }
 
-// vetLine is one, as go vet prints it.
-var vetLine = regexp.MustCompile(`^(?:vet: )?(.+\.go):(\d+):(\d+): (.*?)(?: \((\w+): (docs/rules\.md#\S+)\))?$`)
+// vetLine is one, as go vet prints it: in a file of Go, or in what it was generated from.
+var vetLine = regexp.MustCompile(`^(?:vet: )?(.+?):(\d+)(?::(\d+))?: (.*?)(?: \((\w+): (docs/rules\.md#\S+)\))?$`)
 
 // vetFinding is one in JSON.
 type vetFinding struct {

@@ -163,3 +163,19 @@ func TestVet(t *testing.T) {
 		t.Errorf("got %d\n%s", code, out)
 	}
 }
+
+// TestVetLine: what go vet says of a file that was generated is a finding too, at the line that it was generated from.
+func TestVetLine(t *testing.T) {
+	const see = " (time: docs/rules.md#time-and-randomness)"
+	for line, want := range map[string]string{
+		"orders/ship.go:31:5: time.Now in workflow code" + see:            "orders/ship.go|31|5|time.Now in workflow code|time",
+		"vet: shop/x.tmpl:3: stamp.ID comes to x (a/b.go:12)" + see:       "shop/x.tmpl|3||stamp.ID comes to x (a/b.go:12)|time",
+		`C:\shop\ship.go:7:1: time.Now in workflow code: use x:1:2` + see: `C:\shop\ship.go|7|1|time.Now in workflow code: use x:1:2|time`,
+		"shop/ship.go:7:1: undefined: x":                                  "shop/ship.go|7|1|undefined: x|",
+	} {
+		m := vetLine.FindStringSubmatch(line)
+		if m == nil || strings.Join(m[1:6], "|") != want {
+			t.Errorf("%q is read as %q, want %q", line, m, want)
+		}
+	}
+}

@@ -2,6 +2,7 @@ package fixes
 
 import (
 	"fmt"
+	"log/slog"
 	"math/rand/v2"
 	"time"
 
@@ -71,4 +72,10 @@ again:
 		goto again
 	}
 	return nil
+}
+
+// One repair in another, a body on one line.
+func nested(ctx stepwell.Context, s *shop) {
+	slog.Info("sold", "at", time.Now(), "since", time.Since(s.open), "n", rand.IntN(int(time.Since(s.open)))) // want `slog.Info in workflow code` `time.Now in workflow code` `time.Since in workflow code` `rand.IntN in workflow code` `time.Since in workflow code`
+	go func() { s.open = s.open.Add(1) }()                                                                    // want `a go statement in workflow code`
 }
