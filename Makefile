@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help cc check test test-versions workflow-devkit soak audit fuzz bench bench-quick bench-queues bench-micro bench-check growth golden release-one release-check release api api-accept deploy-check
+.PHONY: help cc check test test-versions workflow-devkit soak audit fuzz bench bench-quick bench-queues bench-micro bench-check growth golden docs release-one release-check release api api-accept deploy-check
 
 PKG ?= ./...
 VERSIONS ?= 14 18
@@ -159,6 +159,9 @@ api: ## does the Go API break callers of the last release? see docs/compatibilit
 
 api-accept: ## take what make api found as meant
 	$(RELEASE) run ./api -accept
+
+docs: ## draw the diagrams of the docs anew, from docs/pictures/*.d2
+	CGO_ENABLED=0 go -C internal/tools/pictures run . $(CURDIR)/docs/pictures
 
 golden: ## write the golden files anew; look at the diff before you commit it
 	@for dir in $$(git grep -l --untracked 'flag.Bool("update"' -- '*_test.go' | xargs -r -n1 dirname | sort -u); do go test "./$$dir" -update; done
