@@ -1,6 +1,6 @@
-// Pictures renders the diagrams of a directory: each NAME.d2 to NAME.svg beside it, with the styles of style.d2 and style.css.
-// It uses D2's library, not its program, which brings a browser to write PNG. D2 is under the Mozilla Public License; this
-// is a module of its own, so that nothing that links Stepwell has any of it.
+// Pictures renders the diagrams of a directory: each NAME.d2 to NAME.svg beside it, with the styles of style.d2 and
+// style.css. It uses D2's library, not its program, which brings a browser to write PNG. It is a module of its own, so
+// that nobody who uses Stepwell has any of it.
 package main
 
 import (
@@ -21,8 +21,8 @@ import (
 	"oss.terrastruct.com/d2/lib/textmeasure"
 )
 
-// style is what each diagram imports, and no diagram itself. D2 can choose colours of a theme only for all boxes alike: those of
-// classes, by day and by night, are in sheet.
+// style is what each diagram imports, and no diagram itself. The themes of D2 colour boxes of a kind alike: the colours
+// of classes, by day and by night, are in sheet.
 const (
 	style = "style.d2"
 	sheet = "style.css"
@@ -66,7 +66,8 @@ func run(dir string) error {
 		}
 		// The docs' tests hold the picture to its source by this line.
 		sum := sha256.Sum256(slices.Concat(styles, css, source))
-		svg = fmt.Appendf(nil, "<!-- source %x -->\n%s<style>\n%s</style></svg>\n", sum, bytes.TrimSuffix(svg, []byte("</svg>")), css)
+		svg = fmt.Appendf(nil, "<!-- source %x -->\n%s<style>\n%s</style></svg>\n",
+			sum, bytes.TrimSuffix(svg, []byte("</svg>")), css)
 		path = path[:len(path)-len(".d2")] + ".svg"
 		if err := os.WriteFile(path, svg, 0o644); err != nil {
 			return err
