@@ -76,7 +76,7 @@ func TestPictures(t *testing.T) {
 		switch kind := path.Ext(name); {
 		case name == "style.d2", name == "style.css":
 			continue
-		case kind == ".d2":
+		case kind == ".d2", kind == ".txt":
 			drawn++
 			svg := read(t, strings.TrimSuffix(at, kind)+".svg")
 			sum := sha256.Sum256([]byte(style + read(t, at)))
@@ -85,9 +85,12 @@ func TestPictures(t *testing.T) {
 			}
 			continue
 		case kind == ".svg":
-			read(t, strings.TrimSuffix(at, kind)+".d2") // its source
+			stem := strings.TrimSuffix(name, kind)
+			if found, _ := filepath.Glob("pictures/" + stem + ".*[2t]"); len(found) != 1 { // .d2 or .txt
+				t.Errorf("%s has the sources %q, want one", at, found)
+			}
 		case kind != ".png":
-			t.Errorf("%s: want .d2, .svg or .png", at)
+			t.Errorf("%s: want .d2, .txt, .svg or .png", at)
 		case info.Size() > 150<<10:
 			t.Errorf("%s has %d KiB, want at most 150", at, info.Size()>>10)
 		}

@@ -1,6 +1,7 @@
-// Pictures renders the diagrams of a directory: each NAME.d2 to NAME.svg beside it, with the styles of style.d2 and
-// style.css. It uses D2's library, not its program, which brings a browser to write PNG. It is a module of its own, so
-// that nobody who uses Stepwell has any of it.
+// Pictures renders what a directory has the sources of: each NAME.d2, a diagram, to NAME.svg beside it, with the styles
+// of style.d2 and style.css, and each NAME.txt, what a program printed, to a terminal that plays it. Of D2 it uses the
+// library: its program brings a browser to write PNG. It is a module of its own, so that nobody who uses Stepwell has
+// any of it.
 package main
 
 import (
@@ -12,6 +13,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"oss.terrastruct.com/d2/d2graph"
 	"oss.terrastruct.com/d2/d2layouts/d2dagrelayout"
@@ -48,7 +50,7 @@ func run(dir string) error {
 	if err != nil {
 		return err
 	}
-	sources, err := filepath.Glob(filepath.Join(dir, "*.d2"))
+	sources, err := filepath.Glob(filepath.Join(dir, "*.[dt]*"))
 	if err != nil {
 		return err
 	}
@@ -60,15 +62,23 @@ func run(dir string) error {
 		if err != nil {
 			return err
 		}
-		svg, err := render(dir, filepath.Base(path), string(source))
+		var svg []byte
+		switch kind := filepath.Ext(path); kind {
+		case ".d2":
+			svg, err = render(dir, filepath.Base(path), string(source))
+			svg = slices.Concat(bytes.TrimSuffix(svg, []byte("</svg>")), []byte("<style>\n"), css, []byte("</style></svg>"))
+		case ".txt":
+			svg = terminal(string(source))
+		default:
+			err = fmt.Errorf("no picture is made of %s", kind)
+		}
 		if err != nil {
 			return fmt.Errorf("%s: %w", path, err)
 		}
 		// The docs' tests hold the picture to its source by this line.
 		sum := sha256.Sum256(slices.Concat(styles, css, source))
-		svg = fmt.Appendf(nil, "<!-- source %x -->\n%s<style>\n%s</style></svg>\n",
-			sum, bytes.TrimSuffix(svg, []byte("</svg>")), css)
-		path = path[:len(path)-len(".d2")] + ".svg"
+		svg = fmt.Appendf(nil, "<!-- source %x -->\n%s\n", sum, svg)
+		path = strings.TrimSuffix(path, filepath.Ext(path)) + ".svg"
 		if err := os.WriteFile(path, svg, 0o644); err != nil {
 			return err
 		}
