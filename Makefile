@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help cc check test test-versions workflow-devkit clients client-typescript client-python soak audit fuzz bench bench-quick bench-queues bench-micro bench-check growth golden mcp-check release-one release-check release api api-accept deploy-check
+.PHONY: help cc check test test-versions workflow-devkit clients client-typescript client-python soak audit fuzz bench bench-quick bench-queues bench-micro bench-check growth golden docs pictures mcp-check release-one release-check release api api-accept deploy-check
 
 PKG ?= ./...
 VERSIONS ?= 14 18
@@ -182,6 +182,14 @@ api: ## does the Go API break callers of the last release? see docs/compatibilit
 
 api-accept: ## take what make api found as meant
 	$(RELEASE) run ./api -accept
+
+docs: ## draw the diagrams of the docs anew, and the terminal, from docs/pictures/*.d2 and *.txt
+	CGO_ENABLED=0 go -C internal/tools/pictures run . $(CURDIR)/docs/pictures
+
+pictures: ## take the pictures of the web UI that the docs show anew, in a browser, and record the demo
+	go run ./cmd/stepwell demo >docs/pictures/demo.txt
+	CGO_ENABLED=0 go test -count=1 ./server/ui -run '^TestPicturesOfDocs$$' -pictures=$(CURDIR)/docs/pictures
+	$(MAKE) docs
 
 golden: ## write the golden files anew; look at the diff before you commit it
 	@for dir in $$(git grep -l --untracked 'flag.Bool("update"' -- '*_test.go' | xargs -r -n1 dirname | sort -u); do go test "./$$dir" -update; done

@@ -147,7 +147,7 @@ type undo struct {
 // returns the run's error.
 func compensate(ctx Context, err error) error {
 	all := localOf(ctx)
-	if all == nil || all.list == nil || err == nil && !ctx.x.Ends() {
+	if all == nil || all.list == nil || err == nil && !ctx.x.Cancelled() && !replay.CancelComes(ctx.x) {
 		return err
 	}
 	ctx.x.Settle()

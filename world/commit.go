@@ -116,8 +116,8 @@ func (c *Commit) Written(events []Event) []Event {
 	return out
 }
 
-// HasRow reports whether a log that ends at an event has a row of this commit, if it was written: with events of its own, or with those that tell its steps
-// what they wait for anew. Of another only the queue knows. It is for worlds.
+// HasRow reports whether a log that ends at an event has a row of this commit, if it was written: with events of its own,
+// or with those that tell its steps what they wait for anew. Of another only the queue knows. It is for worlds.
 func (c *Commit) HasRow(last int64) bool {
 	return len(c.Events) > 0 || len(c.Anew) > 0 && c.First <= last
 }

@@ -82,8 +82,8 @@ func (b *books) doubts() bool {
 	return b.kept
 }
 
-// suspects has heartbeats ask for accounts until one has shown that nothing is held here that nobody knows of.
-func (b *books) suspects() {
+// doubtsAll has heartbeats ask for accounts until one has shown that nothing is held here that nobody knows of.
+func (b *books) doubtsAll() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.doubt = true

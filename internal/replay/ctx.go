@@ -232,9 +232,9 @@ func (x *Ctx) Cancelled() bool {
 	return err == nil && x.scope.isCancelled()
 }
 
-// Ends reports whether the run will not complete, though its function fails in nothing: it is cancelled, or paused and
-// cancelled, and the function goes on with what came in the pause before it hears of that.
-func (x *Ctx) Ends() bool { return x.Cancelled() || x.m.cancelNext }
+// CancelComes reports whether the run's function goes on with what came in a pause that a cancel has ended: it hears of
+// that next.
+func CancelComes(x *Ctx) bool { return x.m.behind == aCancel }
 
 // TimedOut reports whether the run was cancelled as it took too long.
 func (x *Ctx) TimedOut() bool { return x.Cancelled() && x.m.timedOut }

@@ -78,15 +78,14 @@ type Machine struct {
 	cancels []*Op // steps and children that were cancelled since Cancelled was last called
 
 	// While events are processed: all that are known, the one at hand, and what has been read of those behind it.
-	fed        []world.Event
-	at         int
-	more       bool                // the log goes on behind them
-	matched    int                 // creations before it were asked for, or will be reported: see locates
-	sought     int                 // the creation after the one that recordedPeer found last
-	ahead      ahead               // what Patched has read of them in this turn
-	behind     bool                // a held result, or the cancel that frees it, follows in this turn
-	cancelNext bool                // it is a cancel that frees what was held: it follows
-	patches    map[string]decision // decided in this segment
+	fed     []world.Event
+	at      int
+	more    bool                // the log goes on behind them
+	matched int                 // creations before it were asked for, or will be reported: see locates
+	sought  int                 // the creation after the one that recordedPeer found last
+	ahead   ahead               // what Patched has read of them in this turn
+	behind  behind              // what follows a held result in this turn
+	patches map[string]decision // decided in this segment
 
 	attributes  map[string]int // bytes by name, of those of the run as the code sees it; nil: it has set none
 	decisions   decisions      // about payloads, in fed
@@ -287,12 +286,18 @@ func (m *Machine) advance(e *world.Event) {
 		m.paused = false
 		held := m.held
 		m.held = nil
-		m.cancelNext = e.Type == world.CancelRequested
 		for i := range held {
-			m.behind = i < len(held)-1 || m.cancelNext
+			switch {
+			case e.Type == world.CancelRequested:
+				m.behind = aCancel
+			case i < len(held)-1:
+				m.behind = aResult
+			default:
+				m.behind = nothing
+			}
 			m.advance(&held[i])
 		}
-		m.behind, m.cancelNext = false, false
+		m.behind = nothing
 	}
 	switch {
 	case m.failure != nil:
@@ -308,6 +313,15 @@ func (m *Machine) advance(e *world.Event) {
 	m.run()
 	m.settleAcceptances()
 }
+
+// behind is what follows a result that was held while the run was paused.
+type behind int
+
+const (
+	nothing behind = iota
+	aResult        // another one
+	aCancel        // which ended the pause
+)
 
 func (m *Machine) apply(e *world.Event) {
 	switch e.Type {

@@ -38,7 +38,7 @@ func (x *Ctx) Patched(id string) (bool, error) {
 		return was == newWay, nil
 	}
 	m.readAhead()
-	on := m.ahead.patches[id] || was == 0 && !m.ahead.result && !m.behind && m.last()
+	on := m.ahead.patches[id] || was == 0 && !m.ahead.result && m.behind == nothing && m.last()
 	is := newWay
 	switch {
 	case on:
