@@ -155,8 +155,8 @@ func TestCompensateWhenCancelled(t *testing.T) {
 	})
 }
 
-// TestCompensateWhenCancelledInAPause: what fell due in the pause comes first, and may bring the code to its end. The run
-// is cancelled all the same, and undoes what it did.
+// TestCompensateWhenCancelledInAPause: what fell due in the pause comes first, and may bring the code to its end. The
+// run is cancelled all the same, and undoes what it did.
 func TestCompensateWhenCancelledInAPause(t *testing.T) {
 	everyWay(t, func(r *rig) {
 		var l till

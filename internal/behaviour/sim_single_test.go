@@ -55,8 +55,8 @@ func (r *simRun) singleOf() *world.Place {
 	return nil
 }
 
-// replacedBy reports whether a run is one that took this one's place, which ended it at some time. Its start may have been
-// asked for before this one's, and come behind it.
+// replacedBy reports whether a run is one that took this one's place, which ended it at some time. Its start may have
+// been asked for before this one's, and come behind it.
 func (r *simRun) replacedBy(next *simRun, at time.Time) bool {
 	one, other := r.singleOf(), next.singleOf()
 	return one != nil && other != nil && *one == *other && next.Origin == nil && !next.CreatedAt.After(at)
