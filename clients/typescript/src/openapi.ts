@@ -4703,6 +4703,7 @@ export interface components {
             after?: number;
             error?: string;
             kind: string;
+            queues?: string;
             receipt: string;
         };
         WireSpread: {
