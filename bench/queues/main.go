@@ -137,11 +137,15 @@ func medians(all []figures) figures {
 		for _, f := range all {
 			list = append(list, get(f))
 		}
-		slices.Sort(list)
-		return list[len(list)/2]
+		return median(list)
 	}
 	return figures{
 		of(func(f figures) float64 { return f.sent }), of(func(f figures) float64 { return f.worked }),
 		of(func(f figures) float64 { return f.latency }), of(func(f figures) float64 { return f.late }),
 	}
+}
+
+func median(list []float64) float64 {
+	slices.Sort(list)
+	return list[len(list)/2]
 }

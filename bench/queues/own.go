@@ -77,14 +77,13 @@ func (o *own) work(ctx context.Context, done func(int64)) (stop func() error, er
 
 func (o *own) close(context.Context) error { return o.world.Close() }
 
-// compareDepths receives with few waiting and with many.
+// depthRounds is in how many turns few and many waiting messages are compared.
+const depthRounds = 10
+
+// compareDepths receives with few waiting and with many, in turns, and shows the medians of the turns.
 func compareDepths(ctx context.Context, depth int) error {
 	for _, pg := range []bool{true, false} {
-		few, err := atDepth(ctx, pg, 1_000)
-		if err != nil {
-			return err
-		}
-		many, err := atDepth(ctx, pg, depth)
+		few, many, err := inTurns(ctx, pg, 1_000, depth)
 		if err != nil {
 			return err
 		}
@@ -93,24 +92,38 @@ func compareDepths(ctx context.Context, depth int) error {
 	return nil
 }
 
-// atDepth is how many messages are received and acknowledged a second while about so many wait: what is received is sent again.
-func atDepth(ctx context.Context, pg bool, depth int) (perSecond float64, err error) {
-	const turns = 200
-	st, err := newStore(pg)
-	if err != nil {
-		return 0, err
+func inTurns(ctx context.Context, pg bool, few, many int) (atFew, atMany float64, err error) {
+	var owns [2]*own
+	for i, depth := range []int{few, many} {
+		st, err := newStore(pg)
+		if err != nil {
+			return 0, 0, err
+		}
+		defer st.remove()
+		if owns[i], err = openOwn(ctx, st, 1); err != nil {
+			return 0, 0, err
+		}
+		defer func() { _ = owns[i].world.Close() }()
+		if err := owns[i].fill(ctx, make([]int64, depth)); err != nil {
+			return 0, 0, err
+		}
 	}
-	defer st.remove()
-	o, err := openOwn(ctx, st, 1)
-	if err != nil {
-		return 0, err
+	var rates [2][]float64
+	for turn := range 2 * depthRounds {
+		rate, err := owns[turn%2].refill(ctx)
+		if err != nil {
+			return 0, 0, err
+		}
+		rates[turn%2] = append(rates[turn%2], rate)
 	}
-	defer func() { err = errors.Join(err, o.world.Close()) }()
-	if err := o.fill(ctx, make([]int64, depth)); err != nil {
-		return 0, err
-	}
-	n, began := 0, time.Now()
-	for range turns {
+	return median(rates[0]), median(rates[1]), nil
+}
+
+// refill is how many messages are received and acknowledged a second where what is received is sent again.
+func (o *own) refill(ctx context.Context) (perSecond float64, err error) {
+	n, spent := 0, time.Duration(0)
+	for range 20 {
+		began := time.Now()
 		got, err := o.jobs.Receive(ctx, o.client, messages.Most(world.MaxReceive))
 		if err != nil {
 			return 0, err
@@ -120,10 +133,10 @@ func atDepth(ctx context.Context, pg bool, depth int) (perSecond float64, err er
 			acks.Go(func() { _ = m.Ack(ctx) }) // one that was not is received again
 		}
 		acks.Wait()
-		n += len(got)
+		n, spent = n+len(got), spent+time.Since(began)
 		if err := o.fill(ctx, make([]int64, len(got))); err != nil {
 			return 0, err
 		}
 	}
-	return float64(n) / time.Since(began).Seconds(), nil
+	return float64(n) / spent.Seconds(), nil
 }
