@@ -129,7 +129,8 @@ func chunks(t *testing.T, env *stepwelltest.Env, run string) (seen []string) {
 	return seen
 }
 
-// crash does what a test has done with the worker killed at each of its commits. The workflow returns the text alone: what was spent depends on crashes.
+// crash does what a test has done with the worker killed at each of its commits. The workflow returns the text alone:
+// what was spent depends on crashes.
 func crash(t *testing.T, o agent.Options, prompt string, meanwhile func(env *stepwelltest.Env, token func() string)) {
 	t.Helper()
 	w := stepwell.Define("agent", func(ctx stepwell.Context, prompt string) (string, error) {

@@ -68,12 +68,17 @@ func TestWhatAModelGetsWrong(t *testing.T) {
 	}
 }
 
+// unwritable does not encode as JSON.
+type unwritable struct{}
+
+func (unwritable) MarshalJSON() ([]byte, error) { return nil, errors.New("no words") }
+
 // TestMistakesOfAToolEndTheRun: the model can do nothing about them.
 func TestMistakesOfAToolEndTheRun(t *testing.T) {
 	t.Parallel()
 	for want, tool := range map[string]agent.Tool{
 		"no map": agent.StepTool("weather", "", func(context.Context, place) (string, error) { panic("no map") }),
-		"result": agent.StepTool("weather", "", func(context.Context, place) (func(), error) { return func() {}, nil }),
+		"result": agent.StepTool("weather", "", func(context.Context, place) (unwritable, error) { return unwritable{}, nil }),
 		"invalid": agent.WorkflowTool("weather", "", func(ctx stepwell.Context, _ place) (string, error) {
 			return "", stepwell.Sleep(ctx, "", time.Hour)
 		}),
@@ -119,12 +124,13 @@ func TestAConversationGoesOn(t *testing.T) {
 				}
 				return wiretest.Answer{Pieces: []string{"Bye"}}
 			})
+			claude, chat := providers["anthropic"](s.URL, wiretest.Key), providers["openai"](s.URL, wiretest.Key)
 			w := stepwell.Define("agent", func(ctx stepwell.Context, _ string) (agent.Answer, error) {
-				o := agent.Options{Model: providers["anthropic"](s.URL, wiretest.Key), Tools: []agent.Tool{weatherTool}, Stream: stream}
+				o := agent.Options{Model: claude, Tools: []agent.Tool{weatherTool}, Stream: stream}
 				answer, err := agent.Run(ctx, o, "Umbrella?")
-				for _, provider := range []string{"openai", "anthropic"} {
+				for _, model := range []agent.Model{chat, claude} {
 					if err == nil {
-						o.Model, o.History = providers[provider](s.URL, wiretest.Key), answer.Messages
+						o.Model, o.History = model, answer.Messages
 						answer, err = agent.Run(ctx, o, "Thanks")
 					}
 				}

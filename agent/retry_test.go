@@ -11,6 +11,15 @@ import (
 	"github.com/stepwell/stepwell/agent/internal/wiretest"
 )
 
+// refusal is an error of a provider, with a header.
+func refusal(status int, header ...string) wiretest.Answer {
+	a := wiretest.Answer{Status: status, Error: "some_error", Headers: map[string]string{}}
+	if len(header) > 0 {
+		a.Headers[header[0]] = header[1]
+	}
+	return a
+}
+
 func TestWhatIsTriedAgain(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, model func(url, key string) agent.Model, stream string) {
@@ -21,18 +30,22 @@ func TestWhatIsTriedAgain(t *testing.T) {
 			again bool
 			lost  int
 		}{
-			{"429 with Retry-After", wiretest.Answer{Status: 429, Error: "rate_limit_error", Headers: map[string]string{"Retry-After": "67"}}, 67 * time.Second, true, 0},
-			{"429 in milliseconds", wiretest.Answer{Status: 429, Error: "rate_limit_error", Headers: map[string]string{"Retry-After-Ms": "67000"}}, 67 * time.Second, true, 0},
-			{"529", wiretest.Answer{Status: 529, Error: "overloaded_error"}, time.Second / 2, true, 0},
-			{"500", wiretest.Answer{Status: 500, Error: "api_error"}, time.Second / 2, true, 0},
-			{"400 to be tried", wiretest.Answer{Status: 400, Error: "x", Headers: map[string]string{"X-Should-Retry": "true"}}, 0, true, 0},
+			{"429 with Retry-After", refusal(429, "Retry-After", "67"), 67 * time.Second, true, 0},
+			{"429 in milliseconds", refusal(429, "Retry-After-Ms", "67000"), 67 * time.Second, true, 0},
+			{"529", refusal(529), time.Second / 2, true, 0},
+			{"500", refusal(500), time.Second / 2, true, 0},
+			{"400 to be tried", refusal(400, "X-Should-Retry", "true"), 0, true, 0},
 			{"a cut answer", wiretest.Answer{Pieces: []string{"No"}, Break: "cut", In: 7}, 0, true, 1},
-			{"400", wiretest.Answer{Status: 400, Error: "invalid_request_error"}, 0, false, 0},
-			{"404", wiretest.Answer{Status: 404, Error: "not_found_error"}, 0, false, 0},
-			{"500 not to be tried", wiretest.Answer{Status: 500, Error: "x", Headers: map[string]string{"X-Should-Retry": "false"}}, 0, false, 0},
+			{"400", refusal(400), 0, false, 0},
+			{"404", refusal(404), 0, false, 0},
+			{"429 without credit", wiretest.Answer{Status: 429, Error: "insufficient_quota"}, 0, false, 0},
+			{"500 not to be tried", refusal(500, "X-Should-Retry", "false"), 0, false, 0},
 		} {
 			t.Run(c.name, func(t *testing.T) {
 				t.Parallel()
+				if c.first.Error == "insufficient_quota" && strings.Contains(t.Name(), "anthropic") {
+					c.first.Status = 402 // as it says that
+				}
 				s := wiretest.New(t, func(n int, _ *wiretest.Request) wiretest.Answer {
 					if n == 1 {
 						return c.first
