@@ -217,7 +217,7 @@ func TestTwoToolsAtOnce(t *testing.T) {
 		s := wiretest.New(t, func(_ int, r *wiretest.Request) wiretest.Answer {
 			if len(r.Talk) == 1 {
 				return wiretest.Answer{Calls: []agent.Call{
-					call("c1", "weather", `{"city":"Oslo"}`), call("c2", "weather", `{"city":"Bergen"}`), call("c3", "clock", ``),
+					call("c1", "weather", `{"city":"Oslo"}`), call("c2", "weather", `{"city":"Bergen"}`), call("c3", "clock", ``), call("c4", "bell", ``),
 				}}
 			}
 			return wiretest.Answer{Pieces: []string{"Done"}}
@@ -233,14 +233,15 @@ func TestTwoToolsAtOnce(t *testing.T) {
 				}
 			}),
 			agent.StepTool("clock", "", func(context.Context, struct{}) (int, error) { return 12, nil }),
+			agent.StepTool("bell", "", func(context.Context, struct{}) (string, error) { return "", nil }),
 		}}
 		r := run(t, o, "Where?")
 		if got := r.MustComplete().Text; got != "Done" {
 			t.Errorf("got %q", got)
 		}
-		got := strings.Join(s.Requests()[1].Talk[4:], "; ")
-		one := "tool c1: rain in Oslo; tool c2: sun, and not in Oslo; tool c3: 12"
-		other := "tool c1: sun, and not in Bergen; tool c2: rain in Bergen; tool c3: 12"
+		got := strings.Join(s.Requests()[1].Talk[5:], "; ")
+		one := "tool c1: rain in Oslo; tool c2: sun, and not in Oslo; tool c3: 12; tool c4: \"\""
+		other := "tool c1: sun, and not in Bergen; tool c2: rain in Bergen; tool c3: 12; tool c4: \"\""
 		if got != one && got != other {
 			t.Errorf("got %s", got)
 		}

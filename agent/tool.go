@@ -145,6 +145,9 @@ func use(ctx stepwell.Context, tools []Tool, is *turn) ([]Result, error) {
 		}
 		said, err := run(ctx, j.call.Input)
 		if err == nil {
+			if said == "" { // some providers refuse a text without a letter
+				said = `""`
+			}
 			return Result{j.call.ID, said, false}, nil
 		}
 		if cause := stepwell.CancelCause(ctx); cause != nil {

@@ -29,8 +29,8 @@ import (
 // wrong marks a block that must not compile: the text says so.
 const wrong = "does-not-compile"
 
-// elsewhere marks a block of the module agent, which this one does not know: agent/docs_test.go finds it in code that is
-// compiled there.
+// elsewhere marks a block of the module agent, which this one does not know: agent/docs_test.go finds it in code that
+// is compiled there.
 const elsewhere = "agent"
 
 // TestGo type-checks every Go block against the module as it is, and holds all of them to gofmt. The rule:

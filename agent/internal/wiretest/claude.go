@@ -82,6 +82,9 @@ func (claude) parse(h http.Header, body []byte) (*Request, string) {
 					return r, "messages: tool_result without its tool_use in the previous message"
 				}
 				delete(open, b.ToolUseID)
+				if len(b.Content) != 1 || b.Content[0].Text == "" {
+					return r, "messages: text content blocks must be non-empty"
+				}
 				failed := ""
 				if b.IsError {
 					failed = "failed: "
