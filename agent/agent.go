@@ -7,8 +7,8 @@
 //		MaxTurns: 10,
 //	}, "Do I need an umbrella in Bergen?")
 //
-// Packages agent/anthropic and agent/openai are the models of two providers, over their own client libraries; another is
-// one method: see [Model].
+// Packages agent/anthropic and agent/openai are the models of two providers, over their own client libraries; another
+// is one method: see [Model].
 package agent
 
 import (
@@ -85,12 +85,13 @@ type Chunk struct {
 	End   Stop   `json:"end,omitempty"`   // "" but in the last chunk of an answer
 }
 
-// Run asks the model, uses the tools that it asks for, all of an answer at once, and asks again, until it has an answer.
+// Run asks the model, uses the tools that it asks for, all of an answer at once, and asks again, until it has an
+// answer.
 //
-// A tool that fails tells the model so; one that panics, asks for what is [stepwell.ErrInvalid] or has a result that is no
-// JSON ends the run, as a cancel does. The error is a [*LimitError] where
-// a limit was reached, [ErrRefused], [stepwell.ErrInvalid] for options that cannot be, [stepwell.ErrCancelled], or wraps
-// the [*stepwell.StepError] of a call that failed for good. What was spent until then is in the answer.
+// A tool that fails tells the model so; one that panics, asks for what is [stepwell.ErrInvalid] or has a result that
+// is no JSON ends the run, as a cancel does. The error is a [*LimitError] where a limit was reached, [ErrRefused],
+// [stepwell.ErrInvalid] for options that cannot be, [stepwell.ErrCancelled], or wraps the [*stepwell.StepError] of a
+// call that failed for good. What was spent until then is in the answer.
 func Run(ctx stepwell.Context, o Options, prompt string) (Answer, error) {
 	if err := o.check(); err != nil {
 		return Answer{}, err

@@ -77,8 +77,8 @@ func begin(t *testing.T, provider, url, path string) (kill func()) {
 	return kill
 }
 
-// TestAWorkerThatIsKilledInTheMiddleOfAnAnswer: what was answered before is not asked again, and the answer under way is
-// paid for twice, which the answer says.
+// TestAWorkerThatIsKilledInTheMiddleOfAnAnswer: what was answered before is not asked again, and the answer under way
+// is paid for twice, which the answer says.
 func TestAWorkerThatIsKilledInTheMiddleOfAnAnswer(t *testing.T) {
 	t.Parallel()
 	for provider := range providers {

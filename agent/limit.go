@@ -10,7 +10,7 @@ const (
 	LimitTurns  Limit = "turns"
 	LimitTokens Limit = "tokens"
 	LimitCost   Limit = "cost"
-	LimitAnswer Limit = "answer" // of one answer: that which the parameters of the model's adapter have, or the model itself
+	LimitAnswer Limit = "answer" // of one answer, as the parameters of the adapter say it, or the model has it
 )
 
 // LimitError says which limit an agent has reached. The error of a run has it where it is registered:

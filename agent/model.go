@@ -140,9 +140,9 @@ func (e *RefusedError) Error() string { return e.Err.Error() }
 // Unwrap returns the error of the provider's client library.
 func (e *RefusedError) Unwrap() error { return e.Err }
 
-// Refused makes the error of a [Model] of an answer that is no success. Another attempt follows, after the time that the
-// headers ask for, where the status says that it may help (408, 409, 429, 5xx, such as 529), or the header x-should-retry
-// says so; otherwise the error is [stepwell.Fatal].
+// Refused makes the error of a [Model] of an answer that is no success. Another attempt follows, after the time that
+// the headers ask for, where the status says that it may help (408, 409, 429, 5xx, such as 529), or the header
+// x-should-retry says so; otherwise the error is [stepwell.Fatal].
 func Refused(err error, status int, h http.Header) error {
 	err = &RefusedError{Status: status, Err: err}
 	again := status >= 500

@@ -12,8 +12,8 @@ import (
 	"github.com/stepwell/stepwell/world"
 )
 
-// Tool is something that a model may use. [StepTool] and [WorkflowTool] make one of a function; what comes from elsewhere,
-// such as a tool of an MCP server, is written out.
+// Tool is something that a model may use. [StepTool] and [WorkflowTool] make one of a function; what comes from
+// elsewhere, such as a tool of an MCP server, is written out.
 type Tool struct {
 	Name        string // 1 to 64 letters, digits, _ and -
 	Description string // what it does and when to use it: the model reads this
@@ -164,8 +164,8 @@ func use(ctx stepwell.Context, tools []Tool, is *turn) ([]Result, error) {
 	})
 }
 
-// gone is a tool that a deploy has removed while a run was about to use it: where it was a step that has its result, that
-// counts.
+// gone is a tool that a deploy has removed while a run was about to use it: where it was a step that has its result,
+// that counts.
 func gone(name string) func(stepwell.Context, json.RawMessage) (string, error) {
 	return func(ctx stepwell.Context, _ json.RawMessage) (string, error) {
 		v, err := stepwell.Step(ctx, stepName(name), func(context.Context) (json.RawMessage, error) {

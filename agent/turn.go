@@ -1,7 +1,7 @@
 package agent
 
-// One call of the model: the body of a step. Whatever depends on the options is decided here and recorded, so that a run
-// goes on after a deploy that changes them.
+// One call of the model: the body of a step. Whatever depends on the options is decided here and recorded, so that a
+// run goes on after a deploy that changes them.
 
 import (
 	"cmp"

@@ -25,9 +25,9 @@ type model struct {
 	params sdk.MessageNewParams
 }
 
-// New makes a model of a client and of the parameters of each call: Model and MaxTokens at least, and whatever else, such
-// as Thinking or CacheControl. System, Messages and Tools are those of the agent; tools of params, which run at the
-// provider, stay. The client's own retries are not used.
+// New makes a model of a client and of the parameters of each call: Model and MaxTokens at least, and whatever else,
+// such as Thinking or CacheControl. System, Messages and Tools are those of the agent; tools of params, which run at
+// the provider, stay. The client's own retries are not used.
 func New(client sdk.Client, params sdk.MessageNewParams) agent.Model { return &model{client, params} }
 
 // Call implements [agent.Model].

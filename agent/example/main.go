@@ -1,9 +1,10 @@
-// Example is a support agent that looks up an order and gives money back, which a person must approve. What is said comes
-// as it is said; the answers of the model and what the tools did are in the log of the run.
+// Example is a support agent that looks up an order and gives money back, which a person must approve. What is said
+// comes as it is said; the answers of the model and what the tools did are in the log of the run.
 //
 //	go -C agent run ./example
 //
-// Without a key a script stands in for the model. With ANTHROPIC_API_KEY or OPENAI_API_KEY, and -model, a real one is asked.
+// Without a key a script stands in for the model. With ANTHROPIC_API_KEY or OPENAI_API_KEY, and -model, a real one is
+// asked.
 package main
 
 import (

@@ -1,5 +1,5 @@
-// Package openai is a model of OpenAI as an [agent.Model], over OpenAI's own client library. It speaks Chat Completions,
-// as many other providers and local servers do: give the client their address.
+// Package openai is a model of OpenAI as an [agent.Model], over OpenAI's own client library. It speaks Chat
+// Completions, as many other providers and local servers do: give the client their address.
 package openai
 
 import (

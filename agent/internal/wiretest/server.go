@@ -1,6 +1,6 @@
-// Package wiretest has a server that speaks to the client libraries of two providers as those providers do, written from
-// their documentation: whole answers and streams, errors, and the rules by which they refuse a request. What it answers
-// is a script.
+// Package wiretest has a server that speaks to the client libraries of two providers as those providers do, written
+// from their documentation: whole answers and streams, errors, and the rules by which they refuse a request. What it
+// answers is a script.
 package wiretest
 
 import (
