@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help cc check test test-versions workflow-devkit clients client-typescript client-python soak audit fuzz bench bench-quick bench-queues bench-micro bench-check growth golden docs pictures mcp-check release-one release-check release api api-accept deploy-check
+.PHONY: help cc check test test-versions workflow-devkit clients client-typescript client-python soak audit fuzz bench bench-quick bench-queues bench-micro bench-check growth golden docs pictures mcp-check agent-check release-one release-check release api api-accept deploy-check
 
 PKG ?= ./...
 VERSIONS ?= 14 18
@@ -29,7 +29,7 @@ RACE := -race -gcflags=modernc.org/sqlite/lib=-race=false -gcflags=modernc.org/l
 
 # Two ways of building and no third, so that little is compiled twice: on a new machine that is most of the time. Vet and staticcheck read what the tests
 # with the race detector are compiled from; all else, and what tests build, needs no C.
-check audit bench-check mcp-check growth test-versions workflow-devkit client-typescript client-python: export CGO_ENABLED := 0
+check audit bench-check mcp-check agent-check growth test-versions workflow-devkit client-typescript client-python: export CGO_ENABLED := 0
 WATCHED := CGO_ENABLED=1 GOFLAGS="$(RACE) $$(go env GOFLAGS)"
 
 help: ## show this
@@ -156,6 +156,13 @@ mcp-check: ## vet, staticcheck and tests of stepwell-mcp, its own module: the SD
 	go -C cmd/stepwell-mcp vet ./...
 	cd cmd/stepwell-mcp && ../../bin/staticcheck ./...
 	go -C cmd/stepwell-mcp test -vet=off -count=1 ./...
+
+agent-check: ## vet, the rules of workflows, staticcheck and tests of agent, its own module: the client libraries of both providers against a server that speaks as they do
+	@mkdir -p bin && go build -o bin/staticcheck honnef.co/go/tools/cmd/staticcheck && go build -o bin/stepwellvet ./cmd/stepwellvet
+	go -C agent vet ./...
+	go -C agent vet -vettool=$(CURDIR)/bin/stepwellvet ./...
+	cd agent && ../bin/staticcheck ./...
+	go -C agent test -vet=off -count=1 ./...
 
 # Pinned: the newest that can be built with this Go from what the module proxy has. It takes four minutes to compile, so .ci/run has release-one in its place.
 GORELEASER := github.com/goreleaser/goreleaser/v2@v2.15.4

@@ -1,6 +1,7 @@
 // Agent is an agent loop: a model is asked what to do, a tool does it, and the model is asked again, until it has an answer. Each
 // answer of the model and each use of a tool is a step, so nothing that was paid for is asked or done twice, however often the
-// process dies, and what the agent did can be read in its log. The model here is a few lines of Go; a real one is one HTTP call.
+// process dies, and what the agent did can be read in its log. The model here is a few lines of Go. Package agent does the same with
+// real ones: see docs/agents.md.
 //
 //	go run ./examples/agent
 package main
