@@ -1,6 +1,6 @@
 package docs_test
 
-// The tutorial: one program that grows. Each chapter's is a file below examples/tutorial, and the chapter shows parts of it.
+// The tutorial: one program that grows. Each chapter has a file below examples/tutorial, and shows parts of it.
 
 import (
 	"fmt"
@@ -22,8 +22,8 @@ func chapterProgram(t *testing.T, n int) string {
 	return read(t, fmt.Sprintf("examples/tutorial/%d/main.go", n))
 }
 
-// programsOf are the programs that a page has its reader save, with the lines from which on they are there. A chapter begins
-// with the program of the one before; its own is there from its first block of Go.
+// programsOf are the programs that a page has its reader save, with the lines from which on they are there. A chapter
+// begins with the program of the one before; its own is there from its first block of Go.
 func programsOf(t *testing.T, page string) (all []block) {
 	t.Helper()
 	n := chapterOf(page)
@@ -43,7 +43,7 @@ func programsOf(t *testing.T, page string) (all []block) {
 	return all
 }
 
-// TestTutorial: what a chapter shows is its program, line by line; what it adds to the one before is shown, and it is short.
+// TestTutorial: what a chapter shows is its program, line by line, what it adds is shown, and the chapter is short.
 func TestTutorial(t *testing.T) {
 	t.Parallel()
 	before, n := "", 0

@@ -1,6 +1,7 @@
 package server
 
-// This file puts the web UI below /ui/, with what package ui needs of the server around it, and the documentation below /docs/.
+// This file puts the web UI below /ui/, with what package ui needs of the server around it, and the documentation below
+// /docs/.
 
 import (
 	"context"

@@ -143,7 +143,8 @@ func mended(body string) string {
 	return strings.NewReplacer("<table>", `<div class="scroll" tabindex="0"><table>`, "</table>", "</table></div>", "<li>[ ] ", "<li>☐ ").Replace(body)
 }
 
-// more adds what is no page of the documentation: how pages look, how they are found, and what stands for one that is not there.
+// more adds what is no page of the documentation: how pages look and are found, and what stands for those that are not
+// there.
 func (s *site) more(to map[string]file) error {
 	script, err := assets.ReadFile("assets/site.js")
 	if err != nil {

@@ -23,7 +23,8 @@ import (
 // repository is where links lead that leave the documentation.
 const repository = "https://github.com/stepwell/stepwell/blob/main/"
 
-// markdown is what the pages are written in: with tables, whose cells need no styles of their own, and with HTML, which is ours.
+// markdown is what the pages are written in: with tables, whose cells need no styles of their own, and with HTML, which
+// is ours.
 var markdown = goldmark.New(
 	goldmark.WithExtensions(extension.NewTable(extension.WithTableCellAlignMethod(extension.TableCellAlignAttribute))),
 	goldmark.WithParserOptions(parser.WithAutoHeadingID()),

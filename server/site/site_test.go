@@ -103,7 +103,7 @@ func TestLinks(t *testing.T) {
 	}
 }
 
-// TestEveryPageIsInTheSite, in the navigation, and named by the index of the search; llms.txt leads to sources of pages.
+// TestEveryPageIsInTheSite, in the navigation, and in the index of the search; llms.txt leads to sources of pages.
 func TestEveryPageIsInTheSite(t *testing.T) {
 	t.Parallel()
 	files := made(t)

@@ -13,6 +13,7 @@ import (
 	"github.com/stepwell/stepwell/world/sqlite"
 )
 
+// Order is what somebody buys.
 type Order struct {
 	Item  string `json:"item"`
 	Cents int    `json:"cents"`

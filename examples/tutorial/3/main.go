@@ -14,6 +14,7 @@ import (
 	"github.com/stepwell/stepwell/world/sqlite"
 )
 
+// Order is what somebody buys.
 type Order struct {
 	Item  string `json:"item"`
 	Cents int    `json:"cents"`
@@ -25,6 +26,7 @@ type Decision struct {
 	By string `json:"by"`
 }
 
+// Approval is sent once, by the boss.
 var Approval = stepwell.Event[Decision]("approval")
 
 // Buy is the workflow: what happens to an order, from top to bottom.

@@ -15,6 +15,7 @@ import (
 	"github.com/stepwell/stepwell/world/sqlite"
 )
 
+// Order is what somebody buys.
 type Order struct {
 	Item  string `json:"item"`
 	Cents int    `json:"cents"`
@@ -27,6 +28,7 @@ type Decision struct {
 	By string `json:"by"`
 }
 
+// Approval is sent once, by the boss.
 var Approval = stepwell.Event[Decision]("approval")
 
 // Buy is the workflow, in the versions that have runs.
