@@ -136,6 +136,7 @@ func (s *site) docsWithoutScripts(t *testing.T, chromium context.Context) {
 	}
 	b.press(`main a[href="getting-started.html"]`)
 	b.press(`a[rel="next"]`)
-	b.press(`#contents a[href="undo.html"]`)
+	b.untilText("Tutorial 1")
+	b.press(`#contents a[href="../undo.html"]`)
 	b.untilText("Undo")
 }
