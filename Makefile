@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help cc check test test-versions workflow-devkit clients client-typescript client-python soak audit fuzz bench bench-quick bench-queues bench-micro bench-check growth golden docs pictures mcp-check agent-check release-one release-check release api api-accept deploy-check
+.PHONY: help cc check test test-versions workflow-devkit clients client-typescript client-python soak audit fuzz bench bench-quick bench-queues bench-micro bench-check growth golden docs docs-check pictures mcp-check agent-check release-one release-check release api api-accept deploy-check
 
 PKG ?= ./...
 VERSIONS ?= 14 18
@@ -190,8 +190,15 @@ api: ## does the Go API break callers of the last release? see docs/compatibilit
 api-accept: ## take what make api found as meant
 	$(RELEASE) run ./api -accept
 
-docs: ## draw the diagrams of the docs anew, and the terminal, from docs/pictures/*.d2 and *.txt
+docs: ## draw the diagrams of the docs anew, and the terminals, from docs/pictures/*.d2 and *.txt; and the site, into bin/docs
 	CGO_ENABLED=0 go -C internal/tools/pictures run . $(CURDIR)/docs/pictures
+	CGO_ENABLED=0 go run ./internal/tools/docsite bin/docs
+
+# axe-core is fetched from npm's registry: where that is not to be had, this says so.
+docs-check: ## every page of the documentation's site, light and dark, on a desk and a phone, as axe-core sees it
+	@server/ui/install.sh
+	@mkdir -p bin && CGO_ENABLED=0 go build -o bin/axe ./internal/tools/axe
+	@bin/axe || [ $$? = 3 ]
 
 pictures: ## take the pictures of the web UI that the docs show anew, in a browser, and record the demo
 	go run ./cmd/stepwell demo >docs/pictures/demo.txt

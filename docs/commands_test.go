@@ -141,9 +141,7 @@ type stage struct {
 
 // play runs commands in their order.
 func (s *stage) play(list []command) {
-	programs := slices.DeleteFunc(blocksOf(s.page, read(s.t, s.page)), func(b block) bool {
-		return b.lang != "go" || !strings.HasPrefix(b.code, "package main\n")
-	})
+	programs := programsOf(s.t, s.page)
 	for _, c := range list {
 		for len(programs) > 0 && programs[0].line < c.line { // the reader has saved it by now
 			s.save(programs[0].code)
@@ -206,7 +204,7 @@ func (s *stage) run(c command) {
 	default:
 		text = s.fill(text)
 	}
-	looks := strings.HasPrefix(text, "stepwell runs show ") || strings.HasPrefix(text, "stepwell events ")
+	looks := slices.ContainsFunc([]string{"runs show ", "events ", "failures", "schedules list"}, func(c string) bool { return strings.HasPrefix(text, "stepwell "+c) })
 	first := ""
 	for end := time.Now().Add(time.Minute); ; {
 		got, errs, err := s.shell(text)
@@ -260,6 +258,8 @@ var changing = []struct {
 	as string
 }{
 	{regexp.MustCompile(`wrun_[0-9A-Z]+`), "RUN"},
+	{regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(Z|[+-]\d\d:\d\d)`), "WHEN"},
+	{regexp.MustCompile(`@WHEN~[0-9A-Z]+`), "@TIME"},
 	{regexp.MustCompile(`\+?(under )?\d+(\.\d+)? (ms|s|min|h|d)\b`), "LONG"},
 	{regexp.MustCompile(`\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d+( +LONG)?`), "WHEN"},
 	{regexp.MustCompile(`(Mon|Tue|Wed|Thu|Fri|Sat|Sun) \d+ \w+ \d\d:\d\d`), "WHEN"},

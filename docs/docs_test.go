@@ -31,11 +31,13 @@ const shared = "shared"
 func pages(t *testing.T) []string {
 	t.Helper()
 	docs, err := filepath.Glob("*.md")
-	if err != nil || len(docs) == 0 {
-		t.Fatalf("got %d pages, %v", len(docs), err)
+	chapters, _ := filepath.Glob("tutorial/*.md") // the pattern is right
+	if err != nil || len(docs) == 0 || len(chapters) == 0 {
+		t.Fatalf("got %d pages, %d chapters, %v", len(docs), len(chapters), err)
 	}
+	docs = append(docs, chapters...)
 	for i, name := range docs {
-		docs[i] = "docs/" + name
+		docs[i] = "docs/" + filepath.ToSlash(name)
 	}
 	return append([]string{"README.md"}, append(docs, "examples/README.md", "docs/skills/stepwell/SKILL.md")...)
 }

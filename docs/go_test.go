@@ -40,6 +40,7 @@ const elsewhere = "agent"
 //     nobody sees, and of its blocks above.
 //   - Other code is the body of a function with a ctx, a context.Context or a stepwell.Context. It need not use its variables.
 //   - What a fragment imports is known by its name: see packages.
+//   - A block of the tutorial is a part of its chapter's program, which the go command compiles: see TestTutorial.
 //   - A block that shows what is wrong compiles like any other. One that is marked "go does-not-compile" must not.
 //   - A block that is marked "go agent" is compiled elsewhere.
 func TestGo(t *testing.T) {
@@ -47,7 +48,7 @@ func TestGo(t *testing.T) {
 	var all []*source
 	above := map[string][]*source{}
 	for _, b := range append(blocks(t), packageComments(t)...) {
-		if b.lang != "go" && b.lang != shared {
+		if b.lang != "go" && b.lang != shared || chapterOf(b.page) > 0 {
 			continue
 		}
 		s, err := parse(b)

@@ -51,12 +51,17 @@ func newStage(t *testing.T, page, bin string) *stage {
 	words := []string{"=../stepwell", "=" + tree, "(cd stepwell &&", "(cd " + tree + " &&", // a checkout beside it
 		"go run ./cmd/stepwell init ../hello", "stepwell init ../hello --replace " + tree, "--replace stepwell", "--replace " + tree}
 	switch page {
-	case "docs/getting-started.md":
+	case "docs/getting-started.md", "docs/tutorial/1-order.md":
 		s.env = append(s.env, "SECONDS_ARE=1h") // until it is killed
 	case "docs/postgres.md":
 		words = append(words, "postgres://owner@db.internal/app", pgtest.URL(t))
 	}
 	s.words = strings.NewReplacer(words...)
+	if chapterOf(page) > 1 { // the reader comes from the one before
+		if _, errs, err := s.shell("stepwell init shop --replace " + tree + " && cd shop && rm main_test.go"); err != nil {
+			t.Fatalf("%v\n%s", err, errs)
+		}
+	}
 	return s
 }
 
@@ -154,7 +159,7 @@ func (c *cast) fill(ctx context.Context, app *stepwell.App) error {
 
 // fill puts runs in the place of a command's words in capitals.
 func (s *stage) fill(text string) string {
-	if !strings.Contains(text, "stepwell ") || strings.HasPrefix(text, "stepwell init ") || s.program != nil {
+	if !strings.Contains(text, "stepwell ") || strings.HasPrefix(text, "stepwell init ") || s.program != nil || chapterOf(s.page) > 0 {
 		return s.program.names(text)
 	}
 	if s.cast == nil {
@@ -223,7 +228,7 @@ func (p *program) stop() {
 	}
 }
 
-var called = regexp.MustCompile(`process (\d+) works on run (wrun_\w+)`)
+var called = regexp.MustCompile(`process (\d+)(?: works on run (wrun_\w+))?`)
 
 // says waits until it has printed what the page shows, and learns what the page calls it.
 func (p *program) says(at string, shown []string) {
@@ -233,7 +238,9 @@ func (p *program) says(at string, shown []string) {
 		if n := len(shown); len(got) >= n && slices.Equal(steady(got[:n]), steady(shown)) {
 			p.said += n
 			if is, as := called.FindStringSubmatch(got[0]), called.FindStringSubmatch(shown[0]); is != nil && as != nil {
-				p.as = []string{as[1], is[1], as[2], is[2], as[2][:len("wrun_01M7Z5")], is[2]} // the page cuts the run's ID short
+				if p.as = []string{as[1], is[1]}; as[2] != "" {
+					p.as = append(p.as, as[2], is[2], as[2][:len("wrun_01M7Z5")], is[2]) // the page cuts the run's ID short
+				}
 			}
 			return
 		}

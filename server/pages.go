@@ -1,6 +1,7 @@
 package server
 
-// This file puts the web UI below /ui/: what package ui needs of the server around it.
+// This file puts the web UI below /ui/, with what package ui needs of the server around it, and the documentation below
+// /docs/.
 
 import (
 	"context"
@@ -11,6 +12,7 @@ import (
 	"time"
 
 	"github.com/stepwell/stepwell"
+	"github.com/stepwell/stepwell/server/site"
 	"github.com/stepwell/stepwell/server/ui"
 	"github.com/stepwell/stepwell/world"
 )
@@ -34,6 +36,24 @@ func (s *Server) mountUI() {
 			return
 		}
 		http.Redirect(w, r, ui.Base, http.StatusSeeOther)
+	})
+}
+
+// mountDocs serves the documentation. It is no secret: whoever may connect may read it.
+func (s *Server) mountDocs() {
+	pages := site.Handler()
+	s.mux.HandleFunc(site.Base, func(w http.ResponseWriter, r *http.Request) {
+		if err := s.entry.rightHost(r); err != nil {
+			s.audit.refuse(w, r, err)
+			return
+		}
+		if r.Method != http.MethodGet && r.Method != http.MethodHead {
+			w.Header().Set("Allow", "GET, HEAD")
+			s.audit.refuse(w, r, errMethod)
+			return
+		}
+		defer guestOf(r).work()()
+		pages.ServeHTTP(w, r)
 	})
 }
 

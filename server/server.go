@@ -59,7 +59,7 @@ type Options struct {
 	// Logger is told of failures, of requests that were refused for reasons of security, at most ten a minute of a kind, and, at the level info, of what operators
 	// do. It gets no key, token or payload. Default: [slog.Default], from warnings up.
 	Logger *slog.Logger
-	// NoUI leaves out the web UI, which is below /ui/.
+	// NoUI leaves out the web UI, which is below /ui/, and the documentation, which is below /docs/.
 	NoUI bool
 	// Metrics answers GET /metrics, like the Handler of package telemetry. Nil: there is no such route.
 	Metrics http.Handler
@@ -192,6 +192,7 @@ func New(app *stepwell.App, o Options) (*Server, error) {
 	}
 	if !o.NoUI {
 		s.mountUI()
+		s.mountDocs()
 	}
 	s.mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) { s.audit.refuse(w, r, errNoRoute) })
 	return s, nil

@@ -74,7 +74,7 @@ var serverSettings = []setting{
 	{flag: "tls-cert", about: "a file with the certificate for TLS and those between it and its authority, PEM; it is read anew when it changes",
 		set: func(c *serverConfig, v string) error { c.tls.cert = v; return isFile(v) }},
 	{flag: "tls-key", about: "a file with the certificate's private key, PEM", set: func(c *serverConfig, v string) error { c.tls.key = v; return isFile(v) }},
-	{flag: "ui", def: "true", about: "serve the web UI below /ui/", isSwitch: true,
+	{flag: "ui", def: "true", about: "serve the web UI below /ui/, and the documentation below /docs/", isSwitch: true,
 		set: func(c *serverConfig, v string) error {
 			on, err := parseSwitch(v)
 			c.options.NoUI = !on

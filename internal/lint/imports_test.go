@@ -77,6 +77,8 @@ var layers = []layer{
 	{"internal/terminal/...", nil},
 	{"internal/timetable/...", []string{"world", "internal/courier", "internal/human"}},
 	{"internal/timeline/...", []string{"world", "world/journal", "internal/human"}},
+	{"internal/tools/axe", []string{"server/site"}},
+	{"internal/tools/docsite", []string{"server/site"}},
 	{"internal/tools/children", []string{"", "world/sqlite"}}, // a program of scale tests
 	{"internal/tools/clientpython", []string{"internal/pgtest"}},
 	{"internal/tools/clientpython/worker", []string{"", "world/sqlite", "world/postgres"}}, // a program of its tests
@@ -89,7 +91,7 @@ var layers = []layer{
 	{"stepwelltest/sqlitetest", []string{"stepwelltest", "world", "world/sqlite"}},
 	{"stepwelltest/postgrestest", []string{"stepwelltest", "world", "world/postgres"}},
 	{"stepwelltest/...", []string{"", "world", "world/journal", "world/memory", "world/worldtest", "internal/engine", "internal/replay", "internal/codec", "internal/faults", "internal/kit", "internal/timeline"}},
-	{"server/...", []string{"", "world", "world/journal", "world/remote/...", "server/...", "internal/apart", "internal/courier", "internal/devalue", "internal/human", "internal/kit", "internal/logs", "internal/metrics", "internal/operate", "internal/schema", "internal/spread", "internal/timeline", "internal/timetable"}},
+	{"server/...", []string{"", "docs", "world", "world/journal", "world/remote/...", "server/...", "internal/apart", "internal/courier", "internal/devalue", "internal/human", "internal/kit", "internal/logs", "internal/metrics", "internal/operate", "internal/schema", "internal/spread", "internal/timeline", "internal/timetable"}},
 	{"cmd/...", []string{"", "analysis/...", "world/...", "server/...", "telemetry", "cmd/...", "internal/courier", "internal/human", "internal/kit", "internal/logs", "internal/operate", "internal/schema", "internal/spread", "internal/terminal", "internal/timeline", "internal/timetable"}},
 	{"docs", []string{"", "world", "world/sqlite", "world/postgres", "telemetry"}}, // tests of its code
 	{"examples/...", []string{"", "world/...", "server", "stepwelltest/...", "examples/..."}},

@@ -21,11 +21,7 @@ var assets = map[string]string{
 var assetPath = func() string {
 	h := sha256.New()
 	for _, name := range []string{"icon.svg", "ui.css", "ui.js"} {
-		b, err := assetFiles.ReadFile("assets/" + name)
-		if err != nil {
-			panic(err) // they are part of the program
-		}
-		h.Write(b)
+		h.Write(Asset(name))
 	}
 	return Base + "assets/" + hex.EncodeToString(h.Sum(nil)[:8]) + "/"
 }()
@@ -48,4 +44,13 @@ func (u *UI) asset(v *visit) error {
 	v.w.WriteHeader(http.StatusOK)
 	_, _ = v.w.Write(b) // a client that is gone is not told
 	return nil
+}
+
+// Asset is a file that the pages load, such as ui.css: the site of the documentation looks like them.
+func Asset(name string) []byte {
+	b, err := assetFiles.ReadFile("assets/" + name)
+	if err != nil {
+		panic(err) // it is part of the program
+	}
+	return b
 }

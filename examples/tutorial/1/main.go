@@ -1,0 +1,71 @@
+// Shop is the program of chapter 1 of the tutorial: see docs/tutorial.
+package main
+
+import (
+	"context"
+	"fmt"
+	"log"
+	"os"
+	"os/signal"
+	"time"
+
+	"github.com/stepwell/stepwell"
+	"github.com/stepwell/stepwell/world/sqlite"
+)
+
+// Order is what somebody buys.
+type Order struct {
+	Item  string `json:"item"`
+	Cents int    `json:"cents"`
+}
+
+// Buy is the workflow: what happens to an order, from top to bottom.
+var Buy = stepwell.Define("order", func(ctx stepwell.Context, o Order) (string, error) {
+	receipt, err := stepwell.Step(ctx, "charge", func(ctx context.Context) (string, error) {
+		return charge(ctx, o)
+	})
+	if err != nil {
+		return "", err
+	}
+	err = stepwell.Do(ctx, "ship", func(ctx context.Context) error { return ship(ctx, o) })
+	return receipt, err
+})
+
+// charge takes the money. A real bank gets info.IdempotencyKey: asked twice with one key, it charges once.
+func charge(ctx context.Context, o Order) (string, error) {
+	info := stepwell.Info(ctx)
+	fmt.Println("charge", o.Cents, "cents: attempt", info.Attempt)
+	select {
+	case <-time.After(10 * time.Second): // a slow bank
+		return "receipt for the " + o.Item, nil
+	case <-ctx.Done(): // the worker shuts down, or the run is cancelled
+		return "", context.Cause(ctx)
+	}
+}
+
+func ship(ctx context.Context, o Order) error {
+	fmt.Println("ship the", o.Item)
+	return nil
+}
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := run(ctx); err != nil {
+		log.Fatal(err)
+	}
+}
+
+func run(ctx context.Context) error {
+	db, err := sqlite.Open("stepwell.db")
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	app, err := stepwell.New(db, stepwell.Config{Definitions: []stepwell.Definition{Buy}})
+	if err != nil {
+		return err
+	}
+	fmt.Println("process", os.Getpid(), "takes orders")
+	return app.Run(ctx) // until Ctrl-C
+}

@@ -1,0 +1,142 @@
+// Package site makes a site of the documentation: the pages of docs/ as HTML, with navigation, search, and the look of
+// the web UI. The server has it at /docs/, offline; make docs writes the same as files for any web server.
+//
+// Markdown becomes HTML with goldmark, in the process, at the first request. So nothing that is built is kept in the
+// repository, and what is served are the pages of the version that serves them.
+package site
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"mime"
+	"net/http"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/stepwell/stepwell/docs"
+)
+
+// Base is the path below which the server has the site.
+const Base = "/docs/"
+
+// consolePath is where the server has the web UI, to which its site links.
+const consolePath = "/ui/"
+
+// notFound is the page that stands for all that are not there.
+const notFound = "404.html"
+
+// served is the site as the server has it: made once, at the first request.
+var served = sync.OnceValue(func() map[string]file {
+	files, err := build(docs.Files, consolePath)
+	if err != nil {
+		panic(fmt.Errorf("the documentation: %w", err)) // it is part of the program
+	}
+	return files
+})
+
+// file is one of the site, as it is answered.
+type file struct {
+	body        []byte
+	media, etag string
+}
+
+func newFile(name string, body []byte) file {
+	sum := sha256.Sum256(body)
+	f := file{body: body, media: media[path.Ext(name)], etag: `"` + hex.EncodeToString(sum[:12]) + `"`}
+	if f.media == "" {
+		f.media = mime.TypeByExtension(path.Ext(name))
+	}
+	return f
+}
+
+// media are the types of what browsers are to show, whatever the machine's own table says.
+var media = map[string]string{
+	".html": "text/html; charset=utf-8", ".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".json": "application/json",
+	".md": "text/markdown; charset=utf-8", ".txt": "text/plain; charset=utf-8", ".svg": "image/svg+xml", ".png": "image/png",
+}
+
+// Handler answers below [Base]. Browsers may keep what they get, and ask each time whether it is still so.
+func Handler() http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		name := strings.TrimPrefix(r.URL.Path, Base)
+		if name == "" {
+			name = "index.html"
+		}
+		f, ok := served()[name]
+		h := w.Header()
+		h.Set("Content-Security-Policy", policy)
+		h.Set("Permissions-Policy", "camera=(), geolocation=(), microphone=()")
+		if !ok {
+			f = served()[notFound]
+			h.Set("Content-Type", f.media)
+			w.WriteHeader(http.StatusNotFound)
+			if r.Method != http.MethodHead {
+				_, _ = w.Write(f.body) // a client that is gone is not told
+			}
+			return
+		}
+		h.Set("Content-Type", f.media)
+		h.Set("Cache-Control", "no-cache")
+		h.Set("ETag", f.etag)
+		http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(f.body))
+	})
+}
+
+// policy is that of the web UI: a page loads what this server has, and runs nothing that stands in the page itself.
+const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'none'; " +
+	"base-uri 'none'; frame-ancestors 'none'"
+
+// Write writes the site into a directory, for any web server, below whatever path. What the directory has stays.
+func Write(dir string) error {
+	files, err := build(docs.Files, "")
+	if err != nil {
+		return err
+	}
+	for name, f := range files {
+		to := filepath.Join(dir, filepath.FromSlash(name))
+		err = errors.Join(err, os.MkdirAll(filepath.Dir(to), 0o755), os.WriteFile(to, f.body, 0o644))
+	}
+	return err
+}
+
+// build makes all files of the site of those of the documentation. console is where the web UI is; "": nowhere.
+func build(from fs.FS, console string) (map[string]file, error) {
+	s := &site{pages: map[string]*page{}, console: console}
+	to := map[string]file{}
+	err := fs.WalkDir(from, ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		text, err := fs.ReadFile(from, name)
+		if err != nil {
+			return err
+		}
+		if path.Ext(name) == ".md" {
+			s.pages[name] = newPage(name, text)
+		}
+		to[name] = newFile(name, text) // the source of a page, too: llms.txt names it
+		return nil
+	})
+	if err == nil {
+		err = s.order()
+	}
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range s.pages {
+		body, err := s.render(p)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", p.path, err)
+		}
+		to[p.href] = newFile(p.href, body)
+	}
+	return to, s.more(to)
+}
