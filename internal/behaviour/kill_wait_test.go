@@ -225,7 +225,8 @@ type waitingWorker struct {
 
 func startWaiting(t *testing.T, v waitingVictim) *waitingWorker {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), v.bin, "-dir", v.Dir, "-n", strconv.Itoa(v.N), "-late="+strconv.FormatBool(v.Late), "-body", v.Body, "-note", v.Note)
+	cmd := exec.CommandContext(t.Context(), v.bin, "-dir", v.Dir, "-n", strconv.Itoa(v.N),
+		"-late="+strconv.FormatBool(v.Late), "-body", v.Body, "-note", v.Note)
 	w := &waitingWorker{said: &bytes.Buffer{}, ended: make(chan struct{})}
 	cmd.Stdout, cmd.Stderr = w.said, os.Stderr
 	in, err := cmd.StdinPipe()

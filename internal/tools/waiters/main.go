@@ -1,6 +1,7 @@
-// Waiters is the worker process that the kill tests of internal/behaviour kill while its runs wait for hooks, children, other runs, pauses and cancels. It is
-// built without the race detector, with which a process that dies a hundred times is ten times slower, and apart from the tests, which take half a minute
-// to compile. It works on runs.db in a folder until it has killed itself, or standard input ends. It judges nothing.
+// Waiters is the worker process that the kill tests of internal/behaviour kill while its runs wait for hooks, children,
+// other runs, pauses and cancels. It is built without the race detector, with which a process that dies a hundred times
+// is ten times slower, and apart from the tests, which take half a minute to compile. It works on runs.db in a folder
+// until it has killed itself, or standard input ends. It judges nothing.
 //
 //	waiters -dir DIR -n 3 -late -note last
 //	waiters -dir DIR -body mid

@@ -1,6 +1,7 @@
 package main
 
-// This file holds the workflows. What their runs come to is in internal/behaviour's kill_wait_test.go and kill_continue_test.go.
+// This file holds the workflows. What their runs come to is in kill_wait_test.go and kill_continue_test.go of
+// internal/behaviour.
 
 import (
 	"context"
