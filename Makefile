@@ -23,9 +23,9 @@ export STEPWELL_TEST_SEED ?= $(shell date -u +%Y%m%d)
 # How many times fewer cases `make test` tries than the tests say.
 test: export STEPWELL_TEST_THIN = $(THIN)
 
-# The race detector watches all Go that people wrote, but not SQLite, which modernc.org translates from C: watching its memory costs two thirds of what
-# the tests of files cost, and says nothing of ours.
-RACE := -race -gcflags=modernc.org/sqlite/lib=-race=false -gcflags=modernc.org/libc=-race=false
+# The race detector watches all Go that people wrote, but not SQLite, which modernc.org translates from C, nor its malloc: watching its memory costs most of
+# what the tests of files cost, and says nothing of ours.
+RACE := -race $(foreach pkg,sqlite/lib libc memory,-gcflags=modernc.org/$(pkg)=-race=false)
 
 # Two ways of building and no third, so that little is compiled twice: on a new machine that is most of the time. Vet and staticcheck read what the tests
 # with the race detector are compiled from; all else, and what tests build, needs no C.

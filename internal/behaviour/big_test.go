@@ -200,8 +200,8 @@ func TestBigValuesGoWithTheirRuns(t *testing.T) {
 		if got := rows(); got[0] < 10 || got[1] < 10 {
 			t.Errorf("%v rows while the runs are kept", got)
 		}
-		wk.stop(t)            // or it would be asked for every second of a month
-		r.pass(2 * time.Hour) // the run's children are kept for 30 days
+		wk.stop(t)
+		w = r.away(w, path, 2*time.Hour) // the run's children are kept for 30 days
 		if _, err := w.Sweep(r.ctx, 100); err != nil {
 			t.Fatal(err)
 		}
@@ -210,7 +210,7 @@ func TestBigValuesGoWithTheirRuns(t *testing.T) {
 				t.Errorf("run %s: event %d: %v", e.run, e.Seq, err)
 			}
 		}
-		r.pass(31 * 24 * time.Hour)
+		w = r.away(w, path, 31*24*time.Hour)
 		if _, err := w.Sweep(r.ctx, 100); err != nil {
 			t.Fatal(err)
 		}

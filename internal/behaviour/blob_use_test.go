@@ -201,9 +201,9 @@ func TestBlobsGoWithTheirRuns(t *testing.T) {
 			}
 			runs = append(runs, run.ID())
 		}
-		wk.stop(t) // or it would be asked for every second of a month
+		wk.stop(t)
 		sweep := func(d time.Duration) {
-			r.pass(d)
+			w = r.away(w, path, d)
 			for {
 				n, err := w.Sweep(r.ctx, 100)
 				if err != nil {

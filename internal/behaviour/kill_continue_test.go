@@ -16,34 +16,8 @@ import (
 	"github.com/stepwell/stepwell/world"
 )
 
-// gatherer goes on after each two notes, until it is told to stop.
-var gatherer = stepwell.Define("gatherer", func(ctx stepwell.Context, in tour) (string, error) {
-	for range 2 {
-		s, _, err := note.Wait(ctx)
-		if err != nil {
-			return "", err
-		}
-		if s == "stop" {
-			return strings.TrimSpace(in.Got), nil
-		}
-		in.Got += s + " "
-	}
-	return "", stepwell.ContinueAsNew(ctx, in)
-})
-
-// lastWords sends a note from beside the worker, which dies then.
-func (v *waitingVictim) lastWords(file world.World) {
-	if v.Note != "" {
-		app, err := stepwell.New(file, stepwell.Config{Name: "last words"})
-		if err == nil {
-			err = note.Send(context.Background(), app, gatherer.Name(), v.Note)
-		}
-		if err != nil {
-			fmt.Println(err)
-		}
-	}
-	die()
-}
+// gatherer is the workflow of internal/tools/waiters that goes on after each two notes.
+const gatherer = "gatherer"
 
 // killContinuing lets a run that continues live through many deaths, one a process: each note that was sent is taken once, in order.
 func killContinuing(t *testing.T, bin string) {
@@ -56,7 +30,7 @@ func killContinuing(t *testing.T, bin string) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	run, err := app.Start(ctx, gatherer.Name(), json.RawMessage(`{"left":0}`), stepwell.RunID(gatherer.Name()))
+	run, err := app.Start(ctx, gatherer, json.RawMessage(`{"left":0}`), stepwell.RunID(gatherer))
 	if err != nil {
 		t.Fatal(err)
 	}

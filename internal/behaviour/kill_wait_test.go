@@ -10,198 +10,31 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime/debug"
-	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/stepwell/stepwell"
-	"github.com/stepwell/stepwell/internal/faults"
 	"github.com/stepwell/stepwell/internal/sample"
 	"github.com/stepwell/stepwell/world"
 	"github.com/stepwell/stepwell/world/journal"
-	"github.com/stepwell/stepwell/world/sqlite"
 )
 
-// waitingEnv holds the orders of a worker process whose runs wait, as JSON.
-const waitingEnv = "STEPWELL_TEST_WAITING"
-
-// waitingVictim says where the worker process kills itself.
+// waitingVictim is a worker process, of internal/tools/waiters, and where it kills itself: see there.
 type waitingVictim struct {
-	bin  string // what is executed: this test binary, without the race detector
+	bin  string
 	Dir  string
-	N    int  // at its N-th commit; 0: never
-	Late bool // after it, not before
+	N    int
+	Late bool
 	Body string
-	Note string // sends this to the gatherer as it dies
-}
-
-func init() {
-	orders := os.Getenv(waitingEnv)
-	if orders == "" {
-		return
-	}
-	var v waitingVictim
-	err := json.Unmarshal([]byte(orders), &v)
-	if err == nil {
-		err = v.work()
-	}
-	if err != nil {
-		fmt.Println(err)
-	}
-	os.Exit(0)
-}
-
-// work works until standard input ends.
-func (v *waitingVictim) work() error {
-	file, err := sqlite.Open(filepath.Join(v.Dir, "runs.db"))
-	if err != nil {
-		return err
-	}
-	f := faults.Fault{Before: func() { v.lastWords(file) }}
-	if v.Late {
-		f = faults.Fault{After: f.Before}
-	}
-	app, err := stepwell.New(faults.New(file, faults.At(faults.Commit, v.N, f)), stepwell.Config{Definitions: v.definitions(), Name: "waiting"})
-	if err != nil {
-		return err
-	}
-	ctx, stop := context.WithCancel(context.Background())
-	go func() {
-		_, _ = io.Copy(io.Discard, os.Stdin)
-		stop()
-	}()
-	return errors.Join(app.Run(ctx), file.Close())
+	Note string
 }
 
 var waitingGo = stepwell.Event[string]("go")
-
-// step is a body that dies where it is told to, on its first attempt.
-func (v *waitingVictim) step(ctx stepwell.Context, name string) (string, error) {
-	return stepwell.Step(ctx, name, func(c context.Context) (string, error) {
-		if v.Body == name && stepwell.Info(c).Attempt == 1 {
-			die()
-		}
-		return name, nil
-	})
-}
-
-func (v *waitingVictim) definitions() []stepwell.Definition {
-	leaf := stepwell.Define("leaf", func(ctx stepwell.Context, n int) (int, error) {
-		_, err := v.step(ctx, "leaf")
-		return n, err
-	})
-	mid := stepwell.Define("mid", func(ctx stepwell.Context, n int) (int, error) {
-		got, err := leaf.Child().Run(ctx, n)
-		if err != nil {
-			return 0, err
-		}
-		_, err = v.step(ctx, "mid")
-		return 10 * got, err
-	})
-	target := stepwell.Define("target", func(ctx stepwell.Context, _ int) (string, error) {
-		s, _, err := waitingGo.Wait(ctx)
-		return "target got " + s, err
-	})
-	top := stepwell.Define("top", func(ctx stepwell.Context, _ int) (string, error) {
-		h, err := stepwell.NewHook[string](ctx, stepwell.Token("tok"))
-		if err != nil {
-			return "", err
-		}
-		a, b := mid.Child().Start(ctx, 1), mid.Child(stepwell.RunID("chosen")).Start(ctx, 2)
-		awaited, err := stepwell.AwaitRun[string](ctx, "target")
-		if err != nil {
-			return "", err
-		}
-		out := awaited
-		for range 2 {
-			s, err := h.Receive(ctx)
-			if err != nil {
-				return "", err
-			}
-			out += " " + s
-		}
-		for _, f := range []*stepwell.ChildRun[int]{a, b} {
-			n, err := f.Get(ctx)
-			if err != nil {
-				return "", err
-			}
-			out += fmt.Sprint(" ", n)
-		}
-		if err := h.Dispose(ctx); err != nil {
-			return "", err
-		}
-		s, err := v.step(ctx, "end")
-		return out + " " + s, err
-	})
-	doomed := stepwell.Define("doomed", func(ctx stepwell.Context, nested bool) (string, error) {
-		if nested {
-			return "", stepwell.Sleep(ctx, "long", time.Hour)
-		}
-		h, err := stepwell.NewHook[string](ctx, stepwell.Token("doomed-tok"))
-		if err != nil {
-			return "", err
-		}
-		child := stepwell.Define("doomed", func(stepwell.Context, bool) (string, error) { return "", nil }).Child(stepwell.RunID("doomed-child"))
-		kid := child.Start(ctx, true)
-		_, err = h.Receive(ctx)
-		if errors.Is(err, stepwell.ErrCancelled) {
-			_, clean := v.step(ctx.Uncancelled(), "clean-up")
-			return "", errors.Join(err, clean)
-		}
-		_, err = kid.Get(ctx)
-		return "", err
-	})
-	held := stepwell.Define("held", func(ctx stepwell.Context, _ int) (string, error) {
-		s, _, err := waitingGo.Wait(ctx)
-		if err != nil {
-			return "", err
-		}
-		end, err := v.step(ctx, "held")
-		return s + " " + end, err
-	})
-	late := func(ctx context.Context, name string) (string, error) { // fails as long as nobody has woken it
-		if stepwell.Info(ctx).Attempt == 1 {
-			return "", stepwell.RetryAfter(errBank, time.Hour)
-		}
-		return name, nil
-	}
-	charge := stepwell.DefineStep("charge", late)
-	delayed := stepwell.Define("delayed", func(ctx stepwell.Context, _ int) (string, error) {
-		place := stepwell.Go(ctx, func(ctx stepwell.Context) (string, error) {
-			return stepwell.Step(ctx, "in-place", func(c context.Context) (string, error) { return late(c, "place") })
-		})
-		queued := stepwell.Go(ctx, func(ctx stepwell.Context) (string, error) { return charge.Run(ctx, "queue") })
-		both, err := stepwell.All(ctx, place, queued)
-		return strings.Join(both, " "), err
-	})
-	pay := stepwell.Define("pay", func(ctx stepwell.Context, _ int) (string, error) { // the first fails
-		if _, err := v.step(ctx, "reserve"); err != nil {
-			return "", err
-		}
-		return stepwell.Step(ctx, "pay", func(c context.Context) (string, error) {
-			if stepwell.Info(c).Run == "first-pay" {
-				return "", stepwell.Fatal(errBank)
-			}
-			return "paid", nil
-		})
-	})
-	payer := stepwell.Define("payer", func(ctx stepwell.Context, _ int) (string, error) {
-		return pay.Child(stepwell.RunID("first-pay")).Run(ctx, 0)
-	})
-	follower := stepwell.Define("follower", func(ctx stepwell.Context, _ int) (string, error) {
-		if _, _, err := waitingGo.Wait(ctx); err != nil {
-			return "", err
-		}
-		return stepwell.AwaitRun[string](ctx, "first-pay")
-	})
-	return []stepwell.Definition{leaf, mid, target, top, doomed, held, gatherer, delayed, charge, pay, payer, follower}
-}
 
 // waitingRuns are all that must be there at the end, and how: children of children too. By IDs, or by workflows.
 var waitingRuns = map[string]struct {
@@ -289,7 +122,7 @@ func script(ctx context.Context, app *stepwell.App) []func() (bool, error) {
 
 // TestKillWhileRunsWait kills the worker before and after its k-th commit, for each k until it gets through alive, and inside each body.
 func TestKillWhileRunsWait(t *testing.T) {
-	bin := withoutRace(t)
+	bin := buildProgram(t, "github.com/stepwell/stepwell/internal/tools/waiters")
 	for _, late := range sample.One(t, false, true) {
 		t.Run(fmt.Sprintf("commit/after=%v", late), func(t *testing.T) {
 			t.Parallel()
@@ -383,26 +216,6 @@ func killWaiting(t *testing.T, v waitingVictim) (died bool) {
 	return died
 }
 
-// withoutRace is this test binary, built without the race detector: a process that dies a hundred times is ten times slower with it.
-func withoutRace(t *testing.T) string {
-	t.Helper()
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	info, ok := debug.ReadBuildInfo()
-	if !ok || !slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"}) {
-		return self
-	}
-	bin := filepath.Join(t.TempDir(), "stepwell.test.exe")
-	build := exec.CommandContext(t.Context(), "go", "test", "-c", "-race=false", "-vet=off", "-ldflags=-s -w", "-o", bin, ".")
-	build.Env = append(build.Environ(), "CGO_ENABLED=0") // as make check builds: most is compiled then
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("go test -c: %v\n%s", err, out)
-	}
-	return bin
-}
-
 // waitingWorker is one worker process.
 type waitingWorker struct {
 	said  *bytes.Buffer // after ended
@@ -412,12 +225,8 @@ type waitingWorker struct {
 
 func startWaiting(t *testing.T, v waitingVictim) *waitingWorker {
 	t.Helper()
-	orders, err := json.Marshal(v)
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.CommandContext(t.Context(), v.bin)
-	cmd.Env = append(os.Environ(), waitingEnv+"="+string(orders))
+	cmd := exec.CommandContext(t.Context(), v.bin, "-dir", v.Dir, "-n", strconv.Itoa(v.N),
+		"-late="+strconv.FormatBool(v.Late), "-body", v.Body, "-note", v.Note)
 	w := &waitingWorker{said: &bytes.Buffer{}, ended: make(chan struct{})}
 	cmd.Stdout, cmd.Stderr = w.said, os.Stderr
 	in, err := cmd.StdinPipe()
