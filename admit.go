@@ -156,12 +156,12 @@ func admitItems(g *world.Gather, n int, input []byte) error {
 	}
 	if g.Quiet > 0 {
 		if n != 1 {
-			return fmt.Errorf("%w: %d inputs of a debounce: want one", ErrInvalid, n)
+			return fmt.Errorf("%w: a debounce takes one input, and this start has %d", ErrInvalid, n)
 		}
 		return nil
 	}
 	if items, err := world.Items(input); err != nil || len(items) != n {
-		return fmt.Errorf("%w: want a list of as many items as it says, %d", ErrInvalid, n)
+		return fmt.Errorf("%w: want a JSON list with as many items as it declares, %d", ErrInvalid, n)
 	}
 	return nil
 }

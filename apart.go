@@ -108,7 +108,7 @@ func openOf(ctx context.Context, from world.ApartKeeper, run string, e *world.Ev
 	case e.Encrypted != "":
 		return nil, 0, true, &world.KeyError{Run: run, Key: e.Encrypted}
 	case from == nil:
-		return nil, 0, true, &world.CorruptError{Run: run, Seq: e.Seq, Err: fmt.Errorf("value %s: this world keeps none", id)}
+		return nil, 0, true, &world.CorruptError{Run: run, Seq: e.Seq, Err: fmt.Errorf("value %s: this store does not keep large values", id)}
 	case !named:
 		of, ok := world.ReadApart(e.Payload, id)
 		if !ok {

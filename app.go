@@ -200,7 +200,7 @@ type App struct {
 func New(w world.World, cfg Config) (*App, error) {
 	fault := world.MayOpen()
 	if kit.IsNil(w) {
-		w, fault = nil, cmp.Or(fault, fmt.Errorf("%w: no world", ErrInvalid))
+		w, fault = nil, cmp.Or(fault, fmt.Errorf("%w: no store: give the one that sqlite.Open or postgres.Open returned", ErrInvalid))
 	}
 	if cfg.overrides.Stall == 0 { // a test's App is the same everywhere
 		fault = errors.Join(fault, cfg.environment(os.Getenv))
@@ -244,12 +244,12 @@ func newApp(w world.World, cfg Config, besides error) (*App, error) {
 	if w != nil && able.LimitKeeper == nil {
 		for _, wf := range r.workflows {
 			if len(wf.Limits) > 0 {
-				r.faults = append(r.faults, fmt.Errorf("workflow %q: %w: its world keeps no limits", wf.Name, ErrInvalid))
+				r.faults = append(r.faults, fmt.Errorf("workflow %q: %w: its store does not support limits", wf.Name, ErrInvalid))
 			}
 		}
 		for _, st := range r.steps {
 			if len(st.Limits) > 0 {
-				r.faults = append(r.faults, fmt.Errorf("step %q: %w: its world keeps no limits", st.Name, ErrInvalid))
+				r.faults = append(r.faults, fmt.Errorf("step %q: %w: its store does not support limits", st.Name, ErrInvalid))
 			}
 		}
 	}

@@ -49,7 +49,7 @@ func ContinueAsNew[In any](ctx Context, in In, opts ...ContinueOption) error {
 		return ErrCancelled
 	}
 	if all := localOf(ctx); all != nil && len(all.list) > 0 {
-		return fmt.Errorf("continue as new: %w: undo %q is registered, and would be lost: drop it first with DropUndo", ErrInvalid, all.list[len(all.list)-1].name)
+		return fmt.Errorf("continue as new: %w: undo %q is registered and would be lost: call DropUndo first", ErrInvalid, all.list[len(all.list)-1].name)
 	}
 	ctx.x.Continue(replay.Continue{Input: input, Version: o.version})
 	return ctx.x.Refusal()

@@ -98,11 +98,11 @@ func limitSoon(a *App) time.Duration {
 func tellLimit(workflows []*engine.Workflow, cfg *Config, before, now time.Duration) {
 	switch {
 	case cfg.MaxRetention != 0 && lowered(cfg.MaxRetention, now):
-		cfg.Logger.Warn("ended runs are kept for less than Config.MaxRetention: another program of this database has said less",
+		cfg.Logger.Warn("ended runs are kept for less time than Config.MaxRetention says: another program of this database has set a lower limit",
 			"asked", retentionText(cfg.MaxRetention), "kept", retentionText(now), "hint", "To raise it: stepwell retention")
 	case lowered(cmp.Or(before, defaultLimit), now) && before != now:
 		cfg.Logger.Warn("from now on all programs of this database keep ended runs for less: Config.MaxRetention of this one is lower",
-			"before", retentionText(cmp.Or(before, defaultLimit)), "now", retentionText(now), "hint", "It stays when this program goes; to raise it: stepwell retention")
+			"before", retentionText(cmp.Or(before, defaultLimit)), "now", retentionText(now), "hint", "It stays when this program exits; to raise it: stepwell retention")
 	}
 	for _, wf := range workflows {
 		if lowered(cmp.Or(cfg.MaxRetention, defaultLimit), now) { // else New has told

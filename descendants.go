@@ -28,7 +28,7 @@ const mostMade = 20
 func (a *App) made(ctx context.Context, run string) (made []MadeRun, more bool, err error) {
 	page, err := a.world.Runs(ctx, world.RunQuery{Origin: run, Limit: mostMade})
 	if err != nil {
-		return nil, false, fmt.Errorf("what was made of run %s: %w", run, err)
+		return nil, false, fmt.Errorf("find the runs made from run %s: %w", run, err)
 	}
 	for i := range page.Runs {
 		r := &page.Runs[i]

@@ -15,7 +15,7 @@ import (
 func legible(row world.Run) world.Run {
 	if row.Queue != nil && row.Queue.Blocked != nil && row.Queue.Blocked.Encrypted != "" {
 		queue, block := *row.Queue, *row.Queue.Blocked
-		block.Message = fmt.Sprintf("what is wrong is encrypted with the key %q, which is not here", block.Encrypted)
+		block.Message = fmt.Sprintf("the error message is encrypted with the key %q, which this process does not have", block.Encrypted)
 		queue.Blocked, row.Queue = &block, &queue
 	}
 	return row

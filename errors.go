@@ -39,7 +39,7 @@ var (
 	// ErrWrongKey: an encryption key of this App has the ID of another one, which the database knows: see [Config].Encryption. Nothing was written.
 	ErrWrongKey = world.ErrWrongKey
 	// ErrAnswered: the request to a webhook was answered before, and this answer was not given.
-	ErrAnswered = errors.New("the request was answered before")
+	ErrAnswered = errors.New("the request has already been answered")
 	// ErrWorkerExists: another worker process has the database file.
 	ErrWorkerExists = world.ErrWorkerExists
 	// ErrLeaseLost: the cause of a step's context when this worker no longer owns the step's run.

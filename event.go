@@ -80,7 +80,7 @@ func (e *EventDef[T]) checkListen(o *waitOptions) error {
 	case l.Since < 0 || l.Since > world.MaxSince:
 		return fmt.Errorf("%w: since %s: want 0 to %s", ErrInvalid, l.Since, world.MaxSince)
 	case o.timed && o.timeout == 0:
-		return fmt.Errorf("%w: a wait that listens needs time: what is published comes a moment later", ErrInvalid)
+		return fmt.Errorf("%w: a wait that listens needs a timeout above zero: publications arrive a moment after the wait begins", ErrInvalid)
 	}
 	if err := world.CheckPattern(e.name); err != nil {
 		return fmt.Errorf("listen: the event's name is the topic: %w", err)
@@ -197,7 +197,7 @@ func (e *EventDef[T]) SendTo(ctx Context, run string, payload T) error {
 	}
 	err := world.CheckRunID(run)
 	if err == nil && run == ctx.RunID() {
-		err = fmt.Errorf("%w: a run does not send to itself: its coroutines share variables, see Await", ErrInvalid)
+		err = fmt.Errorf("%w: a run cannot send to itself; its coroutines share variables: use Await", ErrInvalid)
 	}
 	var b []byte
 	if err == nil {

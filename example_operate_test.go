@@ -174,7 +174,7 @@ func ExampleApp_Retry() {
 	// Output:
 	// charge o-7
 	// true
-	// a new run goes on from the step that failed, "ship"
+	// a new run continues from the step that failed, "ship"
 	// "o-7 shipped" <nil>
 }
 

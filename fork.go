@@ -101,9 +101,9 @@ func (a *App) Restart(ctx context.Context, run string, o RestartOptions) (*Run[j
 func place(ctx context.Context, a *App, run string) (RunInfo, error) {
 	newest, err := a.Newest(ctx, run)
 	if err == nil && newest.ID == run && newest.Status == world.Completed {
-		err = fmt.Errorf("%w: it completed: nothing takes its place", ErrInvalid)
+		err = fmt.Errorf("%w: the run completed, so nothing can replace it", ErrInvalid)
 	} else if err == nil && newest.ID == run && !newest.Status.Terminal() {
-		err = fmt.Errorf("%w: it is not over: cancel it first, or restart it beside itself", ErrInvalid)
+		err = fmt.Errorf("%w: the run is not over: cancel it first, or restart it without replacing it", ErrInvalid)
 	}
 	return newest, err
 }
@@ -189,7 +189,7 @@ func gathered(run string, events []world.Event) (json.RawMessage, error) {
 		case i == len(events):
 			return input, nil
 		case events[i].Seq != int64(i)+1:
-			return nil, fmt.Errorf("%w: the inputs that run %s gathered were trimmed, with its first segment: give it one", ErrInvalid, run)
+			return nil, fmt.Errorf("%w: the inputs that run %s gathered were trimmed with its first segment: give an input", ErrInvalid, run)
 		case events[i].Type == world.InputReceived:
 			input = g.JoinInput(input, events[i].Payload)
 		case events[i].Type == world.RunStarted:

@@ -105,7 +105,7 @@ func All[T any](ctx Context, fs ...*Future[T]) ([]T, error) {
 func Race[T any](ctx Context, fs ...*Future[T]) (T, error) {
 	var zero T
 	if len(fs) == 0 {
-		return zero, fmt.Errorf("%w: a race of nothing", ErrInvalid)
+		return zero, fmt.Errorf("%w: a race needs at least one future", ErrInvalid)
 	}
 	if err := checkFutures("race", fs); err != nil {
 		return zero, err

@@ -21,7 +21,7 @@ type gatherOption kit.Gather
 
 func (g gatherOption) workflowOption(o *workflowOptions) {
 	if o.gather != nil {
-		o.faults = append(o.faults, fmt.Errorf("%w: a debounce, or a batch, twice", ErrInvalid))
+		o.faults = append(o.faults, fmt.Errorf("%w: only one debounce or batch is allowed", ErrInvalid))
 	}
 	own := gathering(g)
 	o.gather = &own
@@ -67,17 +67,17 @@ func (g *gathering) fault(in reflect.Type, all limits) error {
 	case g.Fault != nil:
 		return g.Fault
 	case slices.ContainsFunc(all, func(l kit.Limit) bool { return l.Single != "" }):
-		return fmt.Errorf("%w: a debounce, or a batch, that is a singleton: give it a limit of one at once instead", ErrInvalid)
+		return fmt.Errorf("%w: a workflow with a debounce or a batch cannot be a singleton: use a limit of one run at once instead", ErrInvalid)
 	case batch && (in.Kind() != reflect.Slice || in.Elem().Kind() == reflect.Uint8):
-		return fmt.Errorf("%w: batch: the input is %s: want a list of what is gathered", ErrInvalid, in)
+		return fmt.Errorf("%w: batch: the input is %s: want a slice of the items to gather", ErrInvalid, in)
 	case g.Path != "" && g.In != nil:
-		return fmt.Errorf("%w: the key of a debounce or a batch is computed, or stands at a path: not both", ErrInvalid)
+		return fmt.Errorf("%w: give the key of a debounce or a batch as a function or as a path, not both", ErrInvalid)
 	}
 	if batch {
 		item = in.Elem()
 	}
 	if g.In != nil && g.In != item {
-		return fmt.Errorf("%w: the key of a debounce or a batch is computed from %s, and what is gathered is %s", ErrInvalid, g.In, item)
+		return fmt.Errorf("%w: the key of a debounce or a batch is computed from %s, but the gathered type is %s", ErrInvalid, g.In, item)
 	}
 	return said.Check()
 }
@@ -129,16 +129,16 @@ func (g *gathers) birth(o *startOptions, input []byte, limit int) (*world.Gather
 	}
 	switch {
 	case o.schedule != nil:
-		return nil, 0, fmt.Errorf("%w: its starts are merged, and a schedule tells its runs apart: have the schedule start a workflow that starts this one, in a step", ErrInvalid)
+		return nil, 0, fmt.Errorf("%w: starts of this workflow are merged, but each run of a schedule is separate: let the schedule start another workflow that starts this one in a step", ErrInvalid)
 	case o.ID != "":
-		return nil, 0, fmt.Errorf("%w: its starts are merged, so none has an ID of its own: give it a key", ErrInvalid)
+		return nil, 0, fmt.Errorf("%w: starts of this workflow are merged, so none can have its own run ID: give an idempotency key instead", ErrInvalid)
 	case o.Delay != 0:
-		return nil, 0, fmt.Errorf("%w: its starts wait for others, and have no delay", ErrInvalid)
+		return nil, 0, fmt.Errorf("%w: starts of this workflow are gathered, so they cannot have a delay", ErrInvalid)
 	case o.In != nil:
-		return nil, 0, fmt.Errorf("%w: its starts are merged, which is not done in a transaction: start it behind that, or by a message or an event that goes with it", ErrInvalid)
+		return nil, 0, fmt.Errorf("%w: starts of this workflow are merged, which cannot happen in a transaction: start it after the transaction, or with a message or an event that is part of it", ErrInvalid)
 	}
 	if err := codec.CheckSize(input, min(limit, world.MaxBatchBytes)); err != nil {
-		return nil, 0, fmt.Errorf("input, which is gathered: %w", err)
+		return nil, 0, fmt.Errorf("the gathered input: %w", err)
 	}
 	items := []json.RawMessage{input}
 	if g.said.Quiet == 0 {
@@ -147,7 +147,7 @@ func (g *gathers) birth(o *startOptions, input []byte, limit int) (*world.Gather
 			return nil, 0, fmt.Errorf("input: %w", err)
 		}
 		if n := len(items); n == 0 || n > g.said.Number {
-			return nil, 0, fmt.Errorf("%w: input: %d items: want 1 to %d at once, as a batch has", ErrInvalid, n, g.said.Number)
+			return nil, 0, fmt.Errorf("%w: input: %d items: want 1 to %d at once, the size of the batch", ErrInvalid, n, g.said.Number)
 		}
 	}
 	key, err := g.keyOf(items)
@@ -177,7 +177,7 @@ func (g *gathers) keyOf(items []json.RawMessage) (key string, err error) {
 		case err != nil:
 			return "", fmt.Errorf("key of a debounce or a batch: %w", err)
 		case i > 0 && k != key:
-			return "", fmt.Errorf("%w: items with different keys, %.80q and %.80q, belong to different batches: start them apart", ErrInvalid, key, k)
+			return "", fmt.Errorf("%w: items with the keys %.80q and %.80q belong to different batches: start them separately", ErrInvalid, key, k)
 		}
 		key = k
 	}
@@ -189,7 +189,7 @@ func notGathered(said *world.SaidGather) error {
 	if said == nil {
 		return nil
 	}
-	return fmt.Errorf("%w: its starts are merged, and a child is its parent's own: start it in a step, with Start", ErrInvalid)
+	return fmt.Errorf("%w: starts of this workflow are merged, but a child belongs to one parent: start it in a step, with Start", ErrInvalid)
 }
 
 // readGathered reads what a run has gathered: its row has the first input.

@@ -166,7 +166,7 @@ func importRun(ctx context.Context, a *App, h *History, o ImportOptions) (err er
 	case existing == h.Run:
 		err = ErrRunExists
 	default:
-		err = fmt.Errorf("run %s has its idempotency key, or that of a start that was merged into it: %w", existing, ErrRunExists)
+		err = fmt.Errorf("run %s has the same idempotency key, or one that was merged into its own: %w", existing, ErrRunExists)
 	}
 	if err != nil && !errors.Is(err, world.ErrUnknownOutcome) {
 		values.drop()
@@ -188,7 +188,7 @@ func mayImport(a *App, h *History) (*History, *world.State, error) {
 		return nil, nil, err
 	}
 	if !state.Status.Terminal() && slices.ContainsFunc(whole.Events, func(e world.Event) bool { return world.Hidden(&e) }) {
-		return nil, nil, fmt.Errorf("%w: it was exported with a viewer's key, which is not shown tokens of hooks: the run cannot go on from it; export it with an operator's", ErrInvalid)
+		return nil, nil, fmt.Errorf("%w: it was exported with a viewer's key, which does not see tokens of hooks, so the run cannot continue from it; export it with an operator's key", ErrInvalid)
 	}
 	opened, err := a.opened(whole)
 	return opened, state, err
@@ -240,7 +240,7 @@ func (a *App) Check(ctx context.Context, h *History) error {
 	}
 	err := a.replay(ctx, h)
 	if _, ok := errors.AsType[*DivergedError](err); ok && h.Events[0].Birth.Seed == 0 {
-		err = fmt.Errorf("%w (the history has no seed: where it was exported with a viewer's key, what the code draws at random differs; export it with an operator's)", err)
+		err = fmt.Errorf("%w (the history has no seed, because it was exported with a viewer's key, so random values in the code differ; export it with an operator's key)", err)
 	}
 	if err != nil {
 		return fmt.Errorf("check: %w", err)

@@ -116,7 +116,7 @@ func exportValues(ctx context.Context, from world.World, run string, refs valueR
 	return nil
 }
 
-var errKeepsNone = fmt.Errorf("%w: this store keeps no values apart", ErrInvalid)
+var errKeepsNone = fmt.Errorf("%w: this store does not keep large values", ErrInvalid)
 
 // exportValue writes a value. [ErrNotFound]: nothing is there of it.
 func exportValue(ctx context.Context, keeper world.ApartKeeper, run string, of valueRef, within io.Writer, w *history.Writer) error {
@@ -199,7 +199,7 @@ func valuesToImport(ctx context.Context, a *App, h *History, events []world.Even
 			what = "the file was changed"
 		}
 		if what != "" {
-			return refs, fmt.Errorf("%w: event %d refers to value %s, which is kept apart, and the file does not bring it: %s",
+			return refs, fmt.Errorf("%w: event %d refers to value %s, which is stored outside of the log, and the file does not include it: %s",
 				ErrInvalid, e.Seq, cmp.Or(whole, strings.Join(names, ", ")), what)
 		}
 		refs.add(e)

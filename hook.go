@@ -178,7 +178,7 @@ type lateError struct {
 }
 
 func (e *lateError) Error() string {
-	return "no payload came to " + e.of + " within " + human.Span(e.after)
+	return "no payload arrived for " + e.of + " within " + human.Span(e.after)
 }
 
 func (e *lateError) Is(target error) bool { return target == ErrTimeout }
@@ -258,7 +258,7 @@ func (a *App) noWebhook(ctx context.Context, token string) error {
 			Webhook json.RawMessage `json:"$webhook"`
 		}
 		if json.Unmarshal(hooks[i].Metadata, &m) == nil && m.Webhook != nil && string(m.Webhook) != "null" {
-			return fmt.Errorf("%w: it is a webhook's, which takes requests alone: send one to its URL", ErrInvalid)
+			return fmt.Errorf("%w: the hook belongs to a webhook, which only takes requests: send one to its URL", ErrInvalid)
 		}
 	}
 	return err

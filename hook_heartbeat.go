@@ -88,9 +88,9 @@ type silentError struct {
 
 func (e *silentError) Error() string {
 	if e.never {
-		return fmt.Sprintf("no payload came to %s, and no heartbeat for %s: nobody was heard since %s", e.of, human.Span(e.after), e.since.UTC().Format(time.RFC3339))
+		return fmt.Sprintf("no payload arrived for %s, and no heartbeat for %s: nobody has been heard from since %s", e.of, human.Span(e.after), e.since.UTC().Format(time.RFC3339))
 	}
-	return fmt.Sprintf("no payload came to %s, and no heartbeat for %s; last heard at %s", e.of, human.Span(e.after), e.since.UTC().Format(time.RFC3339))
+	return fmt.Sprintf("no payload arrived for %s, and no heartbeat for %s; the last one came at %s", e.of, human.Span(e.after), e.since.UTC().Format(time.RFC3339))
 }
 
 func (e *silentError) Is(target error) bool { return target == ErrHeartbeat || target == ErrTimeout }
@@ -134,7 +134,7 @@ func heartbeatHook(ctx context.Context, app *App, token string, details json.Raw
 	case row.Encrypted != "":
 		return fmt.Errorf("%w: %s", ErrNoKey, row.Encrypted) // who has the token is not told the run
 	case row.Heartbeat == "":
-		return fmt.Errorf("%w: it takes no heartbeats: it has no HeartbeatTimeout", ErrInvalid)
+		return fmt.Errorf("%w: the hook takes no heartbeats, because it has no HeartbeatTimeout", ErrInvalid)
 	}
 	d, err := human.ParseSpan(row.Heartbeat)
 	if err != nil {
@@ -173,7 +173,7 @@ func heardAt(j *journal.Journal, en *journal.Entry, now time.Time) (text string,
 	if hook == "" {
 		return "", false
 	}
-	name, text := hook, "nobody was heard yet"
+	name, text := hook, "no heartbeat has arrived yet"
 	for _, other := range j.Entries {
 		switch {
 		case other.ID == hook:

@@ -23,7 +23,7 @@ func (l limitOption) workflowOption(o *workflowOptions) { o.limits = append(o.li
 // stepOption refuses a limit at one call of a step: limits are those of its definition.
 func (l limitOption) stepOption(p *engine.Policy) {
 	if p.Fault == nil {
-		p.Fault = fmt.Errorf("%w: a limit is said where a registered step is defined, with DefineStep, and holds for all its calls", ErrInvalid)
+		p.Fault = fmt.Errorf("%w: set the limit of a registered step where you define it, with DefineStep; it applies to all its calls", ErrInvalid)
 	}
 }
 
@@ -72,7 +72,7 @@ func (all limits) named(workflow string, in reflect.Type) (faults []error) {
 		if l.Single == "" {
 			l.Name = cmp.Or(l.Name, workflow)
 		} else if l.Name != "" || l.UntilEnd || l.Burst != 0 || l.Refuse {
-			err = cmp.Or(err, fmt.Errorf("%w: a singleton takes the options limit.Key and limit.Path, and no other", ErrInvalid))
+			err = cmp.Or(err, fmt.Errorf("%w: a singleton accepts only the options limit.Key and limit.Path", ErrInvalid))
 			l.Name = world.SingleName(workflow)
 		} else {
 			l.Name, l.Number, l.UntilEnd = world.SingleName(workflow), 1, true
@@ -80,13 +80,13 @@ func (all limits) named(workflow string, in reflect.Type) (faults []error) {
 		switch {
 		case err != nil:
 		case seen[l.Name] && l.Single != "":
-			err = fmt.Errorf("%w: a workflow has one singleton", ErrInvalid)
+			err = fmt.Errorf("%w: a workflow can have only one singleton", ErrInvalid)
 		case seen[l.Name]:
-			err = fmt.Errorf("%w: two have this name: give one another, with limit.Name", ErrInvalid)
+			err = fmt.Errorf("%w: two limits have this name: rename one with limit.Name", ErrInvalid)
 		case l.Path != "" && l.In != nil:
-			err = fmt.Errorf("%w: its key is computed, or stands at a path: not both", ErrInvalid)
+			err = fmt.Errorf("%w: give the key as a function or as a path, not both", ErrInvalid)
 		case l.In != nil && l.In != in:
-			err = fmt.Errorf("%w: its key is computed from %s, and the input is %s", ErrInvalid, l.In, in)
+			err = fmt.Errorf("%w: its key is computed from %s, but the input is %s", ErrInvalid, l.In, in)
 		default:
 			said := saidOf(l)
 			err = said.Check()
@@ -140,8 +140,8 @@ func twoScopes(r *registrar) (faults []error) {
 func warnOfLimits(ctx context.Context, a *App) {
 	own := make(map[string]world.SaidLimit)
 	warn := func(name, before, now string) {
-		a.cfg.Logger.Warn("a limit is said in two ways", "limit", name, "before", before, "now", now,
-			"hint", "What is said last holds for all who name it: let all say the same, or give one another name. How it stands: stepwell limits show "+name)
+		a.cfg.Logger.Warn("programs define the same limit differently", "limit", name, "before", before, "now", now,
+			"hint", "The definition that was declared last applies to all of them: define it the same everywhere, or rename one with limit.Name. To see it: stepwell limits show "+name)
 	}
 	for _, class := range slices.SortedFunc(maps.Keys(a.known), func(x, y world.Class) int {
 		return cmp.Or(cmp.Compare(x.Workflow, y.Workflow), cmp.Compare(x.Version, y.Version))

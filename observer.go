@@ -23,7 +23,7 @@ var forcedReads = []world.EventType{world.RunCreated, world.RunStarted, world.Ru
 func (a *App) observeForced(ctx context.Context, d *world.Delivery) {
 	row, err := a.world.Run(ctx, d.Run)
 	if err != nil {
-		a.cfg.Logger.Info("the end of a run could not be told to the Observer", "run_id", d.Run, "err", err)
+		a.cfg.Logger.Info("the Observer could not be told that a run ended", "run_id", d.Run, "err", err)
 		return
 	}
 	run := observe.Run{
@@ -34,7 +34,7 @@ func (a *App) observeForced(ctx context.Context, d *world.Delivery) {
 	for e, err := range a.Events(ctx, d.Run, EventFilter{Types: forcedReads}) {
 		switch {
 		case err != nil:
-			a.cfg.Logger.Info("the end of a run could not be told to the Observer", "run_id", d.Run, "err", err)
+			a.cfg.Logger.Info("the Observer could not be told that a run ended", "run_id", d.Run, "err", err)
 			return
 		case e.Birth != nil:
 			run.Context = e.Birth.Context

@@ -86,7 +86,7 @@ func (a *App) deliverOnce(ctx context.Context, d *world.Delivery) (world.Deliver
 		var again error
 		done, again = a.world.Deliver(ctx, d)
 		if again != nil && !errors.Is(again, world.ErrUnknownOutcome) {
-			return done, fmt.Errorf("%w; sent again, it was refused: %s", err, again) // that says nothing about the first try
+			return done, fmt.Errorf("%w; when it was sent again, it was refused: %s", err, again) // that says nothing about the first try
 		}
 		err = again
 	}

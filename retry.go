@@ -120,7 +120,7 @@ func adviseOn(ctx context.Context, a *App, run string, newest *RunInfo, h *Histo
 	case newest.Status == world.Failed:
 		advice, err = a.advise(ctx, h)
 	default:
-		advice = RetryAdvice{Refused: fmt.Sprintf("run %s took its place, and is %s", newest.ID, standing(newest)), Restart: newest.Status == world.Cancelled}
+		advice = RetryAdvice{Refused: fmt.Sprintf("run %s replaced it, and is %s", newest.ID, standing(newest)), Restart: newest.Status == world.Cancelled}
 	}
 	advice.Newest = newest.ID
 	return advice, err
@@ -149,7 +149,7 @@ func heal(ctx context.Context, a *App, h *History) (RetryAdvice, error) {
 			healed[run] = output
 		case newest.Status == world.Cancelled, !newest.Status.Terminal():
 			if advice.Peer, advice.PeerIs = newest.ID, standing(&newest); newest.ID != run {
-				advice.Refused += fmt.Sprintf("; run %s, in its place, is %s", newest.ID, advice.PeerIs)
+				advice.Refused += fmt.Sprintf("; run %s, which replaced it, is %s", newest.ID, advice.PeerIs)
 			}
 			return advice, nil
 		default:
@@ -176,7 +176,7 @@ func (a *App) advise(ctx context.Context, h *History) (RetryAdvice, error) {
 			return advice, err // repeated it gives the same run
 		}
 		return RetryAdvice{
-			Refused: fmt.Sprintf("run %s holds the token of its hook now: what is sent there would not come to the new run", holder), Fork: advice.At, Restart: true,
+			Refused: fmt.Sprintf("run %s now holds the token of its hook, so payloads for that token would not reach the new run", holder), Fork: advice.At, Restart: true,
 		}, nil
 	}
 	return advice, nil

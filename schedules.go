@@ -53,7 +53,7 @@ func lastScheduled(ctx context.Context, a *App, run string) (timetable.LastRun, 
 	for err == nil && last.Status.Terminal() && last.Status != world.Completed {
 		made, look := a.world.Runs(ctx, world.RunQuery{Origin: last.ID, Limit: 1})
 		if look != nil {
-			return timetable.LastRun{}, fmt.Errorf("what was made of run %s: %w", last.ID, look)
+			return timetable.LastRun{}, fmt.Errorf("find the runs made from run %s: %w", last.ID, look)
 		}
 		if len(made.Runs) == 0 {
 			break

@@ -44,7 +44,7 @@ func (all acceptsOption) workflowOption(o *workflowOptions) {
 	}
 	for i, one := range all {
 		if e, ok := one.(interface{ missing() bool }); one == nil || ok && e.missing() {
-			o.faults = append(o.faults, fmt.Errorf("%w: what Takes names as number %d is nil", ErrInvalid, i+1))
+			o.faults = append(o.faults, fmt.Errorf("%w: argument %d of Takes is nil", ErrInvalid, i+1))
 			continue
 		}
 		one.accepted(&o.accepts)
@@ -59,7 +59,7 @@ func (e *EventDef[T]) accepted(t *accepted) {
 	typ := reflect.TypeFor[T]()
 	switch before := t.events[e.name]; {
 	case before != nil && before != typ:
-		t.faults = append(t.faults, fmt.Errorf("%w: event %q is taken as %s and as %s", ErrInvalid, e.name, before, typ))
+		t.faults = append(t.faults, fmt.Errorf("%w: event %q is declared both as %s and as %s", ErrInvalid, e.name, before, typ))
 	case world.CheckName("event", e.name) != nil:
 		t.faults = append(t.faults, world.CheckName("event", e.name))
 	}

@@ -26,7 +26,7 @@ func (f *Future[T]) future() *replay.Future {
 // [CancelLosers]. A cancel of the run ends waits, too: their Get returns [ErrCancelled]. Without futures it is an error.
 func Select(ctx Context, fs ...Awaitable) (int, error) {
 	if len(fs) == 0 {
-		return -1, fmt.Errorf("%w: a select of nothing", ErrInvalid)
+		return -1, fmt.Errorf("%w: a select needs at least one future", ErrInvalid)
 	}
 	rs := make([]*replay.Future, len(fs))
 	if err := kit.Given(fs, func(Awaitable) {}); err != nil {

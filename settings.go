@@ -57,7 +57,7 @@ var settings = []setting{
 		return on, err == nil
 	}),
 	{
-		"STEPWELL_FAIL_ON", "PANIC, DIVERGED, or both with a comma",
+		"STEPWELL_FAIL_ON", "PANIC, DIVERGED, or both separated by a comma",
 		func(c *Config) bool { return c.FailOn == nil },
 		func(c *Config, v string) bool {
 			causes := strings.Split(v, ",")
@@ -148,11 +148,11 @@ func checkPublicURL(text string) error {
 	u, err := url.Parse(text)
 	switch {
 	case err != nil:
-		return fmt.Errorf("%w: Config.PublicURL: not a URL", ErrInvalid) // what is wrong with it may be a secret
+		return fmt.Errorf("%w: Config.PublicURL is not a URL", ErrInvalid) // what is wrong with it may be a secret
 	case u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
 		return fmt.Errorf("%w: Config.PublicURL is %.100q: want http:// or https://, and a host", ErrInvalid, world.ShownURL(text))
 	case u.User != nil || u.RawQuery != "" || u.ForceQuery || u.Fragment != "":
-		return fmt.Errorf("%w: Config.PublicURL is %.100q: want nothing but scheme, host and path", ErrInvalid, world.ShownURL(text))
+		return fmt.Errorf("%w: Config.PublicURL is %.100q: want only scheme, host and path", ErrInvalid, world.ShownURL(text))
 	}
 	return nil
 }

@@ -31,7 +31,7 @@ func lookAfterStarts(ctx context.Context, a *App) time.Duration {
 	next, err := starts.Settle(ctx)
 	if err != nil {
 		if ctx.Err() == nil {
-			a.cfg.Logger.Warn("what was held or released is not gone on with", "error", err, "hint", "It is tried again")
+			a.cfg.Logger.Warn("cannot continue with holding or releasing a workflow", "error", err, "hint", "It is tried again")
 		}
 		next = again
 	}
@@ -42,7 +42,7 @@ func lookAfterStarts(ctx context.Context, a *App) time.Duration {
 		}
 		if err != nil {
 			if ctx.Err() == nil {
-				a.cfg.Logger.Warn("runs that have not begun in time are not ended", "error", err, "hint", "It is tried again")
+				a.cfg.Logger.Warn("runs that have not begun in time cannot be ended now", "error", err, "hint", "It is tried again")
 			}
 			return again
 		}
@@ -113,7 +113,7 @@ type startTTLOption time.Duration
 
 func (d startTTLOption) workflowOption(o *workflowOptions) {
 	if d <= 0 {
-		o.faults = append(o.faults, fmt.Errorf("%w: start TTL %s: want more than nothing", ErrInvalid, time.Duration(d)))
+		o.faults = append(o.faults, fmt.Errorf("%w: start TTL %s: must be above zero", ErrInvalid, time.Duration(d)))
 	}
 	o.startTTL = time.Duration(d)
 }

@@ -39,7 +39,7 @@ func newestRow(ctx context.Context, a *App, run string) (RunInfo, error) {
 func successor(ctx context.Context, a *App, run string) (RunInfo, error) {
 	for r, err := range a.List(ctx, ListFilter{Origin: run}) {
 		if err != nil {
-			return RunInfo{}, fmt.Errorf("what took the place of run %s: %w", run, err)
+			return RunInfo{}, fmt.Errorf("find the run that replaced run %s: %w", run, err)
 		}
 		if r.Key == world.RetryKey(run) {
 			return r, nil

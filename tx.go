@@ -48,7 +48,7 @@ func (o inOption) PublishesTo(p *kit.Publishing) { p.In = o.tx }
 // deliverIn sends within the caller's transaction.
 func (a *App) deliverIn(ctx context.Context, tx world.Tx, d *world.Delivery) error {
 	if a.able.Transactor == nil {
-		return fmt.Errorf("%w: a send in a transaction needs a world that shares transactions, like PostgreSQL", ErrInvalid)
+		return fmt.Errorf("%w: to send in a transaction you need a store that shares transactions, like PostgreSQL", ErrInvalid)
 	}
 	_, err := a.able.Transactor.DeliverIn(ctx, tx, d)
 	return err

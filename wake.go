@@ -34,7 +34,7 @@ func wakesOf(ends []world.Waking) (w wakes, err error) {
 		case WakeSleeps:
 			w.sleeps = true
 		default:
-			return w, fmt.Errorf("%w: %.40q is nothing that a wake ends: there are %s, %s and %s", ErrInvalid, string(d), WakeRetries, WakeStarts, WakeSleeps)
+			return w, fmt.Errorf("%w: wake does not know %.40q: want %s, %s or %s", ErrInvalid, string(d), WakeRetries, WakeStarts, WakeSleeps)
 		}
 	}
 	if len(ends) == 0 {

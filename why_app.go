@@ -47,7 +47,7 @@ func (i *RunInfo) Owner() string {
 	return q.OwnerName
 }
 
-const forMessage = "an app of Workflow DevKit, to take the message about it from the queue of its deployment"
+const forMessage = "an app of Workflow DevKit, to take its message from the queue of its deployment"
 
 // atApp: a step that has not begun, or nothing that is open, has the code wait for a message.
 func (f *whyFinder) atApp() {
@@ -72,7 +72,7 @@ func messaged(ctx context.Context, a *App, s *Story) error {
 	if err != nil && !errors.Is(err, ErrNotFound) {
 		return fmt.Errorf("why run %s: the message about it: %w", w.Run, err)
 	}
-	from := "an app of Workflow DevKit to take the message about it from queue " + quote(queue)
+	from := "an app of Workflow DevKit to take its message from queue " + quote(queue)
 	text := ""
 	for i := range page.Messages {
 		m := &page.Messages[i]
@@ -86,16 +86,16 @@ func messaged(ctx context.Context, a *App, s *Story) error {
 		}
 		switch m.State {
 		case world.MessageReady:
-			text = from + ", where it is ready " + strings.TrimSpace(Why{At: w.At, Since: m.Until}.since()) + ": no app asks for it"
+			text = from + ", where it is ready " + strings.TrimSpace(Why{At: w.At, Since: m.Until}.since()) + ": no app is asking for it"
 		case world.MessageDelayed:
 			text = from + Why{At: w.At, Until: m.Until}.at()
 		case world.MessageOut:
-			text = fmt.Sprintf("an app of Workflow DevKit, which has the message about it, attempt %d", m.Receives)
+			text = fmt.Sprintf("an app of Workflow DevKit, which has its message, attempt %d", m.Receives)
 		case world.MessageDead:
-			text = "the message about it, which is a dead letter of queue " + quote(queue)
+			text = "its message, which is a dead letter of queue " + quote(queue)
 		}
 		if m.Error != "" {
-			text += "; said before: " + human.Fold(human.Visible(m.Error), 200)
+			text += "; earlier error: " + human.Fold(human.Visible(m.Error), 200)
 		}
 		if m.State == world.MessageOut {
 			break
@@ -105,7 +105,7 @@ func messaged(ctx context.Context, a *App, s *Story) error {
 	case text != "":
 		w.Waiting = text
 	case page.Cursor == "":
-		w.Waiting = "an app of Workflow DevKit, and no message about it is in queue " + quote(queue) + ": a hook, a wait that is ended or a resumption sends one"
+		w.Waiting = "an app of Workflow DevKit, but no message for it is in queue " + quote(queue) + ": a hook, the end of a wait, or a resume sends one"
 	}
 	return nil
 }

@@ -48,7 +48,7 @@ func whyOf(r *RunInfo, j *journal.Journal, tasks map[string]string, workers []wo
 // costs says what acts would make worse.
 func (f *whyFinder) costs() {
 	if f.why.Kind == WhyBlocked {
-		f.why.Cancel = "nothing is undone: its code does not run, neither to clean up nor to undo"
+		f.why.Cancel = "nothing is undone: its code does not run, not even to clean up or undo"
 	}
 	if f.journal == nil || f.run.Status == world.Completed {
 		return
@@ -59,7 +59,7 @@ func (f *whyFinder) costs() {
 		case world.CodeDiverged:
 			f.why.Fork = f.journal.Again(b.Seq - 1)
 		case world.CodeCorrupt:
-			f.why.Fork = fmt.Sprintf("what it did behind event %d is done again: its log cannot be read there", b.Seq-1)
+			f.why.Fork = fmt.Sprintf("what it did after event %d runs again, because its log cannot be read there", b.Seq-1)
 		}
 	}
 }
@@ -340,7 +340,7 @@ func (f *whyFinder) paused() {
 		f.by(f.journal.Paused)
 		f.why.Since = f.journal.Paused.At
 	default: // its row was changed by hand, or it was resumed a moment ago
-		f.why.Reason = "its row says so, and its log does not; `stepwell runs resume` puts that right"
+		f.why.Reason = "its row says so but its log does not; `stepwell runs resume` repairs this"
 	}
 }
 

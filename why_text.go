@@ -22,7 +22,7 @@ const heedTime = 2 * time.Second
 func (w Why) String() string {
 	s := w.sentence() + w.alsoText() + w.asideText()
 	if !w.StartBy.IsZero() {
-		s += "; unless it begins by " + human.When(w.StartBy, w.At) + " it is cancelled"
+		s += "; if it has not begun by " + human.When(w.StartBy, w.At) + " , it is cancelled"
 	}
 	if w.Mail > 0 && w.Kind != WhyOver {
 		if w.Mail == 1 {
@@ -43,7 +43,7 @@ func (w Why) asideText() string {
 	if a.Hook != "" {
 		of = "hook"
 	}
-	return fmt.Sprintf("; a payload of %s %s was set aside at %s, as it does not fit (event %d of the log): %s",
+	return fmt.Sprintf("; a payload of %s %s was set aside at %s because it does not fit (event %d of the log): %s",
 		of, quote(a.Name), human.When(a.At, w.At), a.Seq, human.Cut(a.Reason, 200))
 }
 
@@ -55,9 +55,9 @@ func (w Why) alsoText() string {
 	case len(w.Also) == 0:
 		return fmt.Sprintf("; and for %d more", w.More)
 	case rest > 0:
-		return fmt.Sprintf("; open too: %s and %d more", strings.Join(w.Also, ", "), rest)
+		return fmt.Sprintf("; also open: %s and %d more", strings.Join(w.Also, ", "), rest)
 	default:
-		return "; open too: " + strings.Join(w.Also, ", ")
+		return "; also open: " + strings.Join(w.Also, ", ")
 	}
 }
 
@@ -84,7 +84,7 @@ func (w Why) sentence() string {
 		if w.Status != world.Pending { // a fork or a retry
 			text = "its workflow is held"
 		}
-		return w.act(text, w.Since) + "; it begins when that is released"
+		return w.act(text, w.Since) + "; it begins when the workflow is released"
 	case WhyQueued:
 		return "ready" + w.since() + ": the next worker with a free slot takes it"
 	case WhyLimit:
@@ -110,7 +110,7 @@ func (w Why) limitText() string {
 		return "in line for " + w.Waiting
 	}
 	if world.SingleOf(w.Line.Limit) != "" {
-		s := "waits for the run to end that had " + w.Line.SingleText() + " before it, and was cancelled for it"
+		s := "waits for the end of the run that had " + w.Line.SingleText() + " before it and was cancelled to make room for it"
 		if w.Line.Before > 0 {
 			s += fmt.Sprintf("; %s before it in line", human.Count(w.Line.Before, "run"))
 		}
@@ -126,7 +126,7 @@ func (w Why) limitText() string {
 	s := fmt.Sprintf("in line for limit %s%s, of which %d %s", quote(w.Line.Limit), key, w.Line.Number, counts)
 	switch n := w.Line.Before; {
 	case w.Line.Number == 0:
-		s = fmt.Sprintf("held by limit %s%s, which somebody has set to 0", quote(w.Line.Limit), key)
+		s = fmt.Sprintf("held by limit %s%s, which an operator has set to 0", quote(w.Line.Limit), key)
 	case n == 0:
 		return s + ": it is next" + w.turnText()
 	case n >= world.MostCounted:
@@ -146,7 +146,7 @@ func (w Why) turnText() string {
 	case w.Line.At.IsZero():
 		return ""
 	}
-	return ", and begins at " + w.Line.At.Format(time.RFC3339) + " at the soonest"
+	return ", and begins at " + w.Line.At.Format(time.RFC3339) + " at the earliest"
 }
 
 func (w Why) overText() string {
@@ -155,7 +155,7 @@ func (w Why) overText() string {
 		s += ": " + errorText(w.Error)
 	}
 	if w.Block != nil {
-		s += "; what is kept of it is damaged: " + human.Cut(w.Block.Message, 300)
+		s += "; its stored data is damaged: " + human.Cut(w.Block.Message, 300)
 	}
 	return s
 }
@@ -196,7 +196,7 @@ func (w Why) cancelText() string {
 func (w Why) pauseText() string {
 	s := w.act("paused", w.Since)
 	if w.Step != "" {
-		s += "; step " + quote(w.Step) + " still runs and may end"
+		s += "; step " + quote(w.Step) + " still runs and may finish"
 	}
 	return s
 }
@@ -207,7 +207,7 @@ func (w Why) blockText() string {
 	crashed := w.Block.Code == world.CodeCrashLoop
 	switch {
 	case crashed && w.Block.Tries == 0:
-		s += "; it is tried once more, alone, when it is its turn"
+		s += "; it will be tried once more, alone, when its turn comes"
 	case w.Block.Tries == 0: // its row says so, and no worker
 		return s + "; no worker has tried it"
 	default:
@@ -223,13 +223,13 @@ func (w Why) blockText() string {
 		return s
 	}
 	if crashed && w.Block.Tries > 0 {
-		s += "; deploy a build that does not, or cancel it"
+		s += "; deploy a build that does not crash, or cancel it"
 	}
 	return s + "; nothing is lost"
 }
 
 func (w Why) quarantineText() string {
-	return "step " + quote(w.Step) + " waits for its turn: its process died " + times(w.Deaths) + ", so it runs alone, when nothing else in quarantine does"
+	return "step " + quote(w.Step) + " waits for its turn: its process died " + times(w.Deaths) + ", so it runs alone, when no other quarantined step does"
 }
 
 func times(n int) string {
@@ -276,7 +276,7 @@ func (w Why) holdsText() string {
 		}
 		all = append(all, of)
 	}
-	return "; meanwhile it keeps its place of " + strings.Join(all, ", and of ") + " from others, until it ends: a cancel gives it back"
+	return "; it keeps its place in " + strings.Join(all, ", and in ") + " from others, until it ends: a cancel gives it back"
 }
 
 func are(versions int) string {
@@ -294,7 +294,7 @@ func (w Why) workerText() string {
 			in += fmt.Sprintf(", attempt %d", w.Attempt)
 		}
 		if w.Deaths >= quarantineDeaths {
-			in += fmt.Sprintf(", alone, as its process died %s", times(w.Deaths))
+			in += fmt.Sprintf(", alone, because its process died %s", times(w.Deaths))
 		}
 	}
 	if w.Kind == WhyWorkerLost {
@@ -303,15 +303,15 @@ func (w Why) workerText() string {
 			s += "; it was" + in
 		}
 		if w.Workers == 0 {
-			return s + "; no worker is running: start one that has workflow " + quote(w.Workflow) + ", it goes on from there"
+			return s + "; no worker is running: start one that has workflow " + quote(w.Workflow) + ", and it continues from there"
 		}
-		return s + "; the next worker goes on from there"
+		return s + "; the next worker continues from there"
 	}
 	switch {
 	case in == "" && w.Since.IsZero():
 		return "worker " + w.Worker + " works on it"
 	case in == "":
-		return "worker " + w.Worker + " has it, and has written nothing" + w.since() + ": it computes, or has not heard that it has it; then it hands it back at its next heartbeats"
+		return "worker " + w.Worker + " has it, and has written nothing" + w.since() + ": it is computing, or does not know that it has the run and hands it back within a few heartbeats"
 	}
 	return "worker " + w.Worker + " is" + in
 }
@@ -349,7 +349,7 @@ func (w Why) waitText() string {
 		case w.Step == "" && w.More > 0:
 			return "waiting for a condition of its code"
 		case w.Step == "":
-			return "waiting for a condition of its code, and nothing is open that could make it true"
+			return "waiting for a condition of its code, but nothing is open that could make it true"
 		}
 		return "waiting for a condition of its code, " + quote(w.Step) + w.until()
 	case WhyTask:
@@ -432,7 +432,7 @@ func (w Why) step() string {
 // compensating says that the run's code has failed already.
 func (w Why) compensating() string {
 	if w.Undo {
-		return "compensating, as its code failed: "
+		return "compensating, because its code failed: "
 	}
 	return ""
 }

@@ -166,7 +166,7 @@ func (w *Workflow[In, Out]) register(r *registrar) {
 		r.faults = append(r.faults, fmt.Errorf("workflow %q: %w", w.name, err))
 	}
 	if w.declared {
-		r.faults = append(r.faults, fmt.Errorf("workflow %q: %w: it is declared, which starts runs and works on none: what Define returned belongs here", w.name, ErrInvalid))
+		r.faults = append(r.faults, fmt.Errorf("workflow %q: %w: Declare's result can only start runs; to run them here, use the definition that Define returned", w.name, ErrInvalid))
 		return
 	}
 	if w.of != nil {

@@ -110,7 +110,7 @@ func finish(to *apart.Writer, write func(io.Writer) error) (ref Ref, err error) 
 func valuesOf(app *stepwell.App) (world.ApartKeeper, error) {
 	k := kit.AppOf(app).Values
 	if k == nil {
-		return nil, fmt.Errorf("%w: this store keeps no values apart", world.ErrInvalid)
+		return nil, fmt.Errorf("%w: this store does not keep large values", world.ErrInvalid)
 	}
 	return k, nil
 }

@@ -26,7 +26,7 @@ func (r Ref) IsZero() bool { return r == Ref{} }
 
 func (r Ref) check() error {
 	if r.IsZero() {
-		return fmt.Errorf("blob: %w: the reference is empty: nobody has made what it refers to", world.ErrInvalid)
+		return fmt.Errorf("blob: %w: the reference is empty: create the blob first", world.ErrInvalid)
 	}
 	if err := r.Blob.Check(); err != nil {
 		return fmt.Errorf("blob: %w", err)

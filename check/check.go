@@ -112,7 +112,7 @@ func checked(ctx context.Context, code kit.Checking, h *stepwell.History) Report
 	is := Report{Check: Fits, Run: h.Run, Workflow: class.Workflow, Version: class.Version, Events: len(h.Events)}
 	if !code.Knows(class) {
 		is.Check, is.Code = Unknown, world.CodeNoWorker
-		is.Message = fmt.Sprintf("workflow %q version %d is not among the program's definitions", class.Workflow, class.Version)
+		is.Message = fmt.Sprintf("workflow %q version %d is not one of the program's definitions", class.Workflow, class.Version)
 		return is
 	}
 	err := code.Replay(ctx, h)

@@ -14,9 +14,9 @@ import (
 )
 
 var (
-	errMethod  = errors.New("this takes POST, and GET for a run that was started")
+	errMethod  = errors.New("use POST, or GET for a run that was started")
 	errMedia   = errors.New("send application/json")
-	errKeyUsed = errors.New("the key was used for another input: send the same input again, or another key")
+	errKeyUsed = errors.New("the key was used for a different input: send the same input again, or use another key")
 	errWaited  = errors.New("the request has waited long enough")
 	errCut     = errors.New("the answer has begun")
 )
@@ -25,7 +25,7 @@ var (
 var doors = []world.Coded{
 	{Err: errMethod, Status: http.StatusMethodNotAllowed, Code: "METHOD_NOT_ALLOWED", Title: "Method not allowed"},
 	{Err: errMedia, Status: http.StatusUnsupportedMediaType, Code: "UNSUPPORTED_MEDIA_TYPE", Title: "Unsupported media type"},
-	{Err: errKeyUsed, Status: http.StatusUnprocessableEntity, Code: "KEY_USED", Title: "The key was used for another input"},
+	{Err: errKeyUsed, Status: http.StatusUnprocessableEntity, Code: "KEY_USED", Title: "The key was used for a different input"},
 }
 
 // problem is a problem document (RFC 9457), as the REST API has it.

@@ -283,8 +283,8 @@ func (h *handler[In, Out]) cancelIfGone(r *http.Request, run string) {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), 10*time.Second)
 	defer cancel()
-	if err := h.app.Cancel(ctx, run, "the client that started it is gone"); err != nil && !errors.Is(err, stepwell.ErrTerminal) {
-		h.opts.Logger.Error("a run whose client is gone was not cancelled", "run_id", run, "err", err)
+	if err := h.app.Cancel(ctx, run, "the client that started it disconnected"); err != nil && !errors.Is(err, stepwell.ErrTerminal) {
+		h.opts.Logger.Error("a run whose client disconnected could not be cancelled", "run_id", run, "err", err)
 	}
 }
 

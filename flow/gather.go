@@ -41,7 +41,7 @@ type DebounceOption func(*kit.Gather)
 func Longest(d time.Duration) DebounceOption {
 	return func(g *kit.Gather) {
 		if g.Most = d; d <= 0 {
-			g.Fault = fmt.Errorf("%w: debounce: %s at the longest: want more than nothing", stepwell.ErrInvalid, d)
+			g.Fault = fmt.Errorf("%w: debounce: the longest wait is %s: must be above zero", stepwell.ErrInvalid, d)
 		}
 	}
 }
@@ -61,7 +61,7 @@ func Longest(d time.Duration) DebounceOption {
 func Debounce(by By, quiet time.Duration, opts ...DebounceOption) stepwell.WorkflowOption {
 	g := kit.Gather{Quiet: quiet, Most: 10 * quiet}
 	if quiet <= 0 {
-		g.Fault = fmt.Errorf("%w: debounce: a quiet time of %s: want more than nothing", stepwell.ErrInvalid, quiet)
+		g.Fault = fmt.Errorf("%w: debounce: the quiet time is %s: must be above zero", stepwell.ErrInvalid, quiet)
 	}
 	if err := kit.Given(opts, func(o DebounceOption) { o(&g) }); err != nil && g.Fault == nil {
 		g.Fault = err

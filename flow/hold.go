@@ -56,7 +56,7 @@ func Holds(ctx context.Context, app *stepwell.App) ([]Held, error) {
 	}
 	all, err := a.Starts.Holds(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("workflows that are held: %w", err)
+		return nil, fmt.Errorf("list held workflows: %w", err)
 	}
 	out := make([]Held, len(all))
 	for i, h := range all {
@@ -71,7 +71,7 @@ func open(app *stepwell.App) (kit.App, error) {
 	}
 	a := kit.AppOf(app)
 	if a.Starts == nil {
-		return a, fmt.Errorf("%w: its world holds no workflows", stepwell.ErrInvalid)
+		return a, fmt.Errorf("%w: its store cannot hold workflows", stepwell.ErrInvalid)
 	}
 	return a, nil
 }

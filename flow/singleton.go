@@ -35,7 +35,7 @@ func Singleton(then Policy, opts ...limit.Option) stepwell.WorkflowOption {
 	l := kit.Limit{Single: then}
 	if then != Keep && then != Replace {
 		l.Single = Keep
-		l.Fault = fmt.Errorf("%w: a singleton that does %.20q: want flow.Keep or flow.Replace", stepwell.ErrInvalid, then)
+		l.Fault = fmt.Errorf("%w: singleton mode %.20q: want flow.Keep or flow.Replace", stepwell.ErrInvalid, then)
 	}
 	if err := kit.Given(opts, func(o limit.Option) { o(&l) }); err != nil && l.Fault == nil {
 		l.Fault = err

@@ -227,7 +227,7 @@ func TestSingletonReplaces(t *testing.T) {
 		<-time.After(time.Second)
 		s.status(second.ID(), world.Pending)
 		why, err := s.app.Why(ctx, second.ID())
-		if err != nil || why.Kind != stepwell.WhyLimit || !strings.Contains(why.String(), `waits for the run to end that had key "ann" of the singleton of workflow sync`) {
+		if err != nil || why.Kind != stepwell.WhyLimit || !strings.Contains(why.String(), `waits for the end of the run that had key "ann" of the singleton of workflow sync`) {
 			s.Errorf("got %s, %v", why, err)
 		}
 		third := s.start(shop{"ann", 3})
@@ -242,7 +242,7 @@ func TestSingletonReplaces(t *testing.T) {
 			s.Errorf("got %v", err)
 		}
 		for e, err := range s.app.Events(ctx, first.ID(), stepwell.EventFilter{Types: []world.EventType{world.CancelRequested}}) {
-			if err != nil || e.By != second.ID() || e.Reason != "run "+second.ID()+` takes its place, by key "ann" of the singleton of workflow sync` {
+			if err != nil || e.By != second.ID() || e.Reason != "run "+second.ID()+` replaces it, by key "ann" of the singleton of workflow sync` {
 				s.Errorf("got %+v, %v", e, err)
 			}
 		}

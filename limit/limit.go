@@ -65,7 +65,7 @@ func made(l kit.Limit, opts []Option) Limit {
 func Burst(n int) Option {
 	return func(l *kit.Limit) {
 		if l.Burst = n; n < 1 && l.Fault == nil {
-			l.Fault = fmt.Errorf("%w: burst of %d: want 1 at least", stepwell.ErrInvalid, n)
+			l.Fault = fmt.Errorf("%w: burst of %d: want 1 or more", stepwell.ErrInvalid, n)
 		}
 	}
 }

@@ -268,7 +268,7 @@ func TestRefused(t *testing.T) {
 	for want, opts := range map[string][]stepwell.WorkflowOption{
 		"want 1 to":       {limit.Concurrency(0)},
 		"is string":       nil,
-		"two have":        {limit.Concurrency(1), limit.Concurrency(2)},
+		"two limits have":        {limit.Concurrency(1), limit.Concurrency(2)},
 		"not both":        {limit.Concurrency(1, limit.Key(tenantOf), limit.Path("tenant"))},
 		"is nil":          {limit.Concurrency(1, limit.Key[job](nil))},
 		"option 1 is nil": {limit.Concurrency(1, nil)},
@@ -335,7 +335,7 @@ func TestWhyNoWorkerHolds(t *testing.T) {
 		all := start(t, app, imports, jobs(2, "ann")...)
 		run(t, store, stepwell.Config{Definitions: []stepwell.Definition{stepwell.Define("other", func(stepwell.Context, int) (int, error) { return 0, nil })}})
 		time.Sleep(time.Second)
-		const held = `; meanwhile it keeps its place of limit "import", key "ann", and of limit "all" from others, until it ends: a cancel gives it back`
+		const held = `; it keeps its place in limit "import", key "ann", and in limit "all" from others, until it ends: a cancel gives it back`
 		if why, err := app.Why(t.Context(), all[0].ID()); err != nil || why.Kind != stepwell.WhyNoWorker || len(why.Holds) != 2 || !strings.HasSuffix(why.String(), held) {
 			t.Errorf("why a run that nobody can go on with: got %q, %v; want %q at its end", why.String(), err, held)
 		}

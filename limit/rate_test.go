@@ -80,7 +80,7 @@ func TestRefuse(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := p.Result(t.Context()); err == nil || !strings.Contains(err.Error(), "a child cannot come again") {
+		if _, err := p.Result(t.Context()); err == nil || !strings.Contains(err.Error(), "a child cannot try again") {
 			t.Errorf("a child: got %v, want why it cannot be", err)
 		}
 	})
@@ -89,17 +89,17 @@ func TestRefuse(t *testing.T) {
 // TestRateThatIsNone: what no rate is, is refused where it is defined.
 func TestRateThatIsNone(t *testing.T) {
 	for want, opts := range map[string][]stepwell.WorkflowOption{
-		"rate of 0":                     {limit.Rate(0, time.Second)},
-		"want a period":                 {limit.Rate(1, 0)},
-		"one in a microsecond":          {limit.Rate(1_000_000, time.Millisecond)},
-		"burst of 0":                    {limit.Rate(1, time.Second, limit.Burst(0))},
-		"burst of 3":                    {limit.Rate(2, time.Second, limit.Burst(3))},
-		"holds no places":               {limit.Rate(2, time.Second, limit.UntilEnd())},
-		"only a rate has":               {limit.Concurrency(2, limit.Refuse())},
-		"two have this name":            {limit.Rate(2, time.Second), limit.Concurrency(2)},
-		"want a period of 1ms":          {limit.Rate(2, -time.Second)},
-		"rate of 2000000":               {limit.Rate(2_000_000, time.Hour)},
-		"want a period of 1ms to 8784h": {limit.Rate(2, 9000*time.Hour)},
+		"rate of 0":                        {limit.Rate(0, time.Second)},
+		"want a period":                    {limit.Rate(1, 0)},
+		"one in a microsecond":             {limit.Rate(1_000_000, time.Millisecond)},
+		"burst of 0":                       {limit.Rate(1, time.Second, limit.Burst(0))},
+		"burst of 3":                       {limit.Rate(2, time.Second, limit.Burst(3))},
+		"a rate cannot use limit.UntilEnd": {limit.Rate(2, time.Second, limit.UntilEnd())},
+		"only a rate can have":             {limit.Concurrency(2, limit.Refuse())},
+		"two limits have this name":        {limit.Rate(2, time.Second), limit.Concurrency(2)},
+		"want a period of 1ms":             {limit.Rate(2, -time.Second)},
+		"rate of 2000000":                  {limit.Rate(2_000_000, time.Hour)},
+		"want a period of 1ms to 8784h":    {limit.Rate(2, 9000*time.Hour)},
 	} {
 		_, err := stepwell.New(memory.New(), stepwell.Config{Definitions: []stepwell.Definition{new(work).workflow(0, opts...)}})
 		if !errors.Is(err, stepwell.ErrInvalid) || !strings.Contains(err.Error(), want) {

@@ -47,7 +47,7 @@ func TestSaidInTwoWays(t *testing.T) {
 			if err := <-ended; err != nil {
 				t.Fatal(err)
 			}
-			said := strings.Count(logs.String(), "a limit is said in two ways")
+			said := strings.Count(logs.String(), "programs define the same limit differently")
 			if test.want == "" && said > 0 || test.want != "" && (said == 0 || !strings.Contains(logs.String(), "limit=bank") || !strings.Contains(logs.String(), test.want)) {
 				t.Errorf("%s: it says %s, want %q", test.what, logs.String(), test.want)
 			}

@@ -50,7 +50,7 @@ func TestTwoScopesInOneProgram(t *testing.T) {
 	t.Parallel()
 	charge := stepwell.DefineStep("charge", func(context.Context, job) (int, error) { return 0, nil }, limit.Rate(6, time.Minute))
 	_, err := stepwell.New(memory.New(), stepwell.Config{Definitions: []stepwell.Definition{charge.Alone(limit.Rate(6, time.Minute, limit.Refuse()))}})
-	if want := "limit charge is said to be"; !errors.Is(err, stepwell.ErrInvalid) || !strings.Contains(err.Error(), want) {
+	if want := "limit charge is defined as"; !errors.Is(err, stepwell.ErrInvalid) || !strings.Contains(err.Error(), want) {
 		t.Errorf("New = %v, want an ErrInvalid with %q", err, want)
 	}
 	if _, err := stepwell.New(memory.New(), stepwell.Config{Definitions: []stepwell.Definition{charge.Alone(limit.Rate(6, time.Minute, limit.Refuse(), limit.Name("charges")))}}); err != nil {

@@ -124,7 +124,7 @@ func TestStepLimitsAreSaid(t *testing.T) {
 		order := asks("order", charge, 1)
 		late := asks("late", w.step("plain", 0).With(limit.Concurrency(1)), 1)
 		app := run(t, memory.New(), stepwell.Config{Definitions: []stepwell.Definition{order, charge, late}})
-		for of, want := range map[*stepwell.Workflow[job, int]]string{order: "the most is 256", late: "where a registered step is defined"} {
+		for of, want := range map[*stepwell.Workflow[job, int]]string{order: "the most is 256", late: "set the limit of a registered step where you define it"} {
 			_, err := start(t, app, of, job{strings.Repeat("a", world.MaxLimitKey+1), 0})[0].Result(t.Context())
 			if err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("got %v, want %q", err, want)

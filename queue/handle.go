@@ -78,7 +78,7 @@ func (q *Queue[T]) handle(fn func(ctx context.Context, room kit.App, m *Message[
 	case h.parallel < 1 || h.parallel > 10_000:
 		fault = fmt.Errorf("%w: queue %s: %d in parallel: want 1 to 10000", world.ErrInvalid, q.def.Name, h.parallel)
 	case h.inTx && h.starts:
-		fault = fmt.Errorf("%w: queue %s: a run that a message starts is one commit with its acknowledgement: leave out Transactional", world.ErrInvalid, q.def.Name)
+		fault = fmt.Errorf("%w: queue %s: a message that starts a run does so in one commit with its acknowledgement: leave out Transactional", world.ErrInvalid, q.def.Name)
 	}
 	h.policy.Attempts = -1
 	h.policy = h.policy.WithDefaults()
@@ -120,7 +120,7 @@ func (c *consumer[T]) work(ctx context.Context, m *world.Message) world.Settleme
 	typed, err := read[T](c.room, m)
 	switch {
 	case errors.Is(err, world.ErrNoKey): // another program may have it
-		c.log.Warn("a message cannot be worked on here", "message", m.ID, "error", err, "hint", "Give this program the key, or let one work that has it")
+		c.log.Warn("this program cannot process a message", "message", m.ID, "error", err, "hint", "Give this program the key, or let one process it that has the key")
 		return courier.Unread(m, noKey)
 	case err != nil:
 		s.Kind, s.Error = world.Bury, err.Error()
@@ -141,7 +141,7 @@ func (c *consumer[T]) work(ctx context.Context, m *world.Message) world.Settleme
 	case errors.Is(context.Cause(ctx), stepwell.ErrDraining):
 		return courier.Unread(m, 0)
 	case errors.Is(err, errNotBegun):
-		c.log.Warn("no transaction is begun for a message", "message", m.ID, "error", err, "hint", "It is ready again in a second")
+		c.log.Warn("cannot begin a transaction for a message", "message", m.ID, "error", err, "hint", "It is ready again in a second")
 		return courier.Unread(m, time.Second)
 	case again:
 		s.Kind, s.After = world.Nack, min(delay, world.MaxDelay)

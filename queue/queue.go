@@ -114,10 +114,10 @@ func (q *Queue[T]) forget() {
 }
 
 // errNoQueues is the error for a store without queues.
-var errNoQueues = fmt.Errorf("%w: this world keeps no queues", world.ErrInvalid)
+var errNoQueues = fmt.Errorf("%w: this store does not support queues", world.ErrInvalid)
 
 // errNoTransactions is the error for a store that shares no transactions.
-var errNoTransactions = fmt.Errorf("%w: a transaction needs a world that shares them, like PostgreSQL; this one does not", world.ErrInvalid)
+var errNoTransactions = fmt.Errorf("%w: a transaction needs a store that shares transactions, like PostgreSQL; this one does not", world.ErrInvalid)
 
 // What callers branch on, beside the errors of package stepwell.
 var (

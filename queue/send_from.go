@@ -42,9 +42,9 @@ func (q *Queue[T]) sendFrom(ctx stepwell.Context, payload T, opts []SendOption) 
 	like := asked.Message
 	switch {
 	case asked.In != nil:
-		return fmt.Errorf("%w: what a workflow sends is part of its commit, and of no other transaction", world.ErrInvalid)
+		return fmt.Errorf("%w: a message that a workflow sends is part of the run's commit, so it cannot be part of another transaction", world.ErrInvalid)
 	case like.Dedupe != "":
-		return fmt.Errorf("%w: it has the dedupe ID %.80q: what a workflow sends is sent once without one", world.ErrInvalid, like.Dedupe)
+		return fmt.Errorf("%w: it has the dedupe ID %.80q: a workflow sends each message once and needs none", world.ErrInvalid, like.Dedupe)
 	}
 	limit := world.MaxMessage
 	if set := kit.CodeOf(ctx).Limit; set > 0 {

@@ -21,7 +21,7 @@ import (
 func Transactional() HandleOption { return func(h *handling) { h.inTx = true } }
 
 var (
-	errNotBegun = errors.New("the transaction is not begun")
+	errNotBegun = errors.New("the handler's transaction could not begin")
 	errUndone   = fmt.Errorf("the handler's transaction was lost with its connection; nothing was written: %w", world.ErrStorage)
 )
 
@@ -41,7 +41,7 @@ func (c *consumer[T]) callInTx(ctx context.Context, m *Message[T]) error {
 		err = m.settle(end, tx, world.Settlement{Kind: world.Ack})
 		switch {
 		case errors.Is(err, ErrReceipt):
-			c.log.Warn("a message was worked on for longer than it was this program's: what its handler wrote is rolled back", "message", m.ID)
+			c.log.Warn("a message was processed for longer than its visibility allows: what its handler wrote is rolled back", "message", m.ID)
 			err = errSettled
 		case err == nil:
 			if err = tx.Commit(end); err == nil {
@@ -54,7 +54,7 @@ func (c *consumer[T]) callInTx(ctx context.Context, m *Message[T]) error {
 	undo, stop := context.WithTimeout(context.WithoutCancel(ctx), rollbackTime)
 	defer stop()
 	if failed := tx.Rollback(undo); failed != nil {
-		c.log.Info("a handler's transaction was not rolled back; the database does it when the connection ends", "message", m.ID, "error", failed)
+		c.log.Info("a handler's transaction could not be rolled back; the database rolls it back when the connection ends", "message", m.ID, "error", failed)
 	}
 	return err
 }
@@ -71,7 +71,7 @@ func (c *consumer[T]) look(ctx context.Context, m *Message[T]) error {
 		case errors.Is(err, ErrReceipt):
 			return errSettled
 		}
-		c.log.Warn("whether a message is done is not known", "message", m.ID, "error", err, "hint", "It is looked at every second")
+		c.log.Warn("it is unknown whether a message is done", "message", m.ID, "error", err, "hint", "It is checked every second")
 		select {
 		case <-time.After(time.Second):
 		case <-ctx.Done(): // who receives it next finds out

@@ -130,7 +130,7 @@ func TestNothingToCome(t *testing.T) {
 		past := schedule.New("x", of, 1, schedule.Times("@at 1999-12-24T18:00:00Z"))
 		app, _ := run(t, memory.New(), of, schedule.Set("s", 1, schedule.New("y", of, 1, schedule.Times("@at 1999-12-24T18:00:00Z"))))
 		for range 2 {
-			if err := schedule.Put(t.Context(), app, past, "ann"); !errors.Is(err, world.ErrInvalid) || !strings.Contains(err.Error(), "no time to come") {
+			if err := schedule.Put(t.Context(), app, past, "ann"); !errors.Is(err, world.ErrInvalid) || !strings.Contains(err.Error(), "all of its times are past") {
 				t.Errorf("got %v", err)
 			}
 			putX(t, app, of, 1, schedule.Times("@hourly"))

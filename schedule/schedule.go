@@ -168,14 +168,14 @@ func Set(name string, revision int, all ...*Schedule) stepwell.Definition {
 			return nil
 		},
 		Run: func(ctx context.Context, room kit.App) {
-			kit.Stand(ctx, room.Logger.With("set", name), "a set of schedules", "Raise its revision where this program is the newer one, or take the names that are others'", func() error {
+			kit.Stand(ctx, room.Logger.With("set", name), "a set of schedules", "Raise its revision if this program is the newer one, or rename the schedules that belong to others", func() error {
 				return timetable.Declare(ctx, room.Timetable.Store, set)
 			})
 		},
 	}).(stepwell.Definition)
 }
 
-var errNoSchedules = fmt.Errorf("%w: this world keeps no schedules", world.ErrInvalid)
+var errNoSchedules = fmt.Errorf("%w: this store does not support schedules", world.ErrInvalid)
 
 func open(doing string, app *stepwell.App) (*timetable.Keeper, error) {
 	if app == nil {

@@ -207,7 +207,7 @@ func TestASetIsWhatTheProgramSays(t *testing.T) {
 		time.Sleep(time.Minute)
 		stop()
 		gone := stands(t, app, "hourly")
-		if gone.Paused == nil || gone.Paused.By != "code" || !strings.Contains(gone.Paused.Reason, "any more") || gone.Is.Count != 1 || before.Paused != nil {
+		if gone.Paused == nil || gone.Paused.By != "code" || !strings.Contains(gone.Paused.Reason, "no longer does") || gone.Is.Count != 1 || before.Paused != nil {
 			t.Errorf("it stands so: %+v, %+v", gone.Paused, gone.Is)
 		}
 		older := schedule.Set("reports", 1, schedule.New("daily", of, 1, schedule.Times("@weekly")), hourly)
@@ -275,7 +275,7 @@ func TestPauseResumeTriggerBackfill(t *testing.T) {
 			t.Errorf("again: got %q, %v", again, err)
 		}
 		for want, do := range map[string]func() error{
-			"not past": func() error {
+			"want a time in the past": func() error {
 				_, err := schedule.Backfill(t.Context(), app, "hourly", day, day.Add(90*time.Hour))
 				return err
 			},

@@ -20,7 +20,7 @@ func blobRoutes() []route {
 	return []route{{method: "POST", path: "/v1/blobs", scope: Operator, handle: uploadBlob, audit: true, raw: true, maxBody: blob.MaxSize, op: operation{
 		id: "uploadBlob", summary: "Upload a blob for a run that is to be started, or is there", binary: true,
 		query:     []param{{name: "run", schema: "Text", about: "The run's ID. None: a new one, which is in the answer; start the run with it."}},
-		responses: []response{{201, "UploadedBlob", "", "It is durable. What is uploaded for a run that is not there a day later is deleted."}},
+		responses: []response{{201, "UploadedBlob", "", "It is durable. A blob whose run does not exist after a day is deleted."}},
 	}}}
 }
 
@@ -68,7 +68,7 @@ func uploadBlob(s *Server, w http.ResponseWriter, r *request) error {
 	case errors.Is(from.err, os.ErrDeadlineExceeded):
 		return errSlow
 	case from.err != nil && from.err != io.EOF: //nolint:errorlint // as Read returned it
-		return invalid("the body broke off: %v", from.err)
+		return invalid("the body ended too early: %v", from.err)
 	case err != nil:
 		return err
 	}

@@ -17,9 +17,9 @@ import (
 func bulkRoutes() []route {
 	return []route{{method: "POST", path: "/v1/bulk/{act}", scope: Admin, handle: (*Server).bulk, audit: true, op: operation{
 		id: "bulk", summary: "Cancel, pause, resume, signal, wake or retry the runs that a filter finds", body: "Bulk",
-		key: "Of signal, the delivery ID: the same ID is delivered to a run once for each event, for at least 24 hours and the last 10,000 deliveries of the run.",
+		key: "For signal, the delivery ID: the same ID is delivered to a run once for each event, for at least 24 hours and the last 10,000 deliveries of the run.",
 		responses: []response{
-			{200, "Bulked", "", "What became of each run, newest first, of as many as there was time for in 10 s, 10,000 at most. With a cursor there are more: send the same again, with that. " +
+			{200, "Bulked", "", "The result for each run, newest first: all that were done in 10 s, 10,000 at most. With a cursor there are more: send the same request with it. " +
 				"Where the answer was lost, the same may be sent again as it was: what was done is not done twice."},
 			{200, "", ndJSON, "With Accept: application/x-ndjson, a line now and then until all is done or the time is up: what became of further runs, the counts so far, and the cursor to go on from " +
 				"where it breaks off. The last line has end, and no cursor where all is done."},
@@ -183,19 +183,19 @@ func readBulk(r *request) (*bulk, error) {
 func (b *bulk) check(act string) error {
 	switch {
 	case b.Filter.none() && !b.All:
-		return invalid("there is no filter: that would be all runs; say \"all\": true where they are meant")
+		return invalid("there is no filter, so this would act on all runs; if you want that, give \"all\": true")
 	case b.Limit < 0 || b.Limit > mostBulk:
 		return invalid("limit is %d: want 1 to %d", b.Limit, mostBulk)
 	case act != "signal" && (b.Event != "" || b.Payload != nil || b.Delivery != ""):
-		return invalid("event, payload and deliveryId are for signal")
+		return invalid("event, payload and deliveryId are only for signal")
 	case act != "cancel" && act != "pause" && b.Reason != "":
-		return invalid("reason is for cancel and pause")
+		return invalid("reason is only for cancel and pause")
 	case act != "wake" && b.wake != wake{}:
-		return invalid("retries, starts and sleeps are for wake")
+		return invalid("retries, starts and sleeps are only for wake")
 	case act != "signal":
 		return nil
 	case b.Delivery == "" && !b.DryRun:
-		return invalid("there is no deliveryId, nor a header Idempotency-Key: make one up, so that each run gets the event once, however often this is sent")
+		return invalid("there is no deliveryId and no header Idempotency-Key: choose one, so that each run gets the event once even if you send this again")
 	case b.Delivery != "":
 		if err := world.CheckKey("deliveryId", b.Delivery); err != nil {
 			return err

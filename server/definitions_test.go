@@ -236,7 +236,7 @@ func TestLimitOfRetentionHoldsForEveryStarter(t *testing.T) {
 	await(t, "a worker that lowers it", func() bool { return kept(client(t, "greet")) == 9*day })
 	await(t, "the server knows of it", func() bool { return kept(posts(t, url, "greet", `,"retentionDays":30`)) == 9*day })
 	runs(t, apps[3])
-	for _, want := range []string{"keep ended runs for less: Config.MaxRetention of this one is lower\" before=forever now=\"9 d\"", "another program of this database has said less\" asked=\"20 d\" kept=\"9 d\""} {
+	for _, want := range []string{"keep ended runs for less: Config.MaxRetention of this one is lower\" before=forever now=\"9 d\"", "another program of this database has set a lower limit\" asked=\"20 d\" kept=\"9 d\""} {
 		await(t, want, func() bool { return strings.Contains(said.String(), want) })
 	}
 	if got := kept(client(t, "greet")); got != 9*day {

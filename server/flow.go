@@ -57,7 +57,7 @@ func (o *FlowOptions) defaults(slice time.Duration) error {
 	refuse(o.Window < 0, "Window is %s: must not be negative", o.Window)
 	refuse(o.MaxBody < 0, "MaxBody is %d: must not be negative", o.MaxBody)
 	refuse(o.ReadTimeout < 0, "ReadTimeout is %s: must not be negative", o.ReadTimeout)
-	refuse(len(o.Secrets) == 0 && !o.Insecure, "Secrets is empty: give a secret, or say Insecure where nobody else reaches the program")
+	refuse(len(o.Secrets) == 0 && !o.Insecure, "Secrets is empty: give a secret, or set Insecure if nobody else can reach the program")
 	errs = append(errs, checkPushSecrets(o.Secrets))
 	set := func(d *time.Duration, to time.Duration) {
 		if *d == 0 {
@@ -180,7 +180,7 @@ func (f *Flow) message(w *writer, r *http.Request) (m push.Message, err error) {
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		return m, errSlow
 	case err != nil:
-		return m, invalid("the body broke off: %v", err)
+		return m, invalid("the body ended too early: %v", err)
 	}
 	_ = rc.SetReadDeadline(time.Time{})
 	if err := f.verify.check(r.Header, body); err != nil {

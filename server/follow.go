@@ -49,7 +49,7 @@ func (s *Server) follow(w http.ResponseWriter, r *request, run string, q world.E
 	err = f.follow()
 	if err != nil && f.begun {
 		if errors.Is(err, os.ErrDeadlineExceeded) {
-			s.log.Debug("follower cut off: it does not read", "run_id", run)
+			s.log.Debug("a follower was disconnected because it does not read", "run_id", run)
 		}
 		return errBegun
 	}

@@ -190,7 +190,7 @@ func TestLarge(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.until("the follower to be cut off", func() bool {
-		return strings.Contains(r.log.String(), "follower cut off") && len(r.server.places.waiting) == 0
+		return strings.Contains(r.log.String(), "follower was disconnected") && len(r.server.places.waiting) == 0
 	})
 	if err := r.server.app.ForceCancel(t.Context(), "s1", "it is large"); err != nil {
 		t.Fatal(err)

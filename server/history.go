@@ -28,20 +28,20 @@ func historyRoutes() []route {
 		{method: "GET", path: longForm + "events", scope: Viewer, wide: true, handle: (*Server).events, op: operation{
 			id: "getEvents", summary: "Read the log of a run, or follow it live with Accept: text/event-stream",
 			query: []param{
-				{name: "cursor", schema: "Cursor", about: "Go on behind the page that had this cursor, or behind the event with this ID."}, limit("Limit1000"),
+				{name: "cursor", schema: "Cursor", about: "Continue after the page that had this cursor, or after the event with this ID."}, limit("Limit1000"),
 				{name: "correlationId", schema: "Text", about: "Only events about this step, wait or hook."},
 				{name: "type", schema: "EventTypes", about: "Only events of these types; several with commas.", many: true},
 			},
 			responses: []response{
-				{200, "EventPage", "", "A page of events, in order. It has a cursor always: reading on from it gives what was appended meanwhile."},
-				{200, "", "text/event-stream", "The events from the cursor, or the header Last-Event-ID, on, until the run is over: id is the cursor behind the event, event its type, data the event. A last one of type end says how the run stands."},
-				{204, "", "", "There is nothing to follow: the run is over, and all of its log behind Last-Event-ID was read."},
+				{200, "EventPage", "", "A page of events, in order. It always has a cursor: use it later to get the events appended since."},
+				{200, "", "text/event-stream", "The events after the cursor, or after the header Last-Event-ID, until the run is over: id is the cursor, event the type, data the event. A last one of type end has the run's status."},
+				{204, "", "", "There is nothing to follow: the run is over, and all of its log after Last-Event-ID was read."},
 			},
 		}},
 		{method: "GET", path: longForm + "signals", scope: Viewer, wide: true, handle: signals, op: operation{
 			id: "listSignals", summary: "List the events that were sent to a run, in the order in which they came",
-			query:     []param{{name: "cursor", schema: "Cursor", about: "Go on behind the page that had this cursor, or behind the event with this ID."}, limit("Limit1000")},
-			responses: []response{{200, "EventPage", "", "A page of its log, with the events of type signal_received alone. One that was sent to a run which nobody works on is there when somebody does."}},
+			query:     []param{{name: "cursor", schema: "Cursor", about: "Continue after the page that had this cursor, or after the event with this ID."}, limit("Limit1000")},
+			responses: []response{{200, "EventPage", "", "A page of its log, with the events of type signal_received only. An event that was sent to a run without a worker appears when a worker takes the run."}},
 		}},
 	}
 }
@@ -137,7 +137,7 @@ func (s *Server) events(w http.ResponseWriter, r *request) error {
 	q := world.EventQuery{Cursor: r.query.Get("cursor"), CorrelationID: r.query.Get("correlationId")}
 	for _, word := range words(r.query, "type") {
 		if !slices.Contains(world.EventTypes, world.EventType(word)) {
-			return invalid("query parameter type: %.40q is no type of event", word)
+			return invalid("query parameter type: %.40q is not a type of event", word)
 		}
 		q.Types = append(q.Types, world.EventType(word))
 	}

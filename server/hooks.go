@@ -26,7 +26,7 @@ func hookRoutes() []route {
 			responses: []response{{200, "Hooks", "", "The hooks."}},
 		}},
 		{method: "GET", path: "/v1/hooks/{token}", scope: Open, handle: atReception((*reception).get), op: operation{
-			id: "getHook", summary: "Show what a hook says of itself to whoever has its token",
+			id: "getHook", summary: "Show the metadata of a hook to anyone who has its token",
 			responses: []response{{200, "OpenHook", "", "The hook's metadata."}},
 		}},
 		{method: "POST", path: "/v1/hooks/{token}", scope: Open, handle: atReception((*reception).send), audit: true, op: operation{
@@ -34,8 +34,8 @@ func hookRoutes() []route {
 			responses: []response{{202, "Accepted", "", "The payload is durable."}},
 		}},
 		{method: "POST", path: "/v1/hooks/{token}/heartbeat", scope: Open, handle: heartbeatHook, audit: true, op: operation{
-			id: "heartbeatHook", summary: "Say that whoever has the token of a hook is still at it, with details for people", body: "Payload", optional: true,
-			responses: []response{{202, "Accepted", "", "It is durable, or one before it is that is no older than an eighth of the hook's time."}},
+			id: "heartbeatHook", summary: "Tell a hook that someone is still working on it, with details for people", body: "Payload", optional: true,
+			responses: []response{{202, "Accepted", "", "It is durable, or an earlier one is that is recent enough (an eighth of the hook's timeout)."}},
 		}},
 	}
 }

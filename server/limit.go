@@ -35,9 +35,9 @@ func parseScope(text string) (Scope, Limit, error) {
 	delete(values, "step")
 	switch {
 	case err != nil || len(values) > 0 || !l.limits():
-		return "", l, invalid("behind the scope's ? stand workflow=NAME and step=NAME, with & between them; %%3A is a colon, %%20 a space")
+		return "", l, invalid("after the scope's ? write workflow=NAME and step=NAME, joined by &; %%3A is a colon, %%20 a space")
 	case Scope(scope) != Worker:
-		return "", l, invalid("only a worker's key is limited to workflows and steps")
+		return "", l, invalid("only a worker's key can be limited to workflows and steps")
 	}
 	return Worker, l, l.check()
 }
@@ -65,7 +65,7 @@ func (r *request) limited() *Limit {
 }
 
 func (r *request) beyond(what, name string) error {
-	return fmt.Errorf("%w: it is limited, and %s %.100q is not among what it is for", errScope, what, name)
+	return fmt.Errorf("%w: it is limited, and %s %.100q is not on its list", errScope, what, name)
 }
 
 // mayWorkflow refuses a workflow that the key is not for.
@@ -179,7 +179,7 @@ func (g *guard) mayWrite(r *request, c, within *wire.Commit) error {
 				return err
 			}
 			if p := e.Birth.Parent; p != nil && !asksFor(within, c.Run, p) {
-				return fmt.Errorf("%w: run %.100q: a limited key creates a child with the commit in which its parent asks for it", errScope, c.Run)
+				return fmt.Errorf("%w: run %.100q: with a limited key, a child is created in the commit in which its parent asks for it", errScope, c.Run)
 			}
 			if o := e.Birth.Origin; o != nil {
 				if err := g.mayRun(r, o.Run); err != nil && (!errors.Is(err, world.ErrNotFound) || namesValue(c)) {

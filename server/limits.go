@@ -22,12 +22,12 @@ func limitRoutes() []route {
 			id: "listLimits", summary: "List the limits", responses: []response{{200, "Limits", "", "The limits, by name."}},
 		}},
 		{method: "GET", path: limitPath, scope: Viewer, handle: getLimit, op: operation{
-			id: "getLimit", summary: "Show a limit, and how its keys stand",
+			id: "getLimit", summary: "Show a limit and the state of its keys",
 			query:     []param{paramCursor, limit("Limit1000")},
 			responses: []response{{200, "LimitPage", "", "The limit, and a page of its keys that runs need, by their texts."}},
 		}},
 		{method: "PUT", path: limitPath, scope: Operator, audit: true, handle: setLimit, op: operation{
-			id: "setLimit", summary: "Say how many runs of a key may be at work at once, or begin in a period, in the place of what code says", body: "SetLimit",
+			id: "setLimit", summary: "Set how many runs of a key may run at once, or begin in a period, instead of the number in the code", body: "SetLimit",
 			responses: []response{{200, "Limit", "", "The limit as it is now."}},
 		}},
 	}
@@ -83,7 +83,7 @@ func getLimit(s *Server, w http.ResponseWriter, r *request) error {
 	}
 	behind, err := base64.RawURLEncoding.DecodeString(r.query.Get("cursor"))
 	if err != nil {
-		return invalid("cursor: it is of no page of this list")
+		return invalid("cursor: it does not belong to this list")
 	}
 	l, err := limitsOf(s)
 	if err != nil {

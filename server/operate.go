@@ -22,13 +22,13 @@ func operateRoutes() []route {
 	now := response{202, "Run", "", "It is durable; this is the run now."}
 	created := response{201, "Run", "", "The new run."}
 	return []route{
-		act("pause", "Stop a run until it is resumed", "Reason", (*Server).pauseRun, now),
-		act("resume", "Let a paused run go on", "Empty", (*Server).resumeRun, now),
+		act("pause", "Stop a run until you resume it", "Reason", (*Server).pauseRun, now),
+		act("resume", "Let a paused run continue", "Empty", (*Server).resumeRun, now),
 		act("wake", "End the retry delays and sleeps of a run now, or those that are named, or its start delay", "Wake", (*Server).wakeRun,
 			response{202, "Woken", "", "How many there were."}),
-		act("restart", "Begin a new run with the input of another", "Restart", (*Server).restartRun, created),
-		act("fork", "Begin a new run from any event of another", "Fork", (*Server).forkRun, created),
-		act("retry", "Go on, in a new run, from the step that failed a run", "Empty", (*Server).retryRun, created,
+		act("restart", "Start a new run with the input of another", "Restart", (*Server).restartRun, created),
+		act("fork", "Start a new run from any event of another", "Fork", (*Server).forkRun, created),
+		act("retry", "Continue a failed run from the step that failed, in a new run", "Empty", (*Server).retryRun, created,
 			response{200, "Run", "", "The run that an earlier retry began."}),
 	}
 }

@@ -48,13 +48,13 @@ var (
 	errNoKey       = errors.New("this needs an API key: Authorization: Bearer KEY")
 	errScope       = world.ErrForbidden
 	errHost        = errors.New("without API keys the server answers to its address and to localhost alone")
-	errOrigin      = errors.New("a page of another origin sent this")
+	errOrigin      = errors.New("a page of another origin sent this request")
 	errMedia       = errors.New("send application/json")
 	errOctets      = errors.New("send application/octet-stream: the bytes as they are")
 	errAcceptable  = errors.New("this is application/json")
-	errBusy        = errors.New("too many requests wait for results or follow events; come again")
-	errFull        = errors.New("all connections are worked on; come again")
-	errCrowded     = errors.New("answers that are not read yet take all the memory that there is for them; come again")
+	errBusy        = errors.New("too many requests wait for results or follow events; try again later")
+	errFull        = errors.New("all connections are busy; try again later")
+	errCrowded     = errors.New("answers that are not read yet use all the memory reserved for them; try again later")
 	errNotReady    = errors.New("the server is not ready")
 	errSlow        = errors.New("the body did not arrive in time")
 	errForce       = fmt.Errorf("%w: a forced cancel needs %s", errScope, Admin)
@@ -62,7 +62,7 @@ var (
 	errSecret      = errors.New("the server cannot check the signature")
 	errHeaders     = errors.New("too many headers")
 	errGone        = errors.New("the hook ended with its run")
-	errOtherBody   = errors.New("the delivery ID was used for another request")
+	errOtherBody   = errors.New("the delivery ID was used for a different request")
 	errConditional = errors.New("the key in the body and the one in the header Idempotency-Key differ")
 )
 
@@ -81,17 +81,17 @@ var problems = slices.Concat([]world.Coded{
 	{Err: errOctets, Status: 415, Code: "UNSUPPORTED_MEDIA_TYPE", Title: "Unsupported media type"},
 	{Err: errAcceptable, Status: 406, Code: "NOT_ACCEPTABLE", Title: "Not acceptable"},
 	{Err: errBusy, Status: 429, Code: wire.CodeBusy, Title: "Too many requests wait"},
-	{Err: errCrowded, Status: 503, Code: wire.CodeBusy, Title: "Too much is being read"},
+	{Err: errCrowded, Status: 503, Code: wire.CodeBusy, Title: "Too many unread answers"},
 	{Err: errFull, Status: 503, Code: wire.CodeBusy, Title: "Too many connections"},
-	{Err: stepwell.ErrFull, Status: 429, Code: wire.CodeBusy, Title: "Too much is worked on"},
+	{Err: stepwell.ErrFull, Status: 429, Code: wire.CodeBusy, Title: "Too many requests in progress"},
 	{Err: errUnsigned, Status: 401, Code: "BAD_SIGNATURE", Title: "No valid signature"},
 	{Err: errStale, Status: 401, Code: "STALE", Title: "Too old, or from the future"},
-	{Err: errReplayed, Status: 409, Code: "REPLAYED", Title: "It was here before"},
+	{Err: errReplayed, Status: 409, Code: "REPLAYED", Title: "It has already arrived"},
 	{Err: errNotReady, Status: 503, Code: wire.CodeNotReady, Title: "Not ready"},
 	{Err: errSlow, Status: 408, Code: "TIMEOUT", Title: "Request timeout"},
 	{Err: errConditional, Status: 400, Code: "INVALID", Title: "Invalid request"},
 	{Err: errGone, Status: 410, Code: "RUN_OVER", Title: "The run is over"},
-	{Err: errOtherBody, Status: 422, Code: "DELIVERY_USED", Title: "The delivery ID was used for another request"},
+	{Err: errOtherBody, Status: 422, Code: "DELIVERY_USED", Title: "The delivery ID was used for a different request"},
 	{Err: errElsewhere, Status: 409, Code: "UNKNOWN_OUTCOME", Title: "Another process of this server was asked first"},
 }, worlds[:len(worlds)-1], []world.Coded{
 	{Err: context.DeadlineExceeded, Status: 503, Code: "TIMEOUT", Title: "It took too long"},
@@ -144,7 +144,7 @@ func problemOf(err error) *Problem {
 }
 
 // storageAway is all that is told of a database that fails: the cause may name hosts.
-const storageAway = "the database does not answer, or refuses (away, full, read-only): workers go on by themselves when it is back; ask again when GET /readyz says yes"
+const storageAway = "the database does not answer, or refuses (away, full, read-only): workers continue by themselves when it is back; ask again when GET /readyz says yes"
 
 // mostDetail is how long a problem's detail may be: what was sent may stand in it.
 const mostDetail = 2000

@@ -116,7 +116,7 @@ type item struct {
 }
 
 // errHung is why a message is given up that was accepted.
-var errHung = errors.New("it accepts messages, and nobody takes what they name")
+var errHung = errors.New("it accepts messages, but nothing takes what they name")
 
 // newPusher is nil where there are no endpoints.
 func newPusher(w world.World, o PushOptions, log *slog.Logger) (*pusher, error) {
@@ -125,7 +125,7 @@ func newPusher(w world.World, o PushOptions, log *slog.Logger) (*pusher, error) 
 	}
 	able := world.AbilitiesOf(w)
 	if able.ReadyReader == nil {
-		return nil, invalid("this world does not tell what is ready, so that nothing can be pushed")
+		return nil, invalid("this store cannot list what is ready, so nothing can be pushed")
 	}
 	p := &pusher{world: w, able: able, opts: o, log: log, wake: make(chan struct{}, 1), items: map[itemKey]*item{}, steps: map[string]int{}}
 	for _, text := range o.Endpoints {

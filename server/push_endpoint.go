@@ -68,7 +68,7 @@ func newEndpoint(p *pusher, text string) (*endpoint, error) {
 		return nil, err
 	}
 	if len(p.opts.Secrets) == 0 && !loopback(u.Hostname()) {
-		return nil, invalid("push endpoint %s is not on this machine, and there is no secret to sign messages with: give one that the endpoint has too", u)
+		return nil, invalid("push endpoint %s is not on this machine, and there is no secret to sign messages with: give one that the endpoint also has", u)
 	}
 	u.Path = strings.TrimSuffix(u.Path, "/")
 	e := &endpoint{p: p, base: u, check: make(chan struct{}, 1)}
@@ -158,7 +158,7 @@ func (e *endpoint) ask(ctx context.Context) {
 		var is health
 		err := e.get(ctx, FlowPath, "__health", &is)
 		if err == nil && !is.Healthy {
-			err = errors.New("it says that it is not well")
+			err = errors.New("it reports that it is unhealthy")
 		}
 		if err != nil {
 			e.failed(ctx, fmt.Errorf("health: %w", err))
@@ -223,7 +223,7 @@ func (e *endpoint) get(ctx context.Context, path, query string, into any) error 
 		return err
 	}
 	if err := json.Unmarshal(body, into); err != nil {
-		return errors.New("its answer is not what Stepwell's are")
+		return errors.New("its answer is not a valid answer of Stepwell")
 	}
 	return nil
 }
@@ -258,7 +258,7 @@ func (e *endpoint) call(ctx context.Context, method, path, query string, body []
 	}
 	p := &Problem{}
 	if json.Unmarshal(answer, p) != nil || p.Status != resp.StatusCode {
-		p = &Problem{Status: resp.StatusCode, Code: "NOT_STEPWELL", Detail: "the answer is not Stepwell's: " + http.StatusText(resp.StatusCode)}
+		p = &Problem{Status: resp.StatusCode, Code: "NOT_STEPWELL", Detail: "the answer does not come from Stepwell: " + http.StatusText(resp.StatusCode)}
 	}
 	return nil, p
 }
@@ -299,7 +299,7 @@ func (e *endpoint) deliver(ctx context.Context, m push.Message) (changed bool) {
 	var got flowAnswer
 	text, err := e.call(limited, http.MethodPost, FlowPath, "", body)
 	if err == nil && json.Unmarshal(text, &got) != nil {
-		err = errors.New("its answer is not what Stepwell's are")
+		err = errors.New("its answer is not a valid answer of Stepwell")
 	}
 	var p *Problem
 	switch {
@@ -309,10 +309,10 @@ func (e *endpoint) deliver(ctx context.Context, m push.Message) (changed bool) {
 	case ctx.Err() != nil:
 	case errors.As(err, &p) && p.Code == "NOT_FOUND": // it answers, but has another database
 		e.succeeded()
-		e.p.log.Warn("a push endpoint does not find a run: has it the same database?", "endpoint", e.base.String(), "run", m.Run)
+		e.p.log.Warn("a push endpoint cannot find a run: does it use the same database?", "endpoint", e.base.String(), "run", m.Run)
 	case errors.As(err, &p) && p.Code == "BUSY":
 		e.succeeded()
-		e.p.log.Debug("a push endpoint has all hands full", "endpoint", e.base.String(), "run", m.Run)
+		e.p.log.Debug("a push endpoint has no free capacity", "endpoint", e.base.String(), "run", m.Run)
 	case limited.Err() != nil && e.works(ctx, m.Run): // a step takes its time
 		e.p.log.Debug("a push endpoint is still at work", "endpoint", e.base.String(), "run", m.Run)
 	default:
@@ -334,7 +334,7 @@ func (e *endpoint) succeeded() {
 	e.fault = ""
 	e.mu.Unlock()
 	if closed {
-		e.p.log.Info("push endpoint is well again", "endpoint", e.base.String())
+		e.p.log.Info("push endpoint is healthy again", "endpoint", e.base.String())
 	}
 }
 
@@ -350,7 +350,7 @@ func (e *endpoint) failed(ctx context.Context, err error) {
 	e.fault = err.Error()
 	e.mu.Unlock()
 	if before != circuitOpen && now == circuitOpen {
-		e.p.log.Warn("push endpoint fails: nothing is sent until it is well", "endpoint", e.base.String(), "failures", failures, "err", err)
+		e.p.log.Warn("push endpoint fails: nothing is sent to it until it is healthy", "endpoint", e.base.String(), "failures", failures, "err", err)
 		select {
 		case e.check <- struct{}{}:
 		default:

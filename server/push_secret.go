@@ -56,22 +56,22 @@ func ParsePushSecrets(text string) (secrets []PushSecret, err error) {
 
 func parseSecret(word string) (PushSecret, error) {
 	if placeholder(word) {
-		return PushSecret{}, invalid("it is the placeholder of an example, which everybody knows: make one with openssl rand -hex 24")
+		return PushSecret{}, invalid("it is the placeholder of an example, which everyone knows: create one with openssl rand -hex 24")
 	}
 	text, encoded := strings.CutPrefix(word, secretPrefix)
 	if !encoded {
 		if len(word) < leastSecret {
-			return PushSecret{}, invalid("it has %d characters: want %d or more, such as of openssl rand -hex 24", len(word), leastSecret)
+			return PushSecret{}, invalid("it has %d characters: want at least %d; create one with openssl rand -hex 24", len(word), leastSecret)
 		}
 		return PushSecret{[]byte(word)}, nil
 	}
 	key, err := base64.StdEncoding.DecodeString(text)
 	if err != nil {
-		return PushSecret{}, invalid("behind %s it is not base64", secretPrefix)
+		return PushSecret{}, invalid("the part after %s is not base64", secretPrefix)
 	}
 	const least = 24
 	if len(key) < least {
-		return PushSecret{}, invalid("behind %s it has %d bytes: want %d or more", secretPrefix, len(key), least)
+		return PushSecret{}, invalid("the part after %s has %d bytes: want %d or more", secretPrefix, len(key), least)
 	}
 	return PushSecret{key}, nil
 }

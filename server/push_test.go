@@ -172,7 +172,7 @@ func TestPushNamesWhatFits(t *testing.T) {
 			r := newPushRig(t, w, quick(p.URL))
 			r.completed(r.start("fan", n), "10")
 			r.stop()
-			if refused := strings.Count(r.log.String(), "all hands full"); refused > 0 {
+			if refused := strings.Count(r.log.String(), "no free capacity"); refused > 0 {
 				t.Errorf("%d messages were refused", refused)
 			}
 			if runs, steps := p.got(); runs+steps > n {
@@ -381,7 +381,7 @@ func TestPushCircuit(t *testing.T) {
 				r.completed(run, fmt.Sprint(45+i))
 			}
 			r.until("the circuit to close", func() bool { return circuit() == "closed" && r.server.PushEndpoints()[0].Failures == 0 })
-			for _, line := range []string{"nothing is sent until it is well", "is well again"} {
+			for _, line := range []string{"nothing is sent to it until it is healthy", "is healthy again"} {
 				r.until("a line in the log: "+line, func() bool { return strings.Contains(r.log.String(), line) })
 			}
 		})
@@ -419,7 +419,7 @@ func TestPushStrangeAnswers(t *testing.T) {
 		"a page":             func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "<html>") },
 		"done, which is not": func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, `{"outcome":"done"}`) },
 		"busy":               func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, `{"outcome":"busy"}`) },
-		"all hands full": func(w http.ResponseWriter, _ *http.Request) {
+		"no free capacity": func(w http.ResponseWriter, _ *http.Request) {
 			writeProblem(w, &Problem{Status: 429, Code: "BUSY"})
 		},
 		"not found": func(w http.ResponseWriter, _ *http.Request) {

@@ -18,7 +18,7 @@ import (
 var (
 	errUnsigned = errors.New("the message is not signed with a secret that is known here")
 	errStale    = errors.New("the message is too old, or from the future: is the clock right?")
-	errReplayed = errors.New("the message was here before")
+	errReplayed = errors.New("the message has already arrived")
 )
 
 const (
@@ -60,7 +60,7 @@ func (v *verifier) check(h http.Header, body []byte) error {
 	}
 	at, err := strconv.ParseUint(timestamp[0], 10, 40)
 	if err != nil {
-		return fmt.Errorf("%w: webhook-timestamp is no number of seconds", errUnsigned)
+		return fmt.Errorf("%w: webhook-timestamp is not a number of seconds", errUnsigned)
 	}
 	if !v.signed(id[0], timestamp[0], signatures[0], body) {
 		return errUnsigned

@@ -30,15 +30,15 @@ func queueRoutes() []route {
 		}},
 		{method: "GET", path: queuePath, scope: Viewer, handle: getQueue, op: operation{id: "getQueue", summary: "Show a queue, and how many messages it has", responses: one}},
 		{method: "PUT", path: queuePath, scope: Operator, audit: true, handle: declareQueue, op: operation{
-			id: "declareQueue", summary: "Declare a queue, or say anew what holds for it", body: "DeclareQueue", optional: true, responses: one,
+			id: "declareQueue", summary: "Create a queue, or change its settings", body: "DeclareQueue", optional: true, responses: one,
 		}},
 		{method: "DELETE", path: queuePath, scope: Operator, audit: true, handle: dropQueue, op: operation{
-			id: "dropQueue", summary: "Delete a queue that has no messages", responses: []response{{204, "", "", "It is gone."}},
+			id: "dropQueue", summary: "Delete a queue that has no messages", responses: []response{{204, "", "", "It is deleted."}},
 		}},
-		act("pause", "Have nothing received from a queue until it is resumed", "Reason", "MessageQueue", "The queue as it is now.", pauseQueue),
-		act("resume", "Have messages received from a queue again", "Empty", "MessageQueue", "The queue as it is now.", resumeQueue),
+		act("pause", "Stop receives from a queue until you resume it", "Reason", "MessageQueue", "The queue as it is now.", pauseQueue),
+		act("resume", "Allow receives from a paused queue again", "Empty", "MessageQueue", "The queue as it is now.", resumeQueue),
 		act("purge", "Delete the messages of a queue, those that are out too, or its dead letters alone", "Purge", "QueueChanged", "How many there were.", purgeQueue),
-		act("redrive", "Make dead letters messages again that were never received, all or some", "Redrive", "QueueChanged", "How many there were.", redriveQueue),
+		act("redrive", "Turn dead letters back into messages, all or some", "Redrive", "QueueChanged", "How many there were.", redriveQueue),
 	}
 }
 
@@ -206,11 +206,11 @@ func redriveQueue(s *Server, w http.ResponseWriter, r *request) error {
 		return err
 	}
 	if b.IDs != nil && (len(b.IDs) == 0 || len(b.IDs) > world.MaxBatch) {
-		return invalid("%d ids: want 1 to %d, or none of them for all dead letters", len(b.IDs), world.MaxBatch)
+		return invalid("%d ids: want 1 to %d, or none for all dead letters", len(b.IDs), world.MaxBatch)
 	}
 	for _, id := range b.IDs {
 		if _, ok := world.MessageNumber(id); !ok {
-			return invalid("%.60q is no ID of a message", id)
+			return invalid("%.60q is not the ID of a message", id)
 		}
 	}
 	return changeQueue(s, w, r, func(ctx context.Context, k world.Messenger, queue string) (int, bool, error) {

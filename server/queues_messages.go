@@ -19,7 +19,7 @@ import (
 func messageRoutes() []route {
 	settle := func(name, summary, body string, handle func(*Server, http.ResponseWriter, *request) error) route {
 		return route{method: "POST", path: queuePath + "/" + name, scope: Operator, handle: handle, op: operation{
-			id: name + "Messages", summary: summary, body: body, responses: []response{{200, "Settled", "", "Which receipts held; the others changed nothing."}},
+			id: name + "Messages", summary: summary, body: body, responses: []response{{200, "Settled", "", "Which receipts were valid; the others changed nothing."}},
 		}}
 	}
 	return []route{
@@ -28,25 +28,25 @@ func messageRoutes() []route {
 			responses: []response{{201, "Sent", "", "The messages are durable; they are in the order in which they were given."}},
 		}},
 		{method: "GET", path: queuePath + "/messages", scope: Viewer, wide: true, handle: peekMessages, op: operation{
-			id: "peekMessages", summary: "Look at the messages of a queue in the order in which they were sent; nothing changes",
-			query:     []param{{name: "state", schema: "MessageState", about: "Only those that are so."}, paramCursor, limit("Limit1000")},
+			id: "peekMessages", summary: "Look at the messages of a queue in the order in which they were sent, without changing anything",
+			query:     []param{{name: "state", schema: "MessageState", about: "Only those in this state."}, paramCursor, limit("Limit1000")},
 			responses: []response{{200, "MessagePage", "", "A page of messages. It may be short, even empty, and have a cursor."}},
 		}},
 		{method: "POST", path: queuePath + "/receive", scope: Operator, handle: receiveMessages, op: operation{
-			id: "receiveMessages", summary: "Receive messages that are ready, or wait for some; who does not settle them in time receives them again", body: "Receive", optional: true,
-			responses: []response{{200, "ReceivedMessages", "", "The messages; none where none came."}},
+			id: "receiveMessages", summary: "Receive messages that are ready, or wait for some; a message that is not settled in time is received again", body: "Receive", optional: true,
+			responses: []response{{200, "ReceivedMessages", "", "The messages; an empty list if there were none."}},
 		}},
-		settle("ack", "Acknowledge messages: they are done, and gone", "Receipts", func(s *Server, w http.ResponseWriter, r *request) error {
+		settle("ack", "Acknowledge messages: their work is done, and they are deleted", "Receipts", func(s *Server, w http.ResponseWriter, r *request) error {
 			var b receipts
 			return settleMessages(s, w, r, &b, func() ([]string, world.Settlement) { return b.Receipts, world.Settlement{Kind: world.Ack} })
 		}),
-		settle("nack", "Give messages back: they are received again, at once or later", "Nack", func(s *Server, w http.ResponseWriter, r *request) error {
+		settle("nack", "Give messages back, to be received again at once or later", "Nack", func(s *Server, w http.ResponseWriter, r *request) error {
 			var b nack
 			return settleMessages(s, w, r, &b, func() ([]string, world.Settlement) {
 				return b.Receipts, world.Settlement{Kind: world.Nack, After: time.Duration(b.Delay), Error: b.Error}
 			})
 		}),
-		settle("extend", "Say that messages are worked on: nobody else receives them for so long from now", "Extend", func(s *Server, w http.ResponseWriter, r *request) error {
+		settle("extend", "Keep messages hidden from others for longer, counted from now", "Extend", func(s *Server, w http.ResponseWriter, r *request) error {
 			var b extend
 			return settleMessages(s, w, r, &b, func() ([]string, world.Settlement) {
 				return b.Receipts, world.Settlement{Kind: world.Extend, After: time.Duration(b.Visibility)}
@@ -84,7 +84,7 @@ func (b *sending) all(key string) ([]newMessage, error) {
 	if b.Messages == nil {
 		switch {
 		case one.Payload == nil:
-			return nil, invalid("body: there is neither payload nor messages")
+			return nil, invalid("body: there is no payload and there are no messages")
 		case key != "" && one.DedupeID != "" && key != one.DedupeID:
 			return nil, errConditional
 		}
@@ -92,10 +92,10 @@ func (b *sending) all(key string) ([]newMessage, error) {
 		return []newMessage{*one}, nil
 	}
 	if one.Payload != nil || one.Group != "" || one.Delay != 0 || one.Priority != 0 || one.DedupeID != "" || one.DedupeWindow != 0 || one.Headers != nil {
-		return nil, invalid("body: beside messages there is nothing else: each message says it itself")
+		return nil, invalid("body: with messages, give each setting in the message itself")
 	}
 	if key != "" {
-		return nil, invalid("the header Idempotency-Key names one message: give each of messages a dedupeId")
+		return nil, invalid("the header Idempotency-Key applies to one message: give each of messages a dedupeId")
 	}
 	return b.Messages, nil
 }
@@ -191,7 +191,7 @@ func receiveMessages(s *Server, w http.ResponseWriter, r *request) error {
 	}
 	wait := time.Duration(b.Wait)
 	if wait > mostReceiveWait {
-		return invalid("wait is %s: want %s at most; ask again where nothing came", wait, mostReceiveWait)
+		return invalid("wait is %s: want at most %s; if nothing arrived, ask again", wait, mostReceiveWait)
 	}
 	got, err := awaitMessages(s, r, k, q, wait)
 	if err != nil {

@@ -16,14 +16,14 @@ import (
 type refusal struct{ what, hint string }
 
 var (
-	noKey        = refusal{"no key", "Whoever asks needs a key: Authorization: Bearer SECRET."}
-	wrongKey     = refusal{"wrong key", "Somebody guesses, or has a key that was taken back; from tells who."}
-	forbidden    = refusal{"forbidden", "The key has another scope, or is limited: give its holder one that may do this, or see why he tries."}
-	crossOrigin  = refusal{"cross-origin", "A page of another origin sent this; a proxy in front must pass the header Host on."}
+	noKey        = refusal{"no key", "The client needs a key: Authorization: Bearer SECRET."}
+	wrongKey     = refusal{"wrong key", "Someone is guessing, or uses a revoked key; see from for the address."}
+	forbidden    = refusal{"forbidden", "The key has another scope, or is limited: give its holder a key that may do this, or ask why they try."}
+	crossOrigin  = refusal{"cross-origin", "A page of another origin sent this; a proxy in front must pass on the header Host."}
 	otherHost    = refusal{"unknown host name", "Without API keys the server answers to its address and localhost alone: set keys, or --insecure."}
-	oversized    = refusal{"oversized", "--max-body is the limit."}
-	unknownToken = refusal{"unknown token", "Somebody guesses, or sends to a hook that is gone."}
-	badSignature = refusal{"bad signature", "Somebody else sends this, or the secret is another one there."}
+	oversized    = refusal{"oversized", "The limit is --max-body."}
+	unknownToken = refusal{"unknown token", "Someone is guessing, or sends to a hook that no longer exists."}
+	badSignature = refusal{"bad signature", "Someone else sends this, or the secrets differ."}
 )
 
 // refusalOf says what kind of refusal an error is; ok is false where it is none of security.

@@ -116,7 +116,7 @@ func (r *request) bytes(w http.ResponseWriter) ([]byte, error) {
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		return nil, errSlow
 	case err != nil:
-		return nil, invalid("the body broke off: %v", err)
+		return nil, invalid("the body ended too early: %v", err)
 	}
 	return body, nil
 }

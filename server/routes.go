@@ -115,11 +115,11 @@ func short(long []route) []route {
 
 // Parameters that several routes have.
 var (
-	paramCursor = param{name: "cursor", schema: "Cursor", about: "Go on behind the page that had this cursor."}
-	paramNewest = param{name: "newest", schema: "Truth", about: "true: show the newest run in the place of one that did not complete, its retry or restart in place. With wait it is so unless this is false."}
-	paramWait   = param{name: "wait", schema: "Duration", about: "Wait so long for the run to be over: 30s. At most 60 s, unless the server is told otherwise."}
+	paramCursor = param{name: "cursor", schema: "Cursor", about: "Continue after the page that had this cursor."}
+	paramNewest = param{name: "newest", schema: "Truth", about: "true: show the newest run that replaced this one, by a retry or a restart in place. With wait this is the default."}
+	paramWait   = param{name: "wait", schema: "Duration", about: "Wait this long for the run to be over: 30s. At most 60 s, unless the server is configured otherwise."}
 )
 
 func limit(most string) param {
-	return param{name: "limit", schema: most, about: "At most so many."}
+	return param{name: "limit", schema: most, about: "At most this many."}
 }

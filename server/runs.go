@@ -21,19 +21,19 @@ import (
 
 // filterParams are the query parameters of lists of runs.
 var filterParams = []param{
-	{name: "status", schema: "Statuses", about: "Only runs with one of these statuses, or that stand so; several with commas.", many: true},
-	{name: "since", schema: "Moment", about: "Only runs created at this time or later: a time, or so long ago."},
+	{name: "status", schema: "Statuses", about: "Only runs with one of these statuses or conditions; several with commas.", many: true},
+	{name: "since", schema: "Moment", about: "Only runs created at this time or later: a time, or that long ago."},
 	{name: "until", schema: "Moment", about: "Only runs created before this time."},
-	{name: "search", schema: "Text", about: "What a person knows of a run: its ID, its idempotency key, its workflow, an attribute as name=value, or the beginning of its ID; the first that fits any run."},
-	{name: "key", schema: "Text", about: "Only runs with this idempotency key, one of each workflow, and the newest in its place where it did not complete and was retried."},
-	{name: "prefix", schema: "Text", about: "Only runs whose ID begins so."},
+	{name: "search", schema: "Text", about: "What you know of a run: its ID, its idempotency key, its workflow, an attribute as name=value, or the beginning of its ID; the first that matches any run."},
+	{name: "key", schema: "Text", about: "Only runs with this idempotency key, one of each workflow, and the newest run that replaced each."},
+	{name: "prefix", schema: "Text", about: "Only runs whose ID begins with this."},
 	{name: "version", schema: "Version", about: "Only runs of this version."},
-	{name: "patch", schema: "Text", about: "Only runs that recorded this patch, and so take its new way. Their logs are read: at most 100 for a page."},
+	{name: "patch", schema: "Text", about: "Only runs that recorded this patch, and so take its new path. Their logs are read: at most 100 for a page."},
 	{name: "unpatched", schema: "Text", about: "Only runs that did not record this patch."},
 	{name: "roots", schema: "Flag", about: "No children."},
 	{name: "parent", schema: "Text", about: "Only children of this run."},
-	{name: "origin", schema: "Text", about: "Only runs that were made of this one: its forks, restarts and retries."},
-	{name: "input.", schema: "FilterValue", about: "Only runs whose input has this value at a path: input.customer.id=42. Read as JSON if it is, else as a string; objects and arrays need contain it.", many: true},
+	{name: "origin", schema: "Text", about: "Only runs made from this one: its forks, restarts and retries."},
+	{name: "input.", schema: "FilterValue", about: "Only runs whose input has this value at a path: input.customer.id=42. It is read as JSON if it is valid JSON, else as a string; objects and arrays only need to contain it.", many: true},
 	{name: "attr.", schema: "FilterValue", about: "Only runs whose attribute has this value: attr.city=Ulm."},
 	{name: "payloads", schema: "Flag", about: "With inputs and outputs."},
 	paramCursor, limit("Limit200"),
@@ -43,14 +43,14 @@ func runRoutes() []route {
 	list := filterParams
 	page := []response{{200, "RunPage", "", "A page of runs, newest first. A page of a filtered list may be short, even empty, and have a cursor."}}
 	cancel := []param{
-		{name: "reason", schema: "Text", about: "Why, for the log."},
+		{name: "reason", schema: "Text", about: "The reason, kept in the log."},
 		{name: "force", schema: "Flag", about: "End it at once, without its code cleaning up. Needs a key of scope admin."},
 	}
 	asked := []response{{202, "Run", "", "The request is durable; forced, the run is over."}}
 	return []route{
 		{method: "POST", path: "/v1/workflows/{workflow}/runs", scope: Operator, handle: (*Server).startRun, audit: true, op: operation{
-			id: "startRun", summary: "Start a run", key: "The idempotency key: used again, the run that has it is returned.", body: "StartRun", optional: true,
-			responses: []response{{201, "Run", "", "The run, which is durable."}, {200, "Run", "", "The run that has the idempotency key, or, of a singleton, that is live."}},
+			id: "startRun", summary: "Start a run", key: "The idempotency key: with the same key you get the run that has it.", body: "StartRun", optional: true,
+			responses: []response{{201, "Run", "", "The run, which is durable."}, {200, "Run", "", "The run that has the idempotency key, or the live run of a singleton."}},
 		}},
 		{method: "GET", path: "/v1/workflows/{workflow}/runs", scope: Viewer, wide: true, handle: (*Server).listRuns, op: operation{
 			id: "listRuns", summary: "List the runs of a workflow", query: list, responses: page,
@@ -60,11 +60,11 @@ func runRoutes() []route {
 		}},
 		{method: "GET", path: "/v1/workflows/{workflow}/runs/{run}", scope: Viewer, handle: (*Server).getRun, op: operation{
 			id: "getRun", summary: "Show a run, or wait for its result", query: []param{paramWait, paramNewest},
-			responses: []response{{200, "Run", "", "The run as it stands; with wait, perhaps still not over, and the newest run in its place where it did not complete."}},
+			responses: []response{{200, "Run", "", "The current state of the run; with wait, possibly still not over, and the newest run that replaced it."}},
 		}},
 		{method: "GET", path: "/v1/runs/{run}", scope: Viewer, handle: (*Server).getRun, op: operation{
 			id: "findRun", summary: "Show a run of whatever workflow", query: []param{paramWait, paramNewest},
-			responses: []response{{200, "Run", "", "The run as it stands; with wait, perhaps still not over, and the newest run in its place where it did not complete."}},
+			responses: []response{{200, "Run", "", "The current state of the run; with wait, possibly still not over, and the newest run that replaced it."}},
 		}},
 		{method: "DELETE", path: strings.TrimSuffix(longForm, "/"), scope: Operator, handle: (*Server).cancelRun, audit: true, op: operation{
 			id: "cancelRun", summary: "Ask a run to end", query: cancel, responses: asked,
@@ -354,7 +354,7 @@ func knownOf(query url.Values, q *stepwell.ListFilter) (err error) {
 	}
 	if q.Prefix = query.Get("prefix"); q.Prefix != "" {
 		if err := world.CheckRunID(q.Prefix + "x"); err != nil {
-			return invalid("query parameter prefix: no ID of a run begins with %.100q", q.Prefix)
+			return invalid("query parameter prefix: an ID of a run cannot begin with %.100q", q.Prefix)
 		}
 	}
 	if text := query.Get("version"); text != "" {

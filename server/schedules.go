@@ -30,19 +30,19 @@ func scheduleRoutes() []route {
 			id: "listSchedules", summary: "List the schedules, with their next times", query: []param{paramCursor, limit("Limit1000")},
 			responses: []response{{200, "SchedulePage", "", "A page, by name."}},
 		}},
-		{method: "GET", path: schedulePath, scope: Viewer, handle: getSchedule, op: operation{id: "getSchedule", summary: "Show a schedule, explained, with its next ten times", responses: one}},
+		{method: "GET", path: schedulePath, scope: Viewer, handle: getSchedule, op: operation{id: "getSchedule", summary: "Show a schedule in words, with its next ten times", responses: one}},
 		{method: "PUT", path: schedulePath, scope: Operator, audit: true, handle: putSchedule, op: operation{
-			id: "putSchedule", summary: "Make a schedule, or say anew what holds for it", body: "PutSchedule", responses: one,
+			id: "putSchedule", summary: "Create a schedule, or change its settings", body: "PutSchedule", responses: one,
 		}},
 		{method: "DELETE", path: schedulePath, scope: Operator, audit: true, handle: deleteSchedule, op: operation{
-			id: "deleteSchedule", summary: "Delete a schedule; its runs stay", responses: []response{{204, "", "", "It is gone. One that a program declares is made again when that starts."}},
+			id: "deleteSchedule", summary: "Delete a schedule; its runs stay", responses: []response{{204, "", "", "It is deleted. If a program declares it, it is created again when that program starts."}},
 		}},
-		act("pause", "pauseSchedule", "Have a schedule start nothing until it is resumed", "Reason", true, one, pauseSchedule),
-		act("resume", "resumeSchedule", "Have a schedule go on with its next time", "Empty", true, one, resumeSchedule),
-		act("trigger", "triggerSchedule", "Start one run of a schedule now, beside its times", "TriggerSchedule", true,
+		act("pause", "pauseSchedule", "Stop a schedule from starting runs until you resume it", "Reason", true, one, pauseSchedule),
+		act("resume", "resumeSchedule", "Resume a schedule from its next time", "Empty", true, one, resumeSchedule),
+		act("trigger", "triggerSchedule", "Start one run of a schedule now, in addition to its times", "TriggerSchedule", true,
 			[]response{{201, "TriggeredSchedule", "", "The run that was started."}}, triggerSchedule),
 		act("backfill", "backfillSchedule", "Start the runs of past times that have none", "BackfillSchedule", false,
-			[]response{{200, "BackfilledSchedule", "", "The runs that were started, and those that were there."}}, backfillSchedule),
+			[]response{{200, "BackfilledSchedule", "", "The runs that were started, and those that existed already."}}, backfillSchedule),
 	}
 }
 

@@ -85,10 +85,10 @@ func parseKey(word string) (Key, error) {
 func NewKey(scope Scope, name, secret string) (Key, error) {
 	k := Key{Name: name, Scope: scope}
 	if scope == Open || !slices.Contains(scopes, scope) {
-		return Key{}, invalid("the scope is none of viewer, operator, worker and admin; want scope:name:secret")
+		return Key{}, invalid("the scope is not one of viewer, operator, worker and admin; want scope:name:secret")
 	}
 	if !keyName.MatchString(name) {
-		return Key{}, invalid("the name is not 1 to 64 of letters, digits, '_', '.', '@' and '-'")
+		return Key{}, invalid("the name does not have 1 to 64 letters, digits, '_', '.', '@' and '-'")
 	}
 	if hash, ok := strings.CutPrefix(secret, "sha256="); ok {
 		b, err := hex.DecodeString(hash)
@@ -97,15 +97,15 @@ func NewKey(scope Scope, name, secret string) (Key, error) {
 		}
 		copy(k.hash[:], b)
 		if k.hash == sha256.Sum256([]byte(published)) {
-			return Key{}, invalid("key %s: it is the hash of the placeholder of an example, which everybody knows: make a secret with openssl rand -hex 24", name)
+			return Key{}, invalid("key %s: it is the hash of an example's placeholder, which everyone knows: create a secret with openssl rand -hex 24", name)
 		}
 		return k, nil
 	}
 	if len(secret) < leastSecret {
-		return Key{}, invalid("key %s: the secret has %d characters: want %d or more, such as of openssl rand -hex 24", name, len(secret), leastSecret)
+		return Key{}, invalid("key %s: the secret has %d characters: want at least %d; create one with openssl rand -hex 24", name, len(secret), leastSecret)
 	}
 	if placeholder(secret) {
-		return Key{}, invalid("key %s: the secret is the placeholder of an example, which everybody knows: make one with openssl rand -hex 24", name)
+		return Key{}, invalid("key %s: the secret is the placeholder of an example, which everyone knows: create one with openssl rand -hex 24", name)
 	}
 	if !keySecret.MatchString(secret) {
 		return Key{}, invalid("key %s: the secret has characters that a header cannot carry", name)
@@ -130,7 +130,7 @@ func checkKeys(keys []Key) error {
 	var errs []error
 	for i, k := range keys {
 		if k.Limit.limits() && k.Scope != Worker {
-			errs = append(errs, fmt.Errorf("%w: the key %s: only a worker's key is limited to workflows and steps", stepwell.ErrInvalid, k.Name))
+			errs = append(errs, fmt.Errorf("%w: the key %s: only a worker's key can be limited to workflows and steps", stepwell.ErrInvalid, k.Name))
 		}
 		if err := k.Limit.check(); err != nil {
 			errs = append(errs, fmt.Errorf("the key %s: %w", k.Name, err))
@@ -168,9 +168,9 @@ func (e *entry) admit(r *http.Request, rt *route) (*Key, error) {
 	case key == nil:
 		return nil, errNoKey
 	case !key.Scope.covers(rt.scope):
-		return nil, fmt.Errorf("%w: it is %s, and this needs %s", errScope, key.Scope, rt.scope)
+		return nil, fmt.Errorf("%w: its scope is %s, and this needs %s", errScope, key.Scope, rt.scope)
 	case key.Limit.limits() && !strings.HasPrefix(rt.path, wire.Prefix):
-		return nil, fmt.Errorf("%w: it is limited to some workflows and steps, and so opens %s alone", errScope, wire.Prefix)
+		return nil, fmt.Errorf("%w: it is limited to some workflows and steps, so it opens only %s", errScope, wire.Prefix)
 	}
 	return key, nil
 }

@@ -77,7 +77,7 @@ func (s *Server) Listen(ctx context.Context, address string) (net.Listener, erro
 	}
 	l, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
 	if errors.Is(err, syscall.EADDRINUSE) {
-		return nil, fmt.Errorf("listen on %q: %w: another program listens there, perhaps another server; end it, or listen elsewhere", address, err)
+		return nil, fmt.Errorf("listen on %q: %w: another program listens there, perhaps another server; stop it, or listen elsewhere", address, err)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("listen on %q: %w", address, err)

@@ -16,10 +16,10 @@ func startRoutes() []route {
 	}
 	const about = "All workflows that are held now, by name."
 	return []route{
-		act("hold", "holdWorkflow", "Hold a workflow: its starts are accepted, and none of its runs begins until it is released", "Note", about, holdWorkflow),
-		act("release", "releaseWorkflow", "Have the runs of a workflow that is held begin", "Empty", about, releaseWorkflow),
+		act("hold", "holdWorkflow", "Hold a workflow: its starts are accepted, but its runs do not begin until you release it", "Note", about, holdWorkflow),
+		act("release", "releaseWorkflow", "Let the runs of a held workflow begin", "Empty", about, releaseWorkflow),
 		{method: "GET", path: "/v1/holds", scope: Viewer, handle: listHolds, op: operation{
-			id: "listHolds", summary: "List the workflows that are held", responses: []response{{200, "Holds", "", about}},
+			id: "listHolds", summary: "List the held workflows", responses: []response{{200, "Holds", "", about}},
 		}},
 	}
 }

@@ -28,10 +28,10 @@ func streamRoutes() []route {
 			id: "readStream", summary: "Read a stream, and follow it until it is closed or its run is over",
 			query: []param{{name: "from", schema: "ChunkIndex", about: "The index of the first chunk."}},
 			responses: []response{
-				{200, "", textPlain, "What was written: strings as their text, one behind the other, all else as JSON, a line each. The connection is cut where what was read is not all, or became void."},
+				{200, "", textPlain, "The chunks: strings as plain text, one after the other, other chunks as JSON, one per line. The connection is cut if what was read is incomplete or became void."},
 				{200, "", ndJSON, "With Accept: application/x-ndjson, a chunk a line, with its index."},
 				{200, "", eventStream, "With Accept: text/event-stream: id is the chunk's index, event is chunk or reset, data the chunk. A last one says end, or error."},
-				{204, "", "", "There is nothing to follow: all behind Last-Event-ID was read."},
+				{204, "", "", "There is nothing to follow: everything after Last-Event-ID was read."},
 			},
 		}},
 	}

@@ -25,31 +25,31 @@ func systemRoutes() []route {
 			responses: []response{{200, "Workflows", "", "The counts, each run once: one that is blocked or paused is not counted as pending or running."}},
 		}},
 		{method: "GET", path: "/v1/workflows/{workflow}/versions", scope: Viewer, handle: atSystem((*system).versions), op: operation{
-			id: "listVersions", summary: "Count the runs of a workflow that are not over by version, and the workers that have it",
-			responses: []response{{200, "Versions", "", "Of the newest 20,000 runs that are not over; more says that there are more."}},
+			id: "listVersions", summary: "Count the runs of a workflow that are not over by version, and the workers that have each version",
+			responses: []response{{200, "Versions", "", "Of the newest 20,000 runs that are not over; more says whether there are more."}},
 		}},
 		{method: "GET", path: "/v1/failures", scope: Viewer, wide: true, handle: atSystem((*system).failures), op: operation{
-			id: "listFailures", summary: "Sort what failed and was not healed, and what is blocked, by its cause",
+			id: "listFailures", summary: "Group failed runs that were not retried, and blocked runs, by cause",
 			query: []param{
 				{name: "workflow", schema: "Text", about: "Only runs of this workflow."},
 				{name: "since", schema: "Moment", about: "Only runs created at this time or later: a time, or a duration before now."},
 			},
-			responses: []response{{200, "Failures", "", "The causes, those of most runs first; of the newest 500 runs that failed and 500 that are blocked."}},
+			responses: []response{{200, "Failures", "", "The causes, most runs first; of the newest 500 failed runs and the newest 500 blocked ones."}},
 		}},
 		{method: "GET", path: "/v1/workflows/{workflow}", scope: Viewer, handle: atSystem((*system).showSchemas), op: operation{
-			id: "getWorkflow", summary: "Tell what JSON a workflow takes and makes, in JSON Schema: clients can be generated from it",
-			query:     []param{{name: "version", schema: "Version", about: "Of this version; else of the one that a start gets, the highest that a live worker has."}},
-			responses: []response{{200, "Schemas", "", "What a live worker has published. Without a version: no live worker has the workflow; without a schema: it takes, or makes, what is not known."}},
+			id: "getWorkflow", summary: "Describe the JSON that a workflow takes and returns, in JSON Schema; you can generate clients from it",
+			query:     []param{{name: "version", schema: "Version", about: "This version; by default the one that a start gets, the highest that a live worker has."}},
+			responses: []response{{200, "Schemas", "", "What a live worker has published. Without a version: no live worker has the workflow; without a schema: the type is unknown."}},
 		}},
 		{method: "GET", path: "/v1/workers", scope: Viewer, wide: true, handle: atSystem((*system).workers), op: operation{
-			id: "listWorkers", summary: "List the workers, and what they know",
-			responses: []response{{200, "Workers", "", "The workers that are alive, or were not yet found dead."}},
+			id: "listWorkers", summary: "List the workers, and what they can run",
+			responses: []response{{200, "Workers", "", "The workers that are alive, or not yet known to be dead."}},
 		}},
 		{method: "GET", path: "/healthz", scope: Open, handle: atSystem((*system).health), op: operation{
-			id: "health", summary: "Tell that the process answers", responses: []response{{200, "Health", "", "It does."}},
+			id: "health", summary: "Check that the process answers", responses: []response{{200, "Health", "", "It does."}},
 		}},
 		{method: "GET", path: "/readyz", scope: Open, handle: atSystem((*system).ready), op: operation{
-			id: "ready", summary: "Tell whether the database answers too, and the server is not about to end",
+			id: "ready", summary: "Check that the database answers too, and that the server is not shutting down",
 			responses: []response{{200, "Health", "", "Requests can be sent here."}},
 		}},
 		{method: "GET", path: "/openapi.json", scope: Open, handle: atSystem((*system).openAPI), op: operation{

@@ -71,10 +71,10 @@ func (c *Certificate) get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 // renew reads the files again, and tells of it. It is called under mu.
 func (c *Certificate) renew(is [2]fileStamp) error {
 	if err := c.read(is); err != nil {
-		c.log.Error("the TLS certificate was not renewed; the old one stays", "err", err)
+		c.log.Error("the TLS certificate could not be renewed; the old one stays", "err", err)
 		return err
 	}
-	c.log.Info("the TLS certificate was read anew", "until", c.have.Leaf.NotAfter.UTC())
+	c.log.Info("the TLS certificate was read again", "until", c.have.Leaf.NotAfter.UTC())
 	return nil
 }
 

@@ -168,7 +168,7 @@ func TestCertificateIsRenewed(t *testing.T) {
 			t.Errorf("no key: got certificate %d, want the old one", got)
 		}
 	}
-	if n := strings.Count(log.String(), "was not renewed"); n != 1 {
+	if n := strings.Count(log.String(), "could not be renewed"); n != 1 {
 		t.Errorf("it was told %d times, want once: %s", n, &log)
 	}
 	if err := c.Reload(); err == nil || serial() != 2 {

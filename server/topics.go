@@ -31,30 +31,30 @@ func topicRoutes() []route {
 	}
 	return []route{
 		{method: "POST", path: "/v1/topics/{topic}", scope: Operator, handle: publish, op: operation{
-			id: "publish", summary: "Publish under a topic: each subscription that stands then gets it", key: "The delivery ID, as deliveryId.", body: "Publish",
+			id: "publish", summary: "Publish under a topic, to all of its current subscriptions", key: "The delivery ID, as deliveryId.", body: "Publish",
 			responses: []response{{201, "Published", "", "It is durable."}},
 		}},
 		{method: "GET", path: "/v1/publications", scope: Viewer, wide: true, handle: listPublications, op: operation{
-			id: "listPublications", summary: "List what was published, the newest first; it is kept for a day at least",
-			query:     []param{{name: "topic", schema: "Text", about: "Only under topics that this pattern means."}, paramCursor, limit("Limit1000")},
+			id: "listPublications", summary: "List publications, newest first; each is kept for at least a day",
+			query:     []param{{name: "topic", schema: "Text", about: "Only under topics that match this pattern."}, paramCursor, limit("Limit1000")},
 			responses: []response{{200, "PublicationPage", "", "A page. It may be short, even empty, and have a cursor."}},
 		}},
 		{method: "GET", path: "/v1/subscriptions", scope: Viewer, handle: listSubscriptions, op: operation{
-			id: "listSubscriptions", summary: "List the subscriptions, and how their queues stand", responses: []response{{200, "Subscriptions", "", "The subscriptions, by name."}},
+			id: "listSubscriptions", summary: "List the subscriptions, and the state of their queues", responses: []response{{200, "Subscriptions", "", "The subscriptions, by name."}},
 		}},
-		{method: "GET", path: subscriptionPath, scope: Viewer, handle: getSubscription, op: operation{id: "getSubscription", summary: "Show a subscription, and how its queue stands", responses: one}},
+		{method: "GET", path: subscriptionPath, scope: Viewer, handle: getSubscription, op: operation{id: "getSubscription", summary: "Show a subscription and the state of its queue", responses: one}},
 		{method: "PUT", path: subscriptionPath, scope: Operator, audit: true, handle: subscribe, op: operation{
-			id: "subscribe", summary: "Make a subscription, or say anew what holds for it", body: "Subscribe",
-			responses: []response{{200, "Subscribed", "", "The subscription as it is now, and the secret that was made for its endpoint, which is shown once."}},
+			id: "subscribe", summary: "Create a subscription, or change its settings", body: "Subscribe",
+			responses: []response{{200, "Subscribed", "", "The current state of the subscription, and the new secret of its endpoint, which is shown only once."}},
 		}},
 		{method: "DELETE", path: subscriptionPath, scope: Operator, audit: true, handle: unsubscribe, op: operation{
-			id: "unsubscribe", summary: "End a subscription, and delete what nobody has worked on in its own queue", responses: []response{{204, "", "", "It is gone, and had all that was published before."}},
+			id: "unsubscribe", summary: "End a subscription, and delete the unprocessed messages in its own queue", responses: []response{{204, "", "", "It is deleted; what was published earlier was delivered."}},
 		}},
-		act("pause", "pauseSubscription", "Have nothing done with what a subscription gets until it is resumed", "Reason", "Subscription", one[0].about, pauseSubscription),
-		act("resume", "resumeSubscription", "Have what a subscription gets worked on again", "Empty", "Subscription", one[0].about, resumeSubscription),
-		act("redeliver", "redeliver", "Have dead letters of a subscription delivered again, all or some", "Redrive", "QueueChanged", "How many there were.", redeliver),
-		act("rotate-secret", "rotateSecret", "Make a new secret for a subscription's endpoint; the one before signs too until the next", "Empty", "NewSecret",
-			"The secret: it is shown once.", rotateSecret),
+		act("pause", "pauseSubscription", "Stop the deliveries of a subscription until you resume it", "Reason", "Subscription", one[0].about, pauseSubscription),
+		act("resume", "resumeSubscription", "Resume the deliveries of a subscription", "Empty", "Subscription", one[0].about, resumeSubscription),
+		act("redeliver", "redeliver", "Deliver dead letters of a subscription again, all or some", "Redrive", "QueueChanged", "How many there were.", redeliver),
+		act("rotate-secret", "rotateSecret", "Create a new secret for a subscription's endpoint; the previous one is valid until the next rotation", "Empty", "NewSecret",
+			"The secret, which is shown only once.", rotateSecret),
 	}
 }
 
@@ -100,7 +100,7 @@ func publish(s *Server, w http.ResponseWriter, r *request) error {
 	case key != "" && b.DeliveryID != "" && key != b.DeliveryID:
 		return errConditional
 	case b.Delay != 0 && !b.At.IsZero():
-		return invalid("body: there are delay and at: want one of them")
+		return invalid("body: give delay or at, not both")
 	}
 	t, err := topicsOf(s)
 	if err != nil {

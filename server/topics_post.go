@@ -113,7 +113,7 @@ func newOutlet(s *world.Subscription, log *slog.Logger, queues world.Messenger, 
 }
 
 // errPrivate is why an address is not posted to.
-var errPrivate = fmt.Errorf("%w: the address is of a private network, of this machine, or otherwise none of the internet", stepwell.ErrInvalid)
+var errPrivate = fmt.Errorf("%w: the address belongs to a private network, to this machine, or is otherwise not on the internet", stepwell.ErrInvalid)
 
 // mayPost refuses addresses that are nobody's on the internet, unless the subscription and the server allow them.
 func mayPost(address string, asked, allowed bool) error {
@@ -158,14 +158,14 @@ func checkEndpoint(t *world.PostTarget, allowed bool) error {
 		return nil
 	}
 	if t.Private && !allowed {
-		return invalid("endpoint: private: this server posts to public addresses alone: see --private-endpoints")
+		return invalid("endpoint: private: this server posts only to public addresses: see --private-endpoints")
 	}
 	u, err := url.Parse(t.URL)
 	if err != nil {
 		return nil // it is refused for that
 	}
 	if a, err := netip.ParseAddr(u.Hostname()); !t.Private && (err == nil && !public(a) || loopback(u.Hostname())) {
-		return fmt.Errorf("endpoint %s: %w: say private, where the server allows that", u.Host, errPrivate)
+		return fmt.Errorf("endpoint %s: %w: set private, if the server allows that", u.Host, errPrivate)
 	}
 	return nil
 }
@@ -195,7 +195,7 @@ func (o *outlet) do(ctx context.Context, m *world.Message) world.Settlement {
 		s.Kind, s.Error = world.Bury, m.Damage
 		return s
 	case m.Encrypted != "" || o.hidden != "":
-		s.Kind, s.After, s.Error = world.Unread, unreadPause, fmt.Sprintf("this server has not the key %q", cmp.Or(m.Encrypted, o.hidden))
+		s.Kind, s.After, s.Error = world.Unread, unreadPause, fmt.Sprintf("this server does not have the key %q", cmp.Or(m.Encrypted, o.hidden))
 		return s
 	}
 	wait, err := o.post(ctx, m)
@@ -243,9 +243,9 @@ func (o *outlet) answered(err error) {
 	o.mu.Unlock()
 	switch {
 	case closed:
-		o.log.Info("the endpoint of a subscription is well again")
+		o.log.Info("the endpoint of a subscription works again")
 	case before == circuitClosed && now == circuitOpen:
-		o.log.Warn("the endpoint of a subscription fails: it is posted to seldom until it answers", "failures", failures, "error", err)
+		o.log.Warn("the endpoint of a subscription fails: posts are rare until it answers", "failures", failures, "error", err)
 	}
 }
 

@@ -16,9 +16,9 @@ func valueRoutes() []route {
 	return []route{
 		{method: "GET", path: longForm + "values/{value}", scope: Viewer, wide: true, handle: value, op: operation{
 			id:      "getValue",
-			summary: "Read a value over 1 MiB, or a blob, which the log of the run refers to",
+			summary: "Read a value over 1 MiB, or a blob, that the log of the run refers to",
 			responses: []response{
-				{200, "", "application/octet-stream", "The value, JSON as it was recorded, or the bytes of the blob. An answer that is cut short of its Content-Length is not what was written."},
+				{200, "", "application/octet-stream", "The value, as JSON, or the bytes of the blob. An answer shorter than its Content-Length is incomplete."},
 			},
 		}},
 	}

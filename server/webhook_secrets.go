@@ -35,7 +35,7 @@ const mostSecret = 512
 func NewWebhookSecret(name, secret string) (WebhookSecret, error) {
 	switch {
 	case !webhookSecretName.MatchString(name):
-		return WebhookSecret{}, invalid("webhook secret: the name is not 1 to 64 of letters, digits, '_', '.' and '-'")
+		return WebhookSecret{}, invalid("webhook secret: the name does not have 1 to 64 letters, digits, '_', '.' and '-'")
 	case len(secret) < leastSecret || len(secret) > mostSecret:
 		return WebhookSecret{}, invalid("webhook secret %s: it has %d bytes: want %d to %d", name, len(secret), leastSecret, mostSecret)
 	}
@@ -88,7 +88,7 @@ func keyOf(scheme webhook.Scheme, secret string) ([]byte, error) {
 	}
 	key, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(secret, "whsec_"))
 	if err != nil || len(key) == 0 {
-		return nil, errors.New("it is none of Standard Webhooks, which are whsec_ and base64")
+		return nil, errors.New("it is not a secret of Standard Webhooks, which is whsec_ and base64")
 	}
 	return key, nil
 }

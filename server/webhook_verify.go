@@ -59,7 +59,7 @@ func one(h http.Header, name string) (string, error) {
 func fresh(text string, now time.Time) error {
 	n, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || n < 0 || n > 1<<40 {
-		return unsigned("its time is no number of seconds")
+		return unsigned("its time is not a number of seconds")
 	}
 	if d := now.Sub(time.Unix(n, 0)); d > tolerance || d < -tolerance {
 		return unsigned("its time differs from the server's by more than %s", human.SpanText(tolerance))

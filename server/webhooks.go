@@ -21,7 +21,7 @@ import (
 )
 
 func webhookRoutes() []route {
-	answers := []response{{202, "WebhookAccepted", "", "The request is durable, and its webhook answers nothing else, or not in time."}}
+	answers := []response{{202, "WebhookAccepted", "", "The request is durable, and its webhook gives no other answer, or none in time."}}
 	return []route{
 		{method: anyMethod, path: webhook.Path + "{token}", scope: Open, raw: true, anyOrigin: true, handle: atReception((*reception).webhook), op: operation{
 			id: "sendWebhook", summary: "Send a request to a webhook", key: "The delivery ID: the same ID is delivered once, for at least 24 hours and the last 10,000 deliveries of the run.", free: true, responses: answers,

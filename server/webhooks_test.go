@@ -438,7 +438,7 @@ func TestWebhookSigned(t *testing.T) {
 		t.Errorf("%d events and mail, want %d: nothing written", n, before)
 	}
 	log := r.log.String()
-	for _, part := range []string{"nobody-set-it", "--webhook-secret", "webhook refused", "none of Standard Webhooks"} {
+	for _, part := range []string{"nobody-set-it", "--webhook-secret", "webhook refused", "not a secret of Standard Webhooks"} {
 		if !strings.Contains(log, part) {
 			t.Errorf("the log does not have %q: %s", part, log)
 		}

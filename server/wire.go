@@ -33,8 +33,8 @@ func wireRoutes() []route {
 		}},
 		actRoute("join", Worker, "Join as a worker: register, and get a lease", "WireWorker", "WireBeat", (*doors).join),
 		actRoute("take", Worker, "Take runs and tasks that are due, or wait until there are some", "WireTakeQuery", "WireTaken", (*doors).claim),
-		actRoute("beat", Worker, "Renew a worker's lease, and hear what came for what it owns", "WireBeatQuery", "WireBeat", (*doors).heartbeat),
-		actRoute("held", Worker, "List what a worker holds, behind a claim whose answer was lost", "WireHeldQuery", "WireHeld", (*doors).held),
+		actRoute("beat", Worker, "Renew a worker's lease, and get the news for what it owns", "WireBeatQuery", "WireBeat", (*doors).heartbeat),
+		actRoute("held", Worker, "List what a worker holds, after a claim whose answer was lost", "WireHeldQuery", "WireHeld", (*doors).held),
 		actRoute("leave", Worker, "End a worker's lease, and hand back what it holds", "WireWorkerID", "WireAccepted", (*doors).leave),
 		actRoute("sweep", Worker, "Delete ended runs whose retention is over", "WireSweepQuery", "WireSwept", (*doors).sweep),
 	}, wireLogRoutes(), wireDefinitionRoutes(), wireMetricsRoutes(), wireApartRoutes(), wireMessageRoutes(), wireTopicRoutes(), wireScheduleRoutes(), wireLimitRoutes(), wireStartRoutes(), wireReadRoutes(), noticeRoutes())
@@ -77,7 +77,7 @@ type answering[Out any] interface {
 // wireRoute is the door of a method of a world.
 func wireRoute[In, Out any, P answering[Out]](name string, scope Scope, summary, in, out string, f func(d *doors, r *request, in *In) (Out, error)) route {
 	return route{method: "POST", path: wire.Prefix + "/" + name, scope: scope, maxBody: wireBody, handle: wired[In, Out, P](f), op: operation{
-		id: "world" + string(name[0]-'a'+'A') + name[1:], summary: summary, body: in, responses: []response{{200, out, "", "The world's answer."}},
+		id: "world" + string(name[0]-'a'+'A') + name[1:], summary: summary, body: in, responses: []response{{200, out, "", "The store's answer."}},
 	}}
 }
 

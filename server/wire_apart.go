@@ -55,7 +55,7 @@ func wireDropValue(d *doors, r *request, in *wire.ValueOf) (wire.Accepted, error
 
 func wireValueKeys(d *doors, r *request, _ *nothing) (wire.ValueKeys, error) {
 	if r.limited() != nil {
-		return wire.ValueKeys{}, fmt.Errorf("%w: it is limited, and the database is everybody's", errScope)
+		return wire.ValueKeys{}, fmt.Errorf("%w: it is limited, and the database belongs to all", errScope)
 	}
 	k, err := apartOf(d)
 	if err != nil {

@@ -22,7 +22,7 @@ func wireLimitRoutes() []route {
 // limiterBelow are the limits of the server's database.
 func limiterBelow(d *doors, r *request) (world.Limiter, error) {
 	if r.limited() != nil {
-		return nil, fmt.Errorf("%w: it is limited to some workflows and steps, and limits are everybody's", errScope)
+		return nil, fmt.Errorf("%w: it is limited to some workflows and steps, and limits apply to all", errScope)
 	}
 	if d.able.LimitKeeper == nil {
 		return nil, fmt.Errorf("limits of the server's database: %w", world.ErrNotFound)

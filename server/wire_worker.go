@@ -90,7 +90,7 @@ func (g *guard) mayActFor(r *request, worker string) error {
 	case r.key.Name:
 		return nil
 	case "":
-		return fmt.Errorf("worker %.100q joined without a key, and must join anew: %w", worker, world.ErrLeaseLost)
+		return fmt.Errorf("worker %.100q joined without a key, and must join again: %w", worker, world.ErrLeaseLost)
 	}
 	return fmt.Errorf("%w: worker %.100q joined with another", errScope, worker)
 }

@@ -30,7 +30,7 @@ func (e *Env) CrashEverywhere() {
 		for _, late := range []bool{false, true} {
 			for n := 1; ; n++ {
 				if n > mostDeaths {
-					e.t.Fatalf("the worker makes more than %d commits: too many to be killed at each", mostDeaths)
+					e.t.Fatalf("the worker makes more than %d commits, too many to kill it at each", mostDeaths)
 				}
 				where, ends, err := e.crash(op, n, late, want)
 				if where == "" {
@@ -180,7 +180,7 @@ func (es ends) differ(got ends) error {
 		case want.outcome != got.outcome:
 			return fmt.Errorf("run %s of %s:\n got  %s\n want %s", got.run, got.label, got.outcome, want.outcome)
 		case !slices.Equal(want.steps, got.steps):
-			return fmt.Errorf("run %s of %s asked for other things:\n got  %s\n want %s", got.run, got.label, list(got.steps), list(want.steps))
+			return fmt.Errorf("run %s of %s asked for different things:\n got  %s\n want %s", got.run, got.label, list(got.steps), list(want.steps))
 		}
 	}
 	return nil

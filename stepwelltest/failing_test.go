@@ -25,7 +25,7 @@ func TestMustCompleteSaysWhatTheRunWaitsFor(t *testing.T) {
 	t.Parallel()
 	wantFailure(t, func(t testing.TB) {
 		stepwelltest.Start(stepwelltest.New(t, patient), patient, "").MustComplete()
-	}, `run run-1 is not over, and no time can move it`, `waiting for event "approval"`, `wait_created`)
+	}, `run run-1 is not over, and advancing the time cannot move it`, `waiting for event "approval"`, `wait_created`)
 }
 
 func TestWantStepsSaysWhatThereIs(t *testing.T) {
@@ -43,7 +43,7 @@ func TestWantEventsSaysWhatIsMissing(t *testing.T) {
 		run := stepwelltest.Start(stepwelltest.New(t, patient), patient, "")
 		run.WantEvents(world.RunCreated, world.WaitCreated)
 		run.WantEvents(world.WaitCreated, world.RunStarted)
-	}, "has no run_started behind wait_created")
+	}, "has no run_started after wait_created")
 }
 
 func TestMustFailSaysThatTheRunCompleted(t *testing.T) {
@@ -142,7 +142,7 @@ func TestARunThatGoesOnForEverIsGivenUp(t *testing.T) {
 	})
 	wantFailure(t, func(t testing.TB) {
 		stepwelltest.Start(stepwelltest.New(t, wf), wf, 0).MustComplete()
-	}, "run run-1 is not over after 7300 days, and goes on", "run_continued")
+	}, "run run-1 is not over after 7300 days, and continues", "run_continued")
 }
 
 func TestDoIsNoPlaceForTheEnvironment(t *testing.T) {

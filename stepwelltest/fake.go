@@ -68,7 +68,7 @@ func (e *Env) body(ctx context.Context, input []byte, real kit.Body) ([]byte, er
 	case f == nil && own:
 		return real(ctx, input)
 	case f == nil:
-		return nil, stepwell.Fatal(fmt.Errorf("step %q has no fake, and this test has fakes only", name))
+		return nil, stepwell.Fatal(fmt.Errorf("step %q has no fake, and this test allows only fakes", name))
 	}
 	v, err := f(ctx, input)
 	if err != nil {

@@ -140,7 +140,7 @@ func returns(fn func()) (ok bool) {
 func (l *life) call(fn func()) {
 	l.env.t.Helper()
 	if !l.busy.CompareAndSwap(false, true) {
-		l.env.t.Fatal("the environment of this test is used inside Do, or by two goroutines at once")
+		l.env.t.Fatal("this test's environment is used inside Do, or by two goroutines at once")
 	}
 	l.env.inOrder()
 	l.acts <- fn

@@ -102,9 +102,9 @@ func (r *Run[Out]) result() (out Out, err error) {
 		case over:
 			out, err = r.get(l.client, id).Result(l.ctx)
 		case tired:
-			err = fmt.Errorf("run %s is not over after %d days, and goes on", id, int(passed.Hours()/24))
+			err = fmt.Errorf("run %s is not over after %d days, and continues", id, int(passed.Hours()/24))
 		default:
-			err = fmt.Errorf("run %s is not over, and no time can move it", id)
+			err = fmt.Errorf("run %s is not over, and advancing the time cannot move it", id)
 		}
 	})
 	if passed > 0 {

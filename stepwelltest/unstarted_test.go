@@ -30,7 +30,7 @@ func TestMustCompleteSaysThatNobodyHasTheStep(t *testing.T) {
 		elsewhere := stepwell.DefineStep("elsewhere", func(context.Context, int) (int, error) { return 0, nil })
 		wf := stepwell.Define("hopeful", func(ctx stepwell.Context, _ string) (int, error) { return elsewhere.Start(ctx, 1).Get(ctx) })
 		stepwelltest.Start(stepwelltest.New(t, wf), wf, "").MustComplete()
-	}, "run run-1 is not over, and no time can move it", "elsewhere")
+	}, "run run-1 is not over, and advancing the time cannot move it", "elsewhere")
 }
 
 // TestMustCompleteWaitsForARate: time passes for a step that stands in the line of a rate, however long that is.

@@ -38,7 +38,7 @@ func (r *Run[Out]) WantEvents(types ...world.EventType) {
 		}
 	}
 	if len(left) > 0 {
-		r.env.t.Errorf("run %s has no %s behind %s\n%s", r.ID(), left[0], list(types[:len(types)-len(left)]), r.env.life.story(r.ID()))
+		r.env.t.Errorf("run %s has no %s after %s\n%s", r.ID(), left[0], list(types[:len(types)-len(left)]), r.env.life.story(r.ID()))
 	}
 }
 

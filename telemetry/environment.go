@@ -134,5 +134,5 @@ func samplerOf() (sdktrace.Sampler, error) {
 	case "traceidratio":
 		return ratio()
 	}
-	return nil, refused(name, "always_on, always_off, traceidratio, or one of these behind parentbased_")
+	return nil, refused(name, "always_on, always_off, traceidratio, or one of these with parentbased_ in front")
 }

@@ -73,7 +73,7 @@ func (t *Topic[T]) Publish(ctx context.Context, app *stepwell.App, payload T, op
 	write := s.Topics.Publish
 	switch {
 	case p.In != nil && room.Transactor == nil:
-		return "", fmt.Errorf("publish to %s: %w: this world takes part in no transactions", t.name, world.ErrInvalid)
+		return "", fmt.Errorf("publish to %s: %w: this store does not support transactions", t.name, world.ErrInvalid)
 	case p.In != nil:
 		write = func(ctx context.Context, all []world.Publication) ([]world.Sent, error) {
 			return room.Transactor.PublishIn(ctx, p.In, all)
@@ -106,4 +106,4 @@ func open(app *stepwell.App) (kit.App, *spread.Spreader, error) {
 }
 
 // errNoTopics is the error for a store without topics.
-var errNoTopics = fmt.Errorf("%w: this world keeps no topics", world.ErrInvalid)
+var errNoTopics = fmt.Errorf("%w: this store does not support topics", world.ErrInvalid)

@@ -37,9 +37,9 @@ func (t *Topic[T]) publishFrom(ctx stepwell.Context, payload T, opts []Option) e
 	case err != nil:
 		return err
 	case like.In != nil:
-		return fmt.Errorf("%w: what a workflow publishes is part of its commit, and of no other transaction", world.ErrInvalid)
+		return fmt.Errorf("%w: what a workflow publishes is part of the run's commit, so it cannot be part of another transaction", world.ErrInvalid)
 	case like.Dedupe != "":
-		return fmt.Errorf("%w: it has the delivery ID %.80q: what a workflow publishes is published once without one", world.ErrInvalid, like.Dedupe)
+		return fmt.Errorf("%w: it has the delivery ID %.80q: a workflow publishes each item once and needs none", world.ErrInvalid, like.Dedupe)
 	}
 	limit := world.MaxMessage
 	if set := kit.CodeOf(ctx).Limit; set > 0 {

@@ -153,7 +153,7 @@ func (s *Subscription) Name() string { return s.says.Name }
 
 // stand makes the subscription when an App begins to run.
 func (s *Subscription) stand(ctx context.Context, room kit.App) {
-	kit.Stand(ctx, room.Logger.With("subscription", s.says.Name), "the subscription", "Raise topic.Revision where this program is the newer one", func() error {
+	kit.Stand(ctx, room.Logger.With("subscription", s.says.Name), "the subscription", "Raise topic.Revision if this program is the newer one", func() error {
 		_, err := s.make(ctx, room)
 		return err
 	})

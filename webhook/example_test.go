@@ -86,7 +86,7 @@ func ExampleRespondWith() {
 	}
 	// Output:
 	// mail the link <nil>
-	// webhook: invalid: an answer whose header X-Shop has characters that a header cannot carry <nil>
+	// webhook: invalid: the answer has the header X-Shop with characters that a header cannot carry <nil>
 }
 
 // What GitHub has signed with a secret that the server has, under the name "github", comes in, and nothing else.
@@ -132,7 +132,7 @@ func ExampleOf() {
 func ExampleResponse_Check() {
 	res := webhook.Response{Status: 200, Header: map[string]string{"Set-Cookie": "a=b"}}
 	fmt.Println(res.Check())
-	// Output: invalid: an answer with the header Set-Cookie, which is not a workflow's to set
+	// Output: invalid: the answer has the header Set-Cookie, which a workflow cannot set
 }
 
 // exampleApp runs an App for an example; stop ends it.

@@ -95,17 +95,17 @@ func (r *Request) Decode(v any) (err error) {
 			return err
 		}
 		if err = codec.Fits(r.Body, v); err != nil {
-			err = fmt.Errorf("%w: the body of the request is not the JSON that is wanted: %w", world.ErrInvalid, err)
+			err = fmt.Errorf("%w: the body of the request is not the expected JSON: %w", world.ErrInvalid, err)
 		}
 		return err
 	}
 	defer func() {
 		if p := recover(); p != nil {
-			err = fmt.Errorf("%w: the body of the request does not fit: it panicked: %v", world.ErrInvalid, p)
+			err = fmt.Errorf("%w: the body of the request does not fit: decoding it panicked: %v", world.ErrInvalid, p)
 		}
 	}()
 	if err := json.Unmarshal(r.Body, v); err != nil {
-		return fmt.Errorf("%w: the body of the request is not the JSON that is wanted: %w", world.ErrInvalid, err)
+		return fmt.Errorf("%w: the body of the request is not the expected JSON: %w", world.ErrInvalid, err)
 	}
 	return nil
 }

@@ -37,13 +37,13 @@ type Response struct {
 // Check refuses, with [stepwell.ErrInvalid] or [stepwell.ErrTooLarge], what no request can be answered with.
 func (r *Response) Check() error {
 	if r.Status != 0 && (r.Status < 200 || r.Status > 599) {
-		return fmt.Errorf("%w: an answer with status %d: want 200 to 599", world.ErrInvalid, r.Status)
+		return fmt.Errorf("%w: answer status %d: want 200 to 599", world.ErrInvalid, r.Status)
 	}
 	if (r.Status == 204 || r.Status == 304) && len(r.Body) > 0 {
-		return fmt.Errorf("%w: an answer with status %d has no body, this has %d bytes", world.ErrInvalid, r.Status, len(r.Body))
+		return fmt.Errorf("%w: an answer with status %d cannot have a body, and this one has %d bytes", world.ErrInvalid, r.Status, len(r.Body))
 	}
 	if len(r.Header) > maxAnswerHeaders {
-		return fmt.Errorf("%w: an answer with %d headers, more than %d", world.ErrTooLarge, len(r.Header), maxAnswerHeaders)
+		return fmt.Errorf("%w: the answer has %d headers: want %d at most", world.ErrTooLarge, len(r.Header), maxAnswerHeaders)
 	}
 	size, seen := 0, map[string]bool{}
 	for name, value := range r.Header {
@@ -51,18 +51,18 @@ func (r *Response) Check() error {
 		lower := strings.ToLower(name)
 		switch {
 		case seen[lower]:
-			return fmt.Errorf("%w: an answer with the header %.40s twice", world.ErrInvalid, name)
+			return fmt.Errorf("%w: the answer has the header %.40s twice", world.ErrInvalid, name)
 		case !headerName(name):
-			return fmt.Errorf("%w: an answer with the header %.40q, which is no name of one", world.ErrInvalid, name)
+			return fmt.Errorf("%w: the answer has the header %.40q, which is not a valid name", world.ErrInvalid, name)
 		case refusedHeaders[lower]:
-			return fmt.Errorf("%w: an answer with the header %s, which is not a workflow's to set", world.ErrInvalid, name)
+			return fmt.Errorf("%w: the answer has the header %s, which a workflow cannot set", world.ErrInvalid, name)
 		case !headerValue(value):
-			return fmt.Errorf("%w: an answer whose header %s has characters that a header cannot carry", world.ErrInvalid, name)
+			return fmt.Errorf("%w: the answer has the header %s with characters that a header cannot carry", world.ErrInvalid, name)
 		}
 		seen[lower] = true
 	}
 	if size > maxAnswerHeader {
-		return fmt.Errorf("%w: an answer with %d bytes of headers, more than %d", world.ErrTooLarge, size, maxAnswerHeader)
+		return fmt.Errorf("%w: the answer has %d bytes of headers: want %d at most", world.ErrTooLarge, size, maxAnswerHeader)
 	}
 	return nil
 }
@@ -109,7 +109,7 @@ func (r *Request) Respond(ctx stepwell.Context, res Response) error {
 		return kit.Missing("answer a webhook: the request")
 	}
 	if !strings.HasPrefix(r.Reply, replyPrefix) {
-		return fmt.Errorf("answer a webhook: %w: its webhook answers by itself: see RespondManually", world.ErrInvalid)
+		return fmt.Errorf("answer a webhook: %w: this webhook answers by itself: use RespondManually", world.ErrInvalid)
 	}
 	if err := res.Check(); err != nil {
 		return fmt.Errorf("answer a webhook: %w", err)
@@ -120,8 +120,8 @@ func (r *Request) Respond(ctx stepwell.Context, res Response) error {
 	}
 	b, err := codec.Encode(res, limit)
 	if errors.Is(err, world.ErrTooLarge) {
-		return fmt.Errorf("answer a webhook: %w: a body of %d bytes: an answer may have %d as JSON with its headers, which is a body of text a little "+
-			"shorter than that, or one of bytes, kept as base64, of about %d", world.ErrTooLarge, len(res.Body), limit, limit/4*3)
+		return fmt.Errorf("answer a webhook: %w: the body has %d bytes: an answer may have %d bytes as JSON with its headers, so a text body must be a little "+
+			"shorter than that, and a binary body, stored as base64, at most about %d", world.ErrTooLarge, len(res.Body), limit, limit/4*3)
 	}
 	if err != nil {
 		return fmt.Errorf("answer a webhook: %w", err)

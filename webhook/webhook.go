@@ -173,7 +173,7 @@ func (o *options) check() error {
 	case o.chosen && !urlToken.MatchString(o.token):
 		return fmt.Errorf("%w: token %q: want 1 to 200 characters of [A-Za-z0-9_.~-], as it stands in a URL", world.ErrInvalid, world.ShownToken(o.token))
 	case o.Answer != nil && o.Wait != 0:
-		return fmt.Errorf("%w: RespondWith and RespondManually exclude each other", world.ErrInvalid)
+		return fmt.Errorf("%w: use RespondWith or RespondManually, not both", world.ErrInvalid)
 	case o.Wait < 0:
 		return fmt.Errorf("%w: RespondManually(%s): must not be negative", world.ErrInvalid, o.Wait)
 	case o.Scheme == "" && o.Secret == "":

@@ -121,7 +121,7 @@ func (e *Event) checkApart() error {
 		return nil
 	}
 	if !slices.Contains(ApartTypes(), e.Type) {
-		return fmt.Errorf("%w: %s with value %s: no payload of this type is kept apart", ErrInvalid, e.Type, show(e.Apart))
+		return fmt.Errorf("%w: %s with value %s: a payload of this type must be in the log", ErrInvalid, e.Type, show(e.Apart))
 	}
 	whole, named := SplitApart(e.Apart)
 	for _, id := range named {
@@ -139,7 +139,7 @@ func (e *Event) checkApart() error {
 		return err
 	}
 	if _, ok := ReadApart(e.Payload, whole); !ok && e.Encrypted == "" {
-		return fmt.Errorf("%w: %s with value %s: its payload does not refer to that", ErrInvalid, e.Type, whole)
+		return fmt.Errorf("%w: %s with value %s: its payload does not refer to it", ErrInvalid, e.Type, whole)
 	}
 	return nil
 }
@@ -202,7 +202,7 @@ func CheckPiece(p *Piece) error {
 
 // NoValue refuses an event of a run that refers to a value which the run does not hold.
 func NoValue(run, value string) error {
-	return fmt.Errorf("%w: run %s: an event refers to value %s, kept apart, which the run does not hold", ErrInvalid, run, value)
+	return fmt.Errorf("%w: run %s: an event refers to value %s, which the run does not hold", ErrInvalid, run, value)
 }
 
 // NoPiece says that a run holds no such piece of a value.

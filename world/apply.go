@@ -80,7 +80,7 @@ func (s *State) create(e *Event) (bool, error) {
 	case s.Status != "":
 		return false, fmt.Errorf("run %s: %w", s.ID, ErrRunExists)
 	case e.Birth == nil:
-		return false, fmt.Errorf("%w: no birth", ErrInvalid)
+		return false, fmt.Errorf("%w: the first event does not say how the run starts", ErrInvalid)
 	}
 	if err := CheckWorkflowName(e.Birth.Workflow); err != nil {
 		return false, err
@@ -95,7 +95,7 @@ func (s *State) create(e *Event) (bool, error) {
 func (s *State) gather(e *Event) (bool, error) {
 	switch {
 	case s.Birth.Gather == nil:
-		return false, fmt.Errorf("%w: run %s gathers no inputs", ErrInvalid, s.ID)
+		return false, fmt.Errorf("%w: run %s does not gather inputs", ErrInvalid, s.ID)
 	case s.Status != Pending:
 		return false, fmt.Errorf("run %s has begun: %w", s.ID, ErrConflict)
 	}

@@ -50,18 +50,18 @@ func checkCommit(c *Commit) (bytes int, err error) {
 	}
 	for i := range c.Births {
 		if err := checkChild(c.Births[i]); err != nil {
-			return s, fmt.Errorf("run %s: birth %d: %w", c.Run, i, err)
+			return s, fmt.Errorf("run %s: start %d: %w", c.Run, i, err)
 		}
 		child, err := checkCommit(c.Births[i])
 		if err != nil {
-			return s, fmt.Errorf("run %s: birth %d: %w", c.Run, i, err)
+			return s, fmt.Errorf("run %s: start %d: %w", c.Run, i, err)
 		}
 		s += child
 	}
 	for i := range c.Send {
 		d := &c.Send[i]
 		if d.Act || d.Task != nil || d.Repeat {
-			return s, fmt.Errorf("%w: run %s: send %d is no mail", ErrInvalid, c.Run, i)
+			return s, fmt.Errorf("%w: run %s: send %d is not a delivery", ErrInvalid, c.Run, i)
 		}
 		n, err := checkDelivery(d)
 		if err != nil {
@@ -135,11 +135,11 @@ func checkEvents(c *Commit) (s int, err error) {
 		return s, fmt.Errorf("%w: commit without a run", ErrInvalid)
 	}
 	if c.Ack != "" && !c.Birth() {
-		return s, fmt.Errorf("%w: run %s: a commit that is no birth acknowledges no message", ErrInvalid, c.Run)
+		return s, fmt.Errorf("%w: run %s: only a commit that creates the run can acknowledge messages", ErrInvalid, c.Run)
 	}
 	if c.Schedule != nil {
 		if !c.Birth() || c.Worker != "" || c.Ack != "" {
-			return s, fmt.Errorf("%w: run %s: only a client's birth is started by a schedule", ErrInvalid, c.Run)
+			return s, fmt.Errorf("%w: run %s: only a start by a client can belong to a schedule", ErrInvalid, c.Run)
 		}
 		if err := CheckSchedule(c.Schedule); err != nil {
 			return s, fmt.Errorf("run %s: %w", c.Run, err)
@@ -189,15 +189,15 @@ func checkBirth(c *Commit, i int) error {
 	case i != 0 || c.First != 1:
 		return fmt.Errorf("%w: run %s: run_created as event %d", ErrInvalid, c.Run, c.First+int64(i))
 	case b == nil:
-		return fmt.Errorf("%w: run %s: no birth", ErrInvalid, c.Run)
+		return fmt.Errorf("%w: run %s: the start is missing", ErrInvalid, c.Run)
 	case b.Priority < 0 || b.Priority >= priorities:
 		return fmt.Errorf("%w: run %s: priority %d is not 0 to 3", ErrInvalid, c.Run, b.Priority)
 	case b.Retention < 0 || b.Timeout < 0 || b.StartTTL < 0:
-		return fmt.Errorf("%w: run %s: retention %s, timeout %s, start TTL %s: less than nothing", ErrInvalid, c.Run, b.Retention, b.Timeout, b.StartTTL)
+		return fmt.Errorf("%w: run %s: retention %s, timeout %s, start TTL %s: must not be negative", ErrInvalid, c.Run, b.Retention, b.Timeout, b.StartTTL)
 	case c.Worker == "" && c.Release != nil:
 		return fmt.Errorf("%w: run %s: released by nobody", ErrInvalid, c.Run)
 	case c.Worker != "" && c.Ack != "":
-		return fmt.Errorf("%w: run %s: a worker's birth acknowledges no message", ErrInvalid, c.Run)
+		return fmt.Errorf("%w: run %s: a start by a worker cannot acknowledge messages", ErrInvalid, c.Run)
 	}
 	if c.Ack != "" {
 		if _, _, err := ReadReceipt(c.Ack); err != nil {
@@ -231,7 +231,7 @@ func checkBirth(c *Commit, i int) error {
 		return err
 	}
 	if c.Schedule != nil && slices.ContainsFunc(b.Places, func(p Place) bool { return p.Refuse }) {
-		return fmt.Errorf("%w: run %s: its rate refuses starts, and a schedule cannot come again", ErrInvalid, c.Run)
+		return fmt.Errorf("%w: run %s: its rate refuses starts, and a schedule cannot try again", ErrInvalid, c.Run)
 	}
 	if len(b.Places) > 0 && c.Worker != "" {
 		return fmt.Errorf("%w: run %s: a run under limits is created in the queue, not by a worker", ErrInvalid, c.Run)
@@ -245,7 +245,7 @@ func checkBirth(c *Commit, i int) error {
 		}
 	}
 	if of, ok := strings.CutPrefix(b.Key, RetryKey("")); ok && (b.Origin == nil || b.Origin.Run != of) {
-		return fmt.Errorf("%w: run %s: idempotency key %q: keys that begin with %q are those of runs that take the place of others", ErrInvalid, c.Run, b.Key, RetryKey(""))
+		return fmt.Errorf("%w: run %s: idempotency key %q: keys that begin with %q are reserved for runs that replace others", ErrInvalid, c.Run, b.Key, RetryKey(""))
 	}
 	if b.Key != "" {
 		return CheckKey("idempotency key", b.Key)
@@ -267,7 +267,7 @@ func checkPrints(c *Commit) error {
 
 func checkChild(c *Commit) error {
 	if c == nil || !c.Birth() || c.Worker != "" || len(c.Births)+len(c.Send)+len(c.Conditions)+len(c.Anew)+len(c.Held)+len(c.Streams)+len(c.Messages)+len(c.Published)+len(c.Ack) > 0 || c.Schedule != nil {
-		return fmt.Errorf("%w: not a plain birth", ErrInvalid)
+		return fmt.Errorf("%w: not a plain start", ErrInvalid)
 	}
 	return nil
 }
@@ -355,7 +355,7 @@ func checkDelivery(d *Delivery) (bytes int, err error) {
 		return bytes, checkTaskEnd(d)
 	}
 	if slices.ContainsFunc(d.Events, func(e Event) bool { return e.Apart != "" }) {
-		return bad("mail has its payload with it: only the end of a task can refer to a value that is kept apart")
+		return bad("only the end of a task can refer to a large value: other deliveries contain their payload")
 	}
 	switch {
 	case (d.Run == "") == (d.Token == ""):
@@ -402,7 +402,7 @@ func checkDelivery(d *Delivery) (bytes int, err error) {
 	}
 	switch {
 	case d.Act:
-		return bad(string(e.Type) + " is no act")
+		return bad(string(e.Type) + " is not an act")
 	case d.Token != "" && e.Type != HookReceived:
 		return bad("only hook_received goes by token")
 	case d.Token == "" && e.ID == "" && e.Type != SignalReceived && e.Type != CancelRequested:
@@ -431,13 +431,13 @@ func checkTaskEnd(d *Delivery) error {
 	}
 	if d.WakesTask() {
 		if d.Worker != "" || !d.RetryAt.IsZero() || d.Events[0].Attempt != d.Task.Attempt || d.Task.Attempt < 1 {
-			return bad("a step_woken is nobody's, and about the attempt that ended last")
+			return bad("a step_woken has no worker, and is about the attempt that ended last")
 		}
 		return nil
 	}
 	if d.ExpiresTask() {
 		if d.Worker != "" || !d.RetryAt.IsZero() || d.Events[0].Attempt != 0 || d.Events[0].Error == nil {
-			return bad("the end of a step that has not begun is nobody's, and says why")
+			return bad("the end of a step that has not begun has no worker, and a reason")
 		}
 		return nil
 	}

@@ -160,7 +160,7 @@ func ReadBlock(text []byte) *Block {
 	}
 	b := new(Block)
 	if err := json.Unmarshal(text, b); err != nil {
-		return &Block{Code: CodeCorrupt, Message: "why it is blocked cannot be read: " + err.Error()}
+		return &Block{Code: CodeCorrupt, Message: "the reason why it is blocked cannot be read: " + err.Error()}
 	}
 	return b
 }

@@ -147,9 +147,9 @@ func CheckDefinition(d *Definition) error {
 	case len(d.Schemas) > MaxSchemas:
 		return fmt.Errorf("%w: workflow %s: schemas of %d bytes: the most is %d", ErrInvalid, d.Workflow, len(d.Schemas), MaxSchemas)
 	case d.Print != PrintOf(d.Schemas):
-		return fmt.Errorf("%w: workflow %s: the print %.40q is not that of its schemas", ErrInvalid, d.Workflow, d.Print)
+		return fmt.Errorf("%w: workflow %s: the hash %.40q does not match its schemas", ErrInvalid, d.Workflow, d.Print)
 	case len(d.Schemas) > 0 && !json.Valid(d.Schemas):
-		return fmt.Errorf("%w: workflow %s: its schemas are no JSON", ErrInvalid, d.Workflow)
+		return fmt.Errorf("%w: workflow %s: its schemas are not JSON", ErrInvalid, d.Workflow)
 	}
 	return nil
 }

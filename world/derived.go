@@ -145,11 +145,11 @@ func (b *derivedCheck) awaits(ctx context.Context) error {
 		}
 		if lost { // the step is not told that there is no such run, which may end the one that waits: the row may come back
 			b.lost = &CorruptError{Run: b.s.ID, Seq: b.s.Step(a.Step).Created, Err: fmt.Errorf("step %s waits for the end of run %s, whose row is lost: "+
-				"restore that from a backup; or end this run: `stepwell runs cancel --force`, then fork it", a.Step, a.Run)}
+				"restore it from a backup; or end this run with `stepwell runs cancel --force`, then fork it", a.Step, a.Run)}
 			continue
 		}
 		b.is.Awaits = append(b.is.Awaits, a)
-		b.wrong = append(b.wrong, fmt.Sprintf("step %s waits for the end of run %s, and would not be told of it", a.Step, a.Run))
+		b.wrong = append(b.wrong, fmt.Sprintf("step %s waits for the end of run %s, but would not be told of it", a.Step, a.Run))
 	}
 	return nil
 }
@@ -162,7 +162,7 @@ func (b *derivedCheck) hooks(ctx context.Context) error {
 			return err
 		}
 		if !slices.ContainsFunc(rows, func(row HookRow) bool { return row.Run == b.s.ID && row.ID == h.ID }) {
-			b.lost = &CorruptError{Run: b.s.ID, Seq: h.Created, Err: fmt.Errorf("hook %s is open, and its row is lost: nobody can send to it", h.ID)}
+			b.lost = &CorruptError{Run: b.s.ID, Seq: h.Created, Err: fmt.Errorf("hook %s is open, but its row is lost, so nobody can send to it", h.ID)}
 		}
 	}
 	return nil
@@ -197,7 +197,7 @@ func lostTask(ctx context.Context, w World, t TaskReader, s *State) (lost, err e
 	}
 	for _, st := range open {
 		if !slices.ContainsFunc(tasks, func(task Task) bool { return task.Step == st.ID }) {
-			return &CorruptError{Run: s.ID, Seq: st.Created, Err: fmt.Errorf("step %s is open, and its task is lost: nobody runs it", st.ID)}, nil
+			return &CorruptError{Run: s.ID, Seq: st.Created, Err: fmt.Errorf("step %s is open, but its task is lost, so no worker runs it", st.ID)}, nil
 		}
 	}
 	return nil, nil

@@ -64,15 +64,15 @@ type Mender interface {
 // Mended is what a [Mender] tells: it freed what so many owners had, and so many counts were wrong.
 func Mended(owners, counts int) []Finding {
 	return []Finding{
-		{Check: "mended: owners", Health: HealthGood, Found: fmt.Sprintf("freed what %d owners had that are not there", owners)},
-		{Check: "mended: counts", Health: HealthGood, Found: fmt.Sprintf("%d of the counts were wrong", counts)},
+		{Check: "mended: owners", Health: HealthGood, Found: fmt.Sprintf("freed what %d owners held that no longer exist", owners)},
+		{Check: "mended: counts", Health: HealthGood, Found: fmt.Sprintf("corrected %d counts", counts)},
 	}
 }
 
 // MendAdvice and LostEndAdvice are advice of worlds' doctors.
 const (
-	MendAdvice    = "a worker frees owners and mends what cannot be right within 5 minutes; all at once:  stepwell doctor --mend"
-	LostEndAdvice = "restore a backup; or go on in a fork of the run: see docs/operating.md"
+	MendAdvice    = "a worker frees these and repairs impossible states within 5 minutes; to do it now:  stepwell doctor --mend"
+	LostEndAdvice = "restore a backup, or continue in a fork of the run: see docs/operating.md"
 )
 
 // WrongCount says that runs of a workflow are counted as something so often, and how many there are.

@@ -59,10 +59,10 @@ func Register(scheme string, d Driver) {
 	drivers.Lock()
 	defer drivers.Unlock()
 	if d == nil || !schemeOf.MatchString(scheme+":") || scheme != strings.ToLower(scheme) {
-		panic(fmt.Sprintf("world: register a driver for scheme %q: want a driver, and small letters", scheme))
+		panic(fmt.Sprintf("register a driver for scheme %q: want a driver, and lowercase letters", scheme))
 	}
 	if drivers.of[scheme] != nil {
-		panic(fmt.Sprintf("world: scheme %q has a driver", scheme))
+		panic(fmt.Sprintf("scheme %q already has a driver", scheme))
 	}
 	if drivers.of == nil {
 		drivers.of = make(map[string]Driver)
@@ -88,7 +88,7 @@ func DriverOf(url string) (Driver, error) {
 	d := drivers.of[scheme]
 	drivers.RUnlock()
 	if d == nil {
-		return nil, fmt.Errorf("%w: this program knows no databases of the kind %q, only %s; import the package of their world to link it", ErrInvalid, scheme, strings.Join(Schemes(), ", "))
+		return nil, fmt.Errorf("%w: this program does not support databases of the kind %q, only %s; import that store's package to link it", ErrInvalid, scheme, strings.Join(Schemes(), ", "))
 	}
 	return d, nil
 }

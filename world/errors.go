@@ -27,7 +27,7 @@ var (
 	ErrInboxFull = errors.New("inbox is full")
 	// ErrDeliveryUsed: the delivery ID was used before, for the same event or hook, with another payload; nothing was
 	// written.
-	ErrDeliveryUsed = errors.New("the delivery ID was used for another payload")
+	ErrDeliveryUsed = errors.New("the delivery ID was used for a different payload")
 	// ErrStreamClosed: the stream was closed; nothing was written to it.
 	ErrStreamClosed = errors.New("stream is closed")
 	// ErrForbidden: who asks may not do this; nothing was written. A remote world says it of its API key.
@@ -54,7 +54,7 @@ var (
 	// message says what happened. It comes with [ErrStorage].
 	ErrReplaced = errors.New("the database is not the one that was opened")
 	// ErrClosed: the world was closed.
-	ErrClosed = errors.New("world is closed")
+	ErrClosed = errors.New("the database is closed")
 )
 
 // TooEarlyError says how long a step still has to wait for its retry. It matches [ErrTooEarly].

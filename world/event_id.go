@@ -41,7 +41,7 @@ func ParseEvent(run, text string) (int64, error) {
 	n := binary.BigEndian.Uint64(append([]byte{0, 0}, id[10:]...))
 	own, err := ulid.ParseStrict(strings.TrimPrefix(EventID(run, int64(n&math.MaxInt64), Now()), PrefixEvent+"_"))
 	if err != nil || [10]byte(own[6:]) != [10]byte(id[6:]) || n == 0 {
-		return 0, fmt.Errorf("%w: %s is no event of run %s", ErrInvalid, show(text), run)
+		return 0, fmt.Errorf("%w: %s is not an event of run %s", ErrInvalid, show(text), run)
 	}
 	return int64(n), nil
 }

@@ -34,7 +34,7 @@ func (q *RunQuery) Holds(r *Run) (bool, error) {
 		}
 	}
 	if len(q.Input) > 0 && r.Encryption != "" && r.Damage == "" {
-		return false, fmt.Errorf("%w: run %s is encrypted, so runs cannot be filtered by input: filter by attributes", ErrInvalid, r.ID)
+		return false, fmt.Errorf("%w: run %s is encrypted, so you cannot filter runs by input: filter by attributes", ErrInvalid, r.ID)
 	}
 	if WholeApart(r.InputApart) != "" {
 		return true, nil

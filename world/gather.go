@@ -33,11 +33,11 @@ const (
 func (g *Gather) Check() error {
 	switch {
 	case g.Quiet < 0 || g.Quiet > 0 && g.Most < g.Quiet:
-		return fmt.Errorf("%w: debounce: a quiet time of %s, and %s at the longest: want more than nothing, and the longest no shorter", ErrInvalid, g.Quiet, g.Most)
+		return fmt.Errorf("%w: debounce: quiet time %s, longest wait %s: both must be above zero, and the longest wait no shorter than the quiet time", ErrInvalid, g.Quiet, g.Most)
 	case g.Quiet > 0 && g.Number != 0:
-		return fmt.Errorf("%w: a debounce has no number", ErrInvalid)
+		return fmt.Errorf("%w: a debounce has no size", ErrInvalid)
 	case g.Most <= 0:
-		return fmt.Errorf("%w: batch: a time of %s: want more than nothing", ErrInvalid, g.Most)
+		return fmt.Errorf("%w: batch: the longest wait is %s: must be above zero", ErrInvalid, g.Most)
 	case g.Quiet == 0 && (g.Number < 2 || g.Number > MaxGathered):
 		return fmt.Errorf("%w: batch of %d inputs: want 2 to %d", ErrInvalid, g.Number, MaxGathered)
 	case g.Key != "":
@@ -88,7 +88,7 @@ func (g *SaidGather) Key(input []byte) (string, error) {
 	case g.Path != "":
 		return KeyAt(input, g.Path)
 	case g.Computed:
-		return "", fmt.Errorf("%w: code computes it: start the run in a program that has the workflow's definition, or define it with flow.Path", ErrInvalid)
+		return "", fmt.Errorf("%w: the key is computed by code: start the run in a program that has the workflow's definition, or define the key with flow.Path", ErrInvalid)
 	}
 	return "", nil
 }
@@ -147,7 +147,7 @@ func (e *Event) InputBytes() int { return encryptedBytes(len(e.Payload), e.Encry
 
 // Closed is the error for an input that comes to a run which gathers no more: a [Commit] with Items tells where to.
 func Closed(run string) error {
-	return fmt.Errorf("run %s gathers no more inputs: %w", run, ErrConflict)
+	return fmt.Errorf("run %s no longer gathers inputs: %w", run, ErrConflict)
 }
 
 // JoinInput is the input of a run that has gathered one, and then another.

@@ -65,5 +65,5 @@ func CheckHold(h *Hold) error {
 
 // HeldBirth is the error for a birth by a worker whose workflow is held: it is to be created without one.
 func HeldBirth(c *Commit) error {
-	return fmt.Errorf("run %s: workflow %s is held, and it is not to begin: %w", c.Run, c.Events[0].Birth.Workflow, ErrLeaseLost)
+	return fmt.Errorf("run %s: workflow %s is held, so it must not begin: %w", c.Run, c.Events[0].Birth.Workflow, ErrLeaseLost)
 }

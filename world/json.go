@@ -64,7 +64,7 @@ func notJSON(b []byte) string {
 		return "it is empty"
 	}
 	if bytes.HasPrefix(b, []byte("\ufeff")) {
-		return "it begins with a byte order mark: leave that out"
+		return "it begins with a byte order mark: remove that"
 	}
 	var v json.RawMessage
 	bad, ok := errors.AsType[*json.SyntaxError](json.Unmarshal(b, &v))
@@ -75,7 +75,7 @@ func notJSON(b []byte) string {
 		return "it ends in the middle"
 	default:
 		if at = int(bad.Offset) - 1; at > 0 && at <= len(b) && json.Valid(b[:at]) {
-			return fmt.Sprintf("there is more behind its end, at byte %d", at)
+			return fmt.Sprintf("there is more after its end, at byte %d", at)
 		}
 		return fmt.Sprintf("%v at byte %d", bad, at)
 	}

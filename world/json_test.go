@@ -29,7 +29,7 @@ func TestCheckJSON(t *testing.T) {
 		strings.Repeat(`[`, MaxDepth+1) + strings.Repeat(`]`, MaxDepth+1): "has more than 1000 levels of arrays and objects, at byte 1000",
 		"\ufeff1": "byte order mark",
 
-		``: "empty", ` `: "empty", `{`: "ends in the middle", `{"a":1} {}`: "more behind its end, at byte 8", `{"a":x}`: "at byte 5", `nul`: "at byte 2",
+		``: "empty", ` `: "empty", `{`: "ends in the middle", `{"a":1} {}`: "more after its end, at byte 8", `{"a":x}`: "at byte 5", `nul`: "at byte 2",
 		`{"a":1,"a":1}`:                            `member "/a" twice`,
 		`{"a":1,"\u0061":1}`:                       `member "/a" twice`,
 		`[0,{"a/b":{"~":1,"~":2}}]`:                `member "/1/a~1b/~0" twice`,

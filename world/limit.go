@@ -148,7 +148,7 @@ func CheckPlaces(all []Place) error {
 			return err
 		}
 		if len(p.Key) > MaxLimitKey {
-			return fmt.Errorf("%w: limit %s: a key of %d bytes: the most is %d: take what is shorter, as an ID or a hash", ErrInvalid, p.Limit, len(p.Key), MaxLimitKey)
+			return fmt.Errorf("%w: limit %s: a key of %d bytes: the most is %d: use something shorter, such as an ID or a hash", ErrInvalid, p.Limit, len(p.Key), MaxLimitKey)
 		}
 		if p.Key != "" {
 			if err := CheckName("key of a limit", p.Key); err != nil {
@@ -159,7 +159,7 @@ func CheckPlaces(all []Place) error {
 			return fmt.Errorf("%w: limit %s: it is the second singleton of a run", ErrInvalid, p.Limit)
 		}
 		if i > 0 && all[i-1].compare(p) >= 0 {
-			return fmt.Errorf("%w: limit %s: places are not in order, or one is there twice", ErrInvalid, p.Limit)
+			return fmt.Errorf("%w: limit %s: places are out of order or repeated", ErrInvalid, p.Limit)
 		}
 	}
 	return nil
@@ -167,7 +167,7 @@ func CheckPlaces(all []Place) error {
 
 // NoLimit is the error for a limit that is not there.
 func NoLimit(name string) error {
-	return fmt.Errorf("limit %.140q: %w: the first definition that names it makes it, or the first start of a run under it", name, ErrNotFound)
+	return fmt.Errorf("limit %.140q: %w: it exists after the first definition or start that names it", name, ErrNotFound)
 }
 
 // Scope is what the places of a limit are. It belongs to the limit's name, for ever.
@@ -218,7 +218,7 @@ func CheckScope(limit string, said, kept Scope) error {
 	if said == kept {
 		return nil
 	}
-	return fmt.Errorf("%w: limit %s is said to be %s, and is known as %s, which it stays for ever: give it another name, with limit.Name", ErrInvalid, limit, said, kept)
+	return fmt.Errorf("%w: limit %s is defined as %s, but exists as %s, which cannot change: give it another name, with limit.Name", ErrInvalid, limit, said, kept)
 }
 
 // SaidBy are the limits that places are of.
@@ -247,13 +247,13 @@ func sortLimits(said []SaidLimit) []SaidLimit {
 // CheckLimit refuses, with [ErrInvalid], what no limit is. A number of 0 holds all runs back.
 func CheckLimit(name string, number int) error {
 	if workflow, single := strings.CutPrefix(name, singlePrefix); single {
-		return fmt.Errorf("%w: limit %.140q is the singleton of workflow %.128s: one run of a key is live, and that is no number to set", ErrInvalid, name, workflow)
+		return fmt.Errorf("%w: limit %.140q is the singleton of workflow %.128s: it allows one live run of a key, and you cannot change that", ErrInvalid, name, workflow)
 	}
 	if CheckWorkflowName(name) != nil {
 		return fmt.Errorf("%w: name of a limit %.140q: want 1 to 128 of A-Z a-z 0-9 _ . -", ErrInvalid, name)
 	}
 	if number < 0 || number > MaxLimit {
-		return fmt.Errorf("%w: limit %s: its number is %d: want 0 to %d, and 0 lets in nobody", ErrInvalid, name, number, MaxLimit)
+		return fmt.Errorf("%w: limit %s: its number is %d: want 0 to %d; 0 lets in no runs", ErrInvalid, name, number, MaxLimit)
 	}
 	return nil
 }

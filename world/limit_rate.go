@@ -48,9 +48,9 @@ func (e *RateError) Error() string {
 		key = fmt.Sprintf(", key %q", e.Key)
 	}
 	if e.Number <= 0 {
-		return fmt.Sprintf("%v: limit %s%s lets in nobody, as its number was set to 0: stepwell limits set %s NUMBER, or code for what code says", ErrRateLimited, e.Limit, key, e.Limit)
+		return fmt.Sprintf("%v: limit %s%s lets in no runs, because its number was set to 0. To change it: stepwell limits set %s NUMBER, or code to restore the number in the code", ErrRateLimited, e.Limit, key, e.Limit)
 	}
-	return fmt.Sprintf("%v: limit %s%s lets in %d in %s: come again in %s", ErrRateLimited, e.Limit, key, e.Number, e.Per, e.After)
+	return fmt.Sprintf("%v: limit %s%s lets in %d in %s: try again in %s", ErrRateLimited, e.Limit, key, e.Number, e.Per, e.After)
 }
 
 // Is matches [ErrRateLimited].

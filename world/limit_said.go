@@ -62,13 +62,13 @@ func (l *SaidLimit) check(least int) error {
 			return fmt.Errorf("limit %s: %w", l.Name, err)
 		}
 		if l.UntilEnd {
-			return fmt.Errorf("%w: limit %s: a rate holds no places until the end", ErrInvalid, l.Name)
+			return fmt.Errorf("%w: limit %s: a rate cannot use limit.UntilEnd", ErrInvalid, l.Name)
 		}
 	} else if l.Burst != 0 || l.Refuse {
-		return fmt.Errorf("%w: limit %s: only a rate has a burst, or refuses", ErrInvalid, l.Name)
+		return fmt.Errorf("%w: limit %s: only a rate can have a burst, or refuse", ErrInvalid, l.Name)
 	}
 	if l.Number < least {
-		return fmt.Errorf("%w: limit %s: %d at once: want 1 at least", ErrInvalid, l.Name, l.Number)
+		return fmt.Errorf("%w: limit %s: %d at once: want 1 or more", ErrInvalid, l.Name, l.Number)
 	}
 	return CheckLimit(l.Name, l.Number)
 }
@@ -79,7 +79,7 @@ func KeyAt(input []byte, path string) (string, error) {
 	d := json.NewDecoder(bytes.NewReader(input))
 	d.UseNumber() // as it is written
 	if err := d.Decode(&v); err != nil {
-		return "", fmt.Errorf("%w: the input is no JSON", ErrInvalid)
+		return "", fmt.Errorf("%w: the input is not JSON", ErrInvalid)
 	}
 	for name := range strings.SplitSeq(path, ".") {
 		object, _ := v.(map[string]any)
@@ -93,7 +93,7 @@ func KeyAt(input []byte, path string) (string, error) {
 	case bool:
 		return fmt.Sprint(v), nil
 	}
-	return "", fmt.Errorf("%w: the input has no text, number or truth at %s", ErrInvalid, path)
+	return "", fmt.Errorf("%w: the input has no string, number or boolean at %s", ErrInvalid, path)
 }
 
 // SaidPlaces are the places that a run with an input needs, where its code is elsewhere. The error is [ErrInvalid]
@@ -104,7 +104,7 @@ func SaidPlaces(said []SaidLimit, input []byte) (places []Place, err error) {
 		if l.Path != "" {
 			p.Key, err = KeyAt(input, l.Path)
 		} else if l.Computed {
-			err = fmt.Errorf("%w: code computes it: start the run in a program that has the workflow's definition, or define the limit with limit.Path", ErrInvalid)
+			err = fmt.Errorf("%w: the key is computed by code: start the run in a program that has the workflow's definition, or define the limit with limit.Path", ErrInvalid)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("limit %s: key: %w", l.Name, err)

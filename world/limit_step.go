@@ -18,11 +18,11 @@ func (l *SaidLimit) fitsStep() error {
 	what := ""
 	switch {
 	case l.UntilEnd:
-		what = "holds its places until the end of a run: leave limit.UntilEnd out, or make the step a workflow, with Alone"
+		what = "holds its places until the end of a run: leave out limit.UntilEnd, or make the step a workflow, with Alone"
 	case l.Refuse:
-		what = "refuses starts, and a step has none: leave limit.Refuse out, or make the step a workflow, with Alone"
+		what = "refuses starts, but steps cannot be refused: leave out limit.Refuse, or make the step a workflow, with Alone"
 	case l.Single != "":
-		what = "is a singleton, and only workflows are: make the step one, with Alone"
+		what = "is a singleton, but only workflows can be: make the step one, with Alone"
 	default:
 		return nil
 	}
@@ -34,7 +34,7 @@ func (t *Task) checkPlaces() error {
 		return nil
 	}
 	if t.Worker != "" {
-		return fmt.Errorf("%w: a task under limits is created in the queue, and nobody holds it", ErrInvalid)
+		return fmt.Errorf("%w: a task under limits is created in the queue, not by a worker", ErrInvalid)
 	}
 	if err := CheckPlaces(t.Places); err != nil {
 		return err

@@ -211,7 +211,7 @@ func ListenerPlace(run int64, wait string) string { return strconv.FormatInt(run
 func ListenerAt(place string) (run int64, wait string, err error) {
 	number, wait, ok := strings.Cut(place, "/")
 	if run, err = strconv.ParseInt(number, 10, 64); err != nil || !ok {
-		return 0, "", fmt.Errorf("%w: %.80q is no place of a wait", ErrInvalid, place)
+		return 0, "", fmt.Errorf("%w: %.80q is not a position of a wait", ErrInvalid, place)
 	}
 	return run, wait, nil
 }

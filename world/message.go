@@ -145,11 +145,11 @@ func ReadReceipt(receipt string) (number, fence int64, err error) {
 	b, err := receipts.DecodeString(rest)
 	x, n := binary.Uvarint(b)
 	if !found || err != nil || n <= 0 || int64(x) <= 0 {
-		return 0, 0, fmt.Errorf("%w: %.60q is no receipt", ErrInvalid, receipt)
+		return 0, 0, fmt.Errorf("%w: %.60q is not a receipt", ErrInvalid, receipt)
 	}
 	y, m := binary.Uvarint(b[n:])
 	if m <= 0 || n+m != len(b) || int64(y) <= 0 {
-		return 0, 0, fmt.Errorf("%w: %.60q is no receipt", ErrInvalid, receipt)
+		return 0, 0, fmt.Errorf("%w: %.60q is not a receipt", ErrInvalid, receipt)
 	}
 	return int64(x), int64(y), nil
 }
@@ -201,13 +201,13 @@ func CheckMessages(all []Message) error {
 		}
 		if m.Dedupe != "" {
 			if id := [2]string{m.Queue, m.Dedupe}; dedupes[id] {
-				return fmt.Errorf("%w: message %d of queue %s: another one at once has the dedupe ID %.80q", ErrInvalid, i, m.Queue, m.Dedupe)
+				return fmt.Errorf("%w: message %d of queue %s: another message of the same call has the dedupe ID %.80q", ErrInvalid, i, m.Queue, m.Dedupe)
 			} else {
 				dedupes[id] = true
 			}
 		}
 		if size += encryptedBytes(len(m.Payload), m.Encrypted); size > MaxCommit {
-			return fmt.Errorf("%w: %d messages of more than %d bytes at once: send them in parts", ErrTooLarge, len(all), MaxCommit)
+			return fmt.Errorf("%w: %d messages of more than %d bytes in one call: send them in parts", ErrTooLarge, len(all), MaxCommit)
 		}
 	}
 	return nil
@@ -221,7 +221,7 @@ func checkSentMessages(c *Commit) (bytes int, err error) {
 	for i := range c.Messages {
 		m := &c.Messages[i]
 		if err = checkMessage(m); err == nil && m.Dedupe != "" {
-			err = fmt.Errorf("%w: a message of a commit is sent once, and has no dedupe ID", ErrInvalid)
+			err = fmt.Errorf("%w: a message of a commit is sent once, and cannot have a dedupe ID", ErrInvalid)
 		}
 		if err != nil {
 			return bytes, fmt.Errorf("run %s: message %d, for queue %.140q: %w", c.Run, i, m.Queue, err)
@@ -250,9 +250,9 @@ func checkMessage(m *Message) error {
 	case m.Window < 0 || m.Window > MaxWindow:
 		return fmt.Errorf("%w: window %s: want 0 to %s", ErrInvalid, m.Window, MaxWindow)
 	case m.Group != "" && m.Delay > 0:
-		return fmt.Errorf("%w: group %.80q: what has a group has its order, and no delay", ErrInvalid, m.Group)
+		return fmt.Errorf("%w: group %.80q: a message with a group is received in order, so it cannot have a delay", ErrInvalid, m.Group)
 	case m.Encrypted == "" && !json.Valid(m.Payload):
-		return fmt.Errorf("%w: the payload is no JSON", ErrInvalid)
+		return fmt.Errorf("%w: the payload is not JSON", ErrInvalid)
 	case len(m.Payload) > most:
 		return fmt.Errorf("%w: a payload of %d bytes: the most is %d", ErrTooLarge, len(m.Payload), MaxMessage)
 	}

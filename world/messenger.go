@@ -63,7 +63,7 @@ type Messenger interface {
 }
 
 // ErrReceipt: the receipt is of a receive that is over. Somebody else has received the message since, or it is gone.
-var ErrReceipt = errors.New("the receipt holds no longer")
+var ErrReceipt = errors.New("the receipt has expired")
 
 // ReceiveQuery says what is to be received.
 type ReceiveQuery struct {
@@ -144,7 +144,7 @@ func CheckReceive(q *ReceiveQuery) error {
 	case v != 0 && (v < MinVisibility || v > MaxVisibility):
 		return fmt.Errorf("%w: queue %s: visibility %s: want %s to %s", ErrInvalid, q.Queue, v, MinVisibility, MaxVisibility)
 	case q.Match != nil && !json.Valid(q.Match):
-		return fmt.Errorf("%w: queue %s: the match is no JSON", ErrInvalid, q.Queue)
+		return fmt.Errorf("%w: queue %s: the match is not JSON", ErrInvalid, q.Queue)
 	}
 	return nil
 }
@@ -210,14 +210,14 @@ func CheckPeek(q *PeekQuery) (behind int64, err error) {
 	}
 	behind, ok := MessageNumber(q.Cursor)
 	if !ok {
-		return 0, fmt.Errorf("%w: queue %s: the cursor %.60q is of no page of messages", ErrInvalid, q.Queue, q.Cursor)
+		return 0, fmt.Errorf("%w: queue %s: the cursor %.60q does not belong to this list", ErrInvalid, q.Queue, q.Cursor)
 	}
 	return behind, nil
 }
 
 // NoReceipt is the error for a birth whose receipt does not hold.
 func NoReceipt(c *Commit) error {
-	return fmt.Errorf("run %s: %w: somebody else has received the message since, or it is gone; nothing was written", c.Run, ErrReceipt)
+	return fmt.Errorf("run %s: %w: the message was received again, or no longer exists; nothing was written", c.Run, ErrReceipt)
 }
 
 // NoQueue is the error for a queue that was not declared.
@@ -229,7 +229,7 @@ func NoQueue(name string) error {
 func QueueFilled(name string, all []Subscription) error {
 	for i := range all {
 		if s := &all[i]; s.Damage == "" && s.OwnQueue() == name {
-			return fmt.Errorf("queue %s: %w: the subscription %s fills it; end that first", name, ErrConflict, s.Name)
+			return fmt.Errorf("queue %s: %w: it belongs to subscription %s; end that first", name, ErrConflict, s.Name)
 		}
 	}
 	return nil

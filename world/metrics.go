@@ -65,7 +65,7 @@ func CheckMetrics(m *ProcessMetrics) error {
 	case len(m.Says) > MaxMetrics:
 		return fmt.Errorf("%w: metrics of process %s have %d bytes: at most %d", ErrInvalid, m.Process, len(m.Says), MaxMetrics)
 	case !json.Valid(m.Says):
-		return fmt.Errorf("%w: metrics of process %s are no JSON", ErrInvalid, m.Process)
+		return fmt.Errorf("%w: metrics of process %s are not JSON", ErrInvalid, m.Process)
 	}
 	return nil
 }

@@ -17,14 +17,14 @@ type Orphans struct {
 func ApartFound(held, empty, left int64, schema string) Finding {
 	switch {
 	case empty > 0:
-		return Finding{Health: HealthBad, Found: fmt.Sprintf("%d of %d values kept apart are not there", empty, held), Advice: "restore a backup, or put its rows of " + schema + "apart_pieces back"}
+		return Finding{Health: HealthBad, Found: fmt.Sprintf("%d of %d large values are missing", empty, held), Advice: "restore a backup, or only its rows of " + schema + "apart_pieces back"}
 	case left > 0:
 		return Finding{
-			Health: HealthWarning, Found: fmt.Sprintf("pieces of %d values kept apart are of no run", left),
-			Advice: "nobody reads them: DELETE FROM " + schema + "apart_pieces WHERE value NOT IN (SELECT value FROM " + schema + "apart)",
+			Health: HealthWarning, Found: fmt.Sprintf("pieces of %d large values belong to no run", left),
+			Advice: "nothing reads them: DELETE FROM " + schema + "apart_pieces WHERE value NOT IN (SELECT value FROM " + schema + "apart)",
 		}
 	}
-	return Finding{Health: HealthGood, Found: fmt.Sprintf("%d are kept apart, each with what it begins with", held)}
+	return Finding{Health: HealthGood, Found: fmt.Sprintf("%d are stored, none without its beginning", held)}
 }
 
 // OrphansFound is what a [Doctor] says of orphans, in a schema whose name is before that of each table.
@@ -50,9 +50,9 @@ func OrphansFound(all []Orphans, schema string) Finding {
 		rid = append(rid, "DELETE FROM "+schema+"ended_hooks WHERE run NOT IN (SELECT key FROM "+schema+"runs)")
 	}
 	f := Finding{Health: HealthBad, Found: strings.Join(found, "; ")}
-	f.Advice = "their run or class was lost, and nobody is given them: put the rows of a backup back"
+	f.Advice = "their run was lost, and no worker gets them: restore the rows from a backup"
 	if len(rid) > 0 {
-		f.Advice += "; or delete what is left:  " + strings.Join(rid, "; ")
+		f.Advice += "; or delete the rest:  " + strings.Join(rid, "; ")
 	}
 	return f
 }

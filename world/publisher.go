@@ -127,7 +127,7 @@ func CheckSpread(s *Spread) error {
 	seen := make(map[string]bool, len(s.Done)+len(s.Aside)+1)
 	once := func(id string) error {
 		if _, ok := PublicationNumber(id); !ok || seen[id] {
-			return fmt.Errorf("%w: spread: %.60q is no publication, or there twice", ErrInvalid, id)
+			return fmt.Errorf("%w: spread: %.60q is not a publication, or is there twice", ErrInvalid, id)
 		}
 		seen[id] = true
 		return nil
@@ -169,7 +169,7 @@ func CheckSpread(s *Spread) error {
 	}
 	for i := range s.Mail {
 		if d := &s.Mail[i]; d.Act || d.Task != nil || d.Repeat {
-			return fmt.Errorf("%w: spread: delivery %d is no mail", ErrInvalid, i)
+			return fmt.Errorf("%w: spread: delivery %d is not one to an inbox", ErrInvalid, i)
 		} else if err := CheckDelivery(d); err != nil {
 			return err
 		}
@@ -195,7 +195,7 @@ func (q *DueQuery) Check() (due, number int64, err error) {
 		number, err = strconv.ParseInt(text, 10, 64)
 	}
 	if err != nil || !ok || due < 0 {
-		return 0, 0, fmt.Errorf("%w: %.80q is no place of a publication", ErrInvalid, q.After)
+		return 0, 0, fmt.Errorf("%w: %.80q is not a position in the list of publications", ErrInvalid, q.After)
 	}
 	return due, number, nil
 }

@@ -209,13 +209,13 @@ func (s *Schedule) check() error {
 	case !x.Until.IsZero() && x.Until.Before(x.From):
 		return fmt.Errorf("%w: it ends at %s, before it begins at %s", ErrInvalid, x.Until.Format(time.RFC3339), x.From.Format(time.RFC3339))
 	case x.Code && s.Set == "":
-		return fmt.Errorf("%w: its input is computed by code, and it is in no set of a program", ErrInvalid)
+		return fmt.Errorf("%w: its input is computed by code, but it is not in the set of a program", ErrInvalid)
 	case s.Paused != nil && (len(s.Paused.Reason) > maxScheduleReason || len(s.Paused.By) > MaxName):
 		return fmt.Errorf("%w: the note of a pause has %d bytes: want %d at most", ErrTooLarge, len(s.Paused.Reason), maxScheduleReason)
 	case len(x.Input) > MaxCommit/4+MaxCommit/8: // encrypted it is longer
 		return fmt.Errorf("%w: the input has %d bytes", ErrTooLarge, len(x.Input))
 	case len(x.Input) > 0 && !json.Valid(x.Input):
-		return fmt.Errorf("%w: the input is no JSON", ErrInvalid)
+		return fmt.Errorf("%w: the input is not JSON", ErrInvalid)
 	}
 	for _, t := range []time.Time{x.From, x.Until, s.Is.Next, s.Is.Due} {
 		if !t.IsZero() && !Within(t).Equal(t) {

@@ -65,7 +65,7 @@ func (b *Birth) checkSingle() error {
 func SingleInTx(b *Birth) error {
 	for i := range b.Places {
 		if b.Places[i].Single != "" {
-			return fmt.Errorf("%w: workflow %s is a singleton, and others would wait for the transaction: start it outside of that", ErrInvalid, b.Workflow)
+			return fmt.Errorf("%w: workflow %s is a singleton, so other starts would wait for the transaction: start it outside of the transaction", ErrInvalid, b.Workflow)
 		}
 	}
 	return nil
@@ -74,7 +74,7 @@ func SingleInTx(b *Birth) error {
 // SingleLive is the error for a run that is made of another, or of a log, while a run is live that has its singleton's
 // key.
 func SingleLive(run, live string, p *Place) error {
-	return fmt.Errorf("run %s: run %s is live, and has %s: wait for its end, or cancel it: %w", run, live, p.SingleText(), ErrRunExists)
+	return fmt.Errorf("run %s: run %s is live and has %s: wait for its end, or cancel it: %w", run, live, p.SingleText(), ErrRunExists)
 }
 
 // SingleText tells people of the key of a singleton.

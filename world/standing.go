@@ -43,7 +43,7 @@ func CheckStatus(what string, s Status) error {
 	for _, w := range StatusWords() {
 		words = append(words, string(w))
 	}
-	return fmt.Errorf("%w: %s: %.40q is no status: there are %s", ErrInvalid, what, s, strings.Join(words, ", "))
+	return fmt.Errorf("%w: %s: %.40q is not a status: want %s", ErrInvalid, what, s, strings.Join(words, ", "))
 }
 
 // Stands is the word for how a run stands: its status where it is over.

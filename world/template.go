@@ -60,7 +60,7 @@ func FillTemplate(template string, m *Message) (string, error) {
 			d := json.NewDecoder(bytes.NewReader(m.Payload))
 			d.UseNumber() // as it is written
 			if err := d.Decode(&payload); err != nil {
-				return "", fmt.Errorf("%w: template: {%s}: the payload is no JSON", ErrInvalid, place)
+				return "", fmt.Errorf("%w: template: {%s}: the payload is not JSON", ErrInvalid, place)
 			}
 			parsed = true
 		}
@@ -87,7 +87,7 @@ func scalarAt(v any, place, path string) (string, error) {
 	case bool:
 		return fmt.Sprint(v), nil
 	}
-	return "", fmt.Errorf("%w: template: {%s}: want a text, a number, true or false there", ErrInvalid, place)
+	return "", fmt.Errorf("%w: template: {%s}: want a string, a number or a boolean there", ErrInvalid, place)
 }
 
 // expand replaces what stands in braces.
@@ -108,7 +108,7 @@ func expand(template string, place func(string) (string, error)) (string, error)
 		}
 		end := strings.IndexAny(rest, "{}")
 		if brace == '}' || end < 0 || rest[end] == '{' {
-			return "", fmt.Errorf("%w: template %.100q: a brace has no other: write {{ or }} for one", ErrInvalid, template)
+			return "", fmt.Errorf("%w: template %.100q: unmatched brace: write {{ or }} for one", ErrInvalid, template)
 		}
 		text, err := place(rest[:end])
 		if err != nil {

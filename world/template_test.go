@@ -29,8 +29,8 @@ func TestTemplate(t *testing.T) {
 		t.Errorf("the whole payload: got %q, %v", got, err)
 	}
 	for template, why := range map[string]string{
-		"{payload.order.none}": "no such field", "{payload.order.id.x}": "no such field", "{payload.order}": "want a text", "{payload.a}": "want a text",
-		"{payload.order.lines}": "want a text", "{header.none}": "no such header",
+		"{payload.order.none}": "no such field", "{payload.order.id.x}": "no such field", "{payload.order}": "want a string", "{payload.a}": "want a string",
+		"{payload.order.lines}": "want a string", "{header.none}": "no such header",
 	} {
 		if err := world.CheckTemplate(template); err != nil {
 			t.Errorf("%q: %v", template, err)

@@ -225,7 +225,7 @@ func CheckPublications(all []Publication) error {
 		}
 		if id := [2]string{p.Topic, p.Dedupe}; p.Dedupe != "" {
 			if dedupes[id] {
-				return fmt.Errorf("%w: publication %d to %s: another one at once has the delivery ID %.80q", ErrInvalid, i, p.Topic, p.Dedupe)
+				return fmt.Errorf("%w: publication %d to %s: another one in the same call has the delivery ID %.80q", ErrInvalid, i, p.Topic, p.Dedupe)
 			}
 			dedupes[id] = true
 		}
@@ -269,7 +269,7 @@ func checkPublished(c *Commit) (bytes int, err error) {
 			return bytes, fmt.Errorf("run %s: publication %d to %s: %w", c.Run, i, p.Topic, err)
 		}
 		if p.Dedupe != "" {
-			return bytes, fmt.Errorf("%w: run %s: publication %d to %s: what a commit publishes is published once, and has no delivery ID", ErrInvalid, c.Run, i, p.Topic)
+			return bytes, fmt.Errorf("%w: run %s: publication %d to %s: a commit publishes each item once, so it cannot have a delivery ID", ErrInvalid, c.Run, i, p.Topic)
 		}
 		bytes += encryptedBytes(len(p.Payload), p.Encrypted) + len(p.Topic) + len(p.Source)
 		for k, v := range p.Headers {
@@ -315,7 +315,7 @@ func (s *Subscription) check() error {
 		return err
 	}
 	if len(s.Match) > 0 && !json.Valid(s.Match) {
-		return fmt.Errorf("%w: the match is no JSON", ErrInvalid)
+		return fmt.Errorf("%w: the match is not JSON", ErrInvalid)
 	}
 	if s.Revision < 0 {
 		return fmt.Errorf("%w: revision %d: want 0 or more", ErrInvalid, s.Revision)
@@ -356,7 +356,7 @@ func (t *StartTarget) check() error {
 		return fmt.Errorf("the key: %w", err)
 	}
 	if strings.HasPrefix(t.Key, RetryKey("")) {
-		return fmt.Errorf("%w: the key %.80q: keys that begin with %q are those of runs that take the place of others", ErrInvalid, t.Key, RetryKey(""))
+		return fmt.Errorf("%w: the key %.80q: keys that begin with %q are reserved for runs that replace others", ErrInvalid, t.Key, RetryKey(""))
 	}
 	for name, template := range t.Attributes {
 		if err := CheckName("attribute", name); err != nil {
@@ -375,7 +375,7 @@ func (t *PostTarget) check() error {
 	case err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || u.Fragment != "":
 		return fmt.Errorf("%w: endpoint %.200q: want an http or https URL with a host and no fragment", ErrInvalid, t.URL)
 	case u.User != nil:
-		return fmt.Errorf("%w: endpoint: it has a user or a password in it: what is posted is signed instead", ErrInvalid)
+		return fmt.Errorf("%w: endpoint: it contains a user or a password: leave it out, posts are signed instead", ErrInvalid)
 	case t.GiveUp < 0 || t.GiveUp > 30*24*time.Hour:
 		return fmt.Errorf("%w: it gives up after %s: want 0 to 720h", ErrInvalid, t.GiveUp)
 	case len(t.Secrets) > mostSecrets:

@@ -35,7 +35,7 @@ type UnfitError struct {
 func (e *UnfitError) Error() string {
 	text := "it does not fit: "
 	if e.Workflow != "" {
-		text = fmt.Sprintf("it does not fit what %s, version %d, takes: ", e.Workflow, e.Version)
+		text = fmt.Sprintf("it does not fit the input type of %s, version %d: ", e.Workflow, e.Version)
 	}
 	if len(e.Places) == 0 && e.Err != nil {
 		return text + e.Err.Error()

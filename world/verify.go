@@ -102,9 +102,9 @@ func checkEnd(ctx context.Context, w World, r *Run, over Status, last int64) err
 	case status == over, !status.Terminal() && over == "":
 		return nil
 	case over == "":
-		return &CorruptError{Run: r.ID, Seq: last + 1, Err: fmt.Errorf("the run is %s, and its log has no end", status)}
+		return &CorruptError{Run: r.ID, Seq: last + 1, Err: fmt.Errorf("the run is %s, but its log has no end", status)}
 	}
-	return &CorruptError{Run: r.ID, Seq: last, Err: fmt.Errorf("the run is %s by its row, and %s by its log", status, over)}
+	return &CorruptError{Run: r.ID, Seq: last, Err: fmt.Errorf("the run is %s by its row, but %s by its log", status, over)}
 }
 
 // logRead is what a log says.
@@ -221,7 +221,7 @@ func verify(ctx context.Context, w World, able *Abilities, r *Run, mend bool) (e
 func verifyApart(ctx context.Context, from ApartKeeper, run string, e *Event) error {
 	whole, names := SplitApart(e.Apart)
 	if from == nil {
-		return badValue(run, e.Seq, e.Apart, "this world keeps none")
+		return badValue(run, e.Seq, e.Apart, "this store does not keep large values")
 	}
 	if whole != "" {
 		of, ok := ReadApart(e.Payload, e.Apart)

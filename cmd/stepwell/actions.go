@@ -73,7 +73,7 @@ func (p *picture) again(a *proposal, run string) {
 func (p *picture) retry(a *proposal, run string, r *stepwell.RetryAdvice) {
 	again := p.story.Why.Restart
 	if r.Newest != "" {
-		a.note("see:", "runs show "+r.Newest, "the run that took its place")
+		a.note("see:", "runs show "+r.Newest, "the run that replaced it")
 		again = repeats
 	}
 	if r.Refused == "" {
@@ -88,7 +88,7 @@ func (p *picture) retry(a *proposal, run string, r *stepwell.RetryAdvice) {
 }
 
 // repeats is what a restart does of which nothing is known.
-const repeats = "what completed is done again"
+const repeats = "completed steps run again"
 
 // way is a command line in the place of a retry.
 type way struct{ what, line, note string }
@@ -106,21 +106,21 @@ func instead(run string, r *stepwell.RetryAdvice, again string) (ways []way) {
 	of := cmp.Or(r.Newest, run)
 	switch {
 	case r.PeerIs == string(world.Cancelled):
-		ways = append(ways, way{"restart:", "runs restart " + shellWord(r.Peer) + " --in-place", "the run that was cancelled, in its place; when that completed, retry this run"})
+		ways = append(ways, way{"restart:", "runs restart " + shellWord(r.Peer) + " --in-place", "the cancelled run that replaced it; when that one has completed, retry this run"})
 	case r.Peer != "":
-		ways = append(ways, way{"see:", "runs show " + shellWord(r.Peer), "the run in its place; when that completed, retry this run"})
+		ways = append(ways, way{"see:", "runs show " + shellWord(r.Peer), "the run that replaced it; when that one has completed, retry this run"})
 	case r.Child != "":
-		ways = append(ways, way{"retry:", "runs retry " + shellWord(r.Child), "its child; when that completed, retry this run: it goes on with what the child came to"})
+		ways = append(ways, way{"retry:", "runs retry " + shellWord(r.Child), "its child; when that has completed, retry this run: it continues with the child's result"})
 	case r.Awaited != "":
-		ways = append(ways, way{"see:", "runs show " + shellWord(r.Awaited), "the run that it awaited; where that was retried and completed, this can be retried"})
+		ways = append(ways, way{"see:", "runs show " + shellWord(r.Awaited), "the run that it waited for; if that was retried and completed, you can retry this one"})
 	}
 	fork := fmt.Sprintf("runs fork %s --at %d", of, r.Fork)
 	if r.Input {
 		with := " --input " + payloadWord
-		return append(ways, way{"restart:", "runs restart " + of + with, "a new run, with an input that fits"}, way{"fork:", fork + with, "a new run that takes over its seed and settings, with an input that fits"})
+		return append(ways, way{"restart:", "runs restart " + of + with, "a new run, with an input that fits"}, way{"fork:", fork + with, "a new run that keeps its seed and settings, with an input that fits"})
 	}
 	if r.Result != "" {
-		ways = append(ways, way{"fork:", fork + " --result " + shellWord(r.Result+"=null"), "a new run, with a result of the step in the place of null"})
+		ways = append(ways, way{"fork:", fork + " --result " + shellWord(r.Result+"=null"), "a new run, with a result of the step instead of null"})
 	}
 	switch restart := "runs restart " + of; {
 	case r.Restart && r.Newest != "":
@@ -129,9 +129,9 @@ func instead(run string, r *stepwell.RetryAdvice, again string) (ways []way) {
 		ways = append(ways, way{"restart:", restart, anew(again)})
 	}
 	if r.Fork > 0 {
-		note := "a new run from there, in spite of that"
+		note := "a new run from there anyway"
 		if r.Undone != "" {
-			note += "; what it did is undone since (" + r.Undone + "), and is not done again"
+			note += "; what it did has since been undone (" + r.Undone + "), and is not repeated"
 		}
 		ways = append(ways, way{"fork:", fork, note})
 	}
@@ -153,10 +153,10 @@ func (p *picture) wayOn(a *proposal, run string) {
 	case stepwell.WhyPaused:
 		a.do("resume:", "runs resume "+run)
 	case stepwell.WhyHeld:
-		a.note("release:", "workflows release "+shellWord(w.Workflow), "all of its runs begin")
+		a.note("release:", "workflows release "+shellWord(w.Workflow), "let all of its runs begin")
 	case stepwell.WhyLimit:
 		if w.Line != nil {
-			a.note("look:", "limits show "+shellWord(w.Line.Limit), "who holds its places, and how long its lines are")
+			a.note("look:", "limits show "+shellWord(w.Line.Limit), "who holds its places, and how long the lines are")
 		}
 	case stepwell.WhySleep:
 		a.do("wake:", "runs wake "+run)
@@ -165,7 +165,7 @@ func (p *picture) wayOn(a *proposal, run string) {
 	case stepwell.WhyBlocked:
 		p.unblock(a, run)
 	case stepwell.WhyNoWorker, stepwell.WhyWorkerLost, stepwell.WhyQueued, stepwell.WhyTask:
-		a.note("look:", "workers", "who is there, and what they have")
+		a.note("look:", "workers", "the workers, and what they can run")
 	case stepwell.WhyWorking, stepwell.WhyStalled, stepwell.WhySuspect:
 		a.do("follow:", "runs tail "+run)
 	case stepwell.WhyDelayed, stepwell.WhyGathers:
@@ -183,10 +183,10 @@ func (p *picture) retryNow(a *proposal, run string) {
 	case w.Kind == stepwell.WhyBlocked:
 		harms := w.Block.Code == world.CodeCrashLoop // it ends a worker once more
 		if far(w.Until) && w.Block.Code != world.CodeCorrupt && !harms {
-			a.note("try now:", "runs wake "+run+" --retries", "when what blocks it is mended")
+			a.note("try now:", "runs wake "+run+" --retries", "after you have fixed what blocks it")
 		}
 	case slices.ContainsFunc(p.story.Journal.Entries, func(en *journal.Entry) bool { return en.Status == journal.EntryPending && far(en.RetryAt) }):
-		a.note("retry now:", "runs wake "+run+" --retries", "attempts are counted as before")
+		a.note("retry now:", "runs wake "+run+" --retries", "attempts still count")
 	}
 }
 
@@ -195,29 +195,29 @@ func (p *picture) unblock(a *proposal, run string) {
 	b := p.story.Why.Block
 	switch b.Code {
 	case world.CodeDiverged, world.CodeDecode, world.CodePanic, world.CodeForeign:
-		a.pipe("check:", "export "+run, " | stepwell check -- PROGRAM", "whether a build heals it")
+		a.pipe("check:", "export "+run, " | stepwell check -- PROGRAM", "check whether a build unblocks it")
 	case world.CodeCorrupt:
-		a.note("look:", "doctor --full", "what else is damaged; a row that is put back heals it")
+		a.note("look:", "doctor --full", "see what else is damaged; restoring the row repairs it")
 		if b.Seq > 2 {
 			a.note("fork:", fmt.Sprintf("runs fork %s --at %d", run, b.Seq-1), forked("a new run from before the damage; then end this one", &p.story.Why))
 		}
 		if p.story.Why.Workers > 0 { // else wayOut says it
-			a.note("force:", "runs cancel "+run+" --force", "ends it without its log")
+			a.note("force:", "runs cancel "+run+" --force", "end it without its log")
 		}
 	case world.CodeFormat, world.CodeStorage:
-		a.note("look:", "doctor", "how the database is")
+		a.note("look:", "doctor", "the state of the database")
 	case world.CodeCrashLoop:
-		a.note("look:", "workers", "which build they are of")
+		a.note("look:", "workers", "their builds")
 	}
 	if b.Seq > 2 && b.Code == world.CodeDiverged {
-		a.note("fork:", fmt.Sprintf("runs fork %s --at %d", run, b.Seq-1), forked("a new run with what they agree on; then cancel this one", &p.story.Why))
+		a.note("fork:", fmt.Sprintf("runs fork %s --at %d", run, b.Seq-1), forked("a new run with the events on which they agree; then cancel this one", &p.story.Why))
 	}
 	if en := p.story.Journal.Entry(b.Step); en != nil && b.Code == world.CodeDecode { // nothing runs again
 		step := en.Key().String()
 		if en.Path != "" { // another may have that name
 			step = en.ID
 		}
-		a.note("fork:", "runs fork "+run+" --result "+shellWord(step+"="+payloadWord), "a new run, with a result that its code takes in the place of PAYLOAD; then cancel this one")
+		a.note("fork:", "runs fork "+run+" --result "+shellWord(step+"="+payloadWord), "a new run, with a result that its code accepts instead of PAYLOAD; then cancel this one")
 	}
 }
 
@@ -236,7 +236,7 @@ func (p *picture) wayOut(a *proposal, run string) {
 		a.note("cancel:", "runs cancel "+run, w.Cancel)
 	}
 	if w.Kind == stepwell.WhyCancelling || w.Workers == 0 {
-		note := "ends it without its code"
+		note := "end it without running its code"
 		if w.Workers == 0 {
 			note += ", and needs no worker"
 		}
@@ -250,7 +250,7 @@ const mostSends = 3
 // payloadWord stands for a payload, whose type only the code knows. It is no JSON: pasted as it is, it is refused and changes nothing.
 const (
 	payloadWord = "PAYLOAD"
-	payloadNote = "PAYLOAD is JSON that its code takes"
+	payloadNote = "PAYLOAD is JSON that its code accepts"
 )
 
 // sends proposes what can be sent to what is open.
@@ -262,7 +262,7 @@ func (p *picture) sends(run string, a *proposal) {
 			return
 		case en.Attends() != "" && en.Status == journal.EntryWaiting:
 			if hook := p.story.Journal.Entry(en.Attends()); hook != nil && hook.Token != "" {
-				a.note("heartbeat:", "hooks heartbeat "+shellWord(hook.Token), "whoever has the token is still at it, and the run goes on waiting")
+				a.note("heartbeat:", "hooks heartbeat "+shellWord(hook.Token), "tell the run that someone is still working on it, so that it keeps waiting")
 				n++
 			}
 		case en.Kind == world.KindEvent && en.Status == journal.EntryWaiting:

@@ -21,9 +21,11 @@ func bulkCommand(c *cli) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "bulk",
 		Short: "Cancel, pause, resume, wake, signal and retry many runs, by filter",
-		Long: `Cancel, pause, resume, wake, signal and retry the runs that a filter finds. --dry-run counts them and does nothing; with --expect, what that
-said, it is done only where the filter finds just so many, and to no more. A run that refuses stops nothing; it is told, and the exit code is 7
-at the end. It can be stopped at any time, as with Ctrl-C, says how far it came and how to go on, and can be repeated.
+		Long: `Cancel, pause, resume, wake, signal and retry the runs that a filter finds. With --dry-run you only count them. Give that
+count to --expect, and the command acts only if the filter still finds exactly that many runs.
+
+If a run refuses, the others continue; you see which one it was, and the exit code is 7. You can interrupt the command
+at any time (Ctrl-C): it prints how far it got and how to continue. Running it again is safe.
 
 ` + exitHelp,
 		Example: `  stepwell bulk cancel --workflow order --since 2h --dry-run
@@ -53,18 +55,18 @@ type bulkFlags struct {
 func (f *bulkFlags) add(cmd *cobra.Command, a *bulkAct) {
 	f.filterFlags.add(cmd)
 	fl := cmd.Flags()
-	fl.BoolVar(&f.dry, "dry-run", false, "count the runs that are meant, and do nothing")
-	fl.IntVar(&f.expect, "expect", 0, "act only where the filter finds just this `many` runs, as --dry-run said; on no more")
-	fl.BoolVar(&f.all, "all", false, "all runs, where no filter is given")
-	fl.IntVar(&f.parallel, "parallel", 32, "how `many` at once: they share the transactions of the database")
-	fl.BoolVar(&f.watch, "progress", false, "say now and then how far it is, on standard error; always where that is a terminal")
+	fl.BoolVar(&f.dry, "dry-run", false, "count the matching runs and change nothing")
+	fl.IntVar(&f.expect, "expect", 0, "act only if the filter finds exactly this `many` runs, the count that --dry-run printed")
+	fl.BoolVar(&f.all, "all", false, "all runs, if you give no filter")
+	fl.IntVar(&f.parallel, "parallel", 32, "how `many` runs to act on at once; they share the transactions of the database")
+	fl.BoolVar(&f.watch, "progress", false, "print progress on standard error; always on if that is a terminal")
 	switch a.Name {
 	case "cancel", "pause":
-		fl.StringVar(&f.word, "reason", "", "`why`, for the log")
+		fl.StringVar(&f.word, "reason", "", "the `reason`, kept in the log")
 	case "wake":
 		f.wake.add(cmd)
 	case "signal":
-		fl.StringVar(&f.word, "delivery-id", "", "`ID` of this delivery: repeated, each run gets it once (default a new one)")
+		fl.StringVar(&f.word, "delivery-id", "", "`ID` of this delivery: with the same ID, each run gets it only once (default a new one)")
 	}
 }
 
@@ -127,7 +129,7 @@ func bulkActCommand(c *cli, a bulkAct) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   a.use,
 		Short: a.short,
-		Long:  a.short + ": of those that the filter finds, newest first. Without --status it means " + means + " runs." + a.more + "\n\n" + exitHelp,
+		Long:  a.short + ". The filter selects the runs, newest first. Without --status it selects " + means + " runs." + a.more + "\n\n" + exitHelp,
 		Example: example + "  stepwell bulk " + a.use + " --workflow order --since 2h --dry-run\n" +
 			"  stepwell bulk " + a.use + " --input customer.id=42",
 		Args: a.args,
@@ -147,10 +149,10 @@ func bulkActCommand(c *cli, a bulkAct) *cobra.Command {
 			case flags.parallel < 1:
 				return usagef("give a number from 1", "--parallel %d", flags.parallel)
 			case expects && flags.expect < 0:
-				return usagef("give what --dry-run said", "--expect %d", flags.expect)
+				return usagef("give the number that --dry-run printed", "--expect %d", flags.expect)
 			case !flags.all && !flags.dry && f.Workflow == "" && f.Parent == "" && f.Origin == "" && f.Since.IsZero() && f.Until.IsZero() && len(f.Input)+len(f.Attributes) == 0 &&
 				f.Search == "" && f.Key == "" && f.Prefix == "" && f.Version == 0 && f.Patch == "" && f.Unpatched == "" && !f.Roots:
-				return usagef("give a filter, or --all; count them first with --dry-run", "bulk %s: no filter: that would be all runs", a.Name)
+				return usagef("give a filter, or --all; count them first with --dry-run", "bulk %s: no filter, so it would act on all runs", a.Name)
 			case a.Name == "signal" && flags.word == "":
 				flags.word = world.NewID("dlvr", c.now()) // so that it can be repeated
 			}
@@ -177,7 +179,7 @@ func bulkActCommand(c *cli, a bulkAct) *cobra.Command {
 		},
 	}
 	flags.add(cmd, &a)
-	c.jsonFlag(cmd, "write one JSON object a run")
+	c.jsonFlag(cmd, "write one JSON object per run")
 	return cmd
 }
 
@@ -196,7 +198,7 @@ func expected(ctx context.Context, c *cli, db *database, f stepwell.ListFilter, 
 	case err != nil:
 		return c.explain(err, "")
 	case n != expect:
-		return &fault{exitUsage, fmt.Errorf("the filter finds %s now, and not %d", human.Count(n, "run"), expect), "nothing was done; see which they are, with --dry-run or runs list"}
+		return &fault{exitUsage, fmt.Errorf("the filter now finds %s instead of %d", human.Count(n, "run"), expect), "nothing was changed; see which runs they are, with --dry-run or runs list"}
 	}
 	return nil
 }
@@ -209,6 +211,6 @@ func bulkCount(ctx context.Context, c *cli, db *database, f stepwell.ListFilter)
 	if c.json {
 		return c.encoder().Encode(map[string]int{"runs": n})
 	}
-	_, err = fmt.Fprintf(c.stdout, "%s; nothing was done\n", human.Count(n, "run"))
+	_, err = fmt.Fprintf(c.stdout, "%s; nothing was changed\n", human.Count(n, "run"))
 	return err
 }

@@ -24,8 +24,8 @@ func bulkActs() []bulkAct {
 		{operate.Find("pause"), "paused", "Stop runs until they are resumed", "pause", none, ""},
 		{operate.Find("resume"), "resumed", "Let paused runs go on", "resume", none, ""},
 		{operate.Find("wake"), "woken", "End the retry delays and sleeps of runs now", "wake", none, "\n\n" + wakeHelp},
-		{operate.Find("retry"), "retried", "Go on from the steps that failed runs, in new runs", "retry", none, ""},
-		{operate.Find("signal"), "sent", "Send an event to runs", "signal EVENT [JSON|-]", arguments(1, 2, "EVENT and perhaps JSON"), ""},
+		{operate.Find("retry"), "retried", "Continue failed runs from the step that failed, in new runs", "retry", none, ""},
+		{operate.Find("signal"), "sent", "Send an event to runs", "signal EVENT [JSON|-]", arguments(1, 2, "EVENT and optional JSON"), ""},
 	}
 }
 

@@ -53,7 +53,7 @@ func (t *tally) meet(r *stepwell.BulkResult) operate.OfRun {
 }
 
 // errUnexpected says that a run is one more than were expected.
-var errUnexpected = errors.New("one more than were expected")
+var errUnexpected = errors.New("one more than you expected")
 
 // atMost is an act on no more than so many runs; below 0: on all.
 func (t *tally) atMost(act stepwell.Act, most int) stepwell.Act {
@@ -71,11 +71,11 @@ func (t *tally) atMost(act stepwell.Act, most int) stepwell.Act {
 
 // stopped says how far it came, and how to go on.
 func (t *tally) stopped(code int, why string) error {
-	where := "nothing was met"
+	where := "no run matched"
 	if t.last != "" {
 		where = "newest first, down to run " + t.last
 	}
-	return &fault{code, fmt.Errorf("%s; %s: %s", why, where, t), "what is done is done; to go on:  " + t.again}
+	return &fault{code, fmt.Errorf("%s; %s: %s", why, where, t), "what is done stays done; to continue:  " + t.again}
 }
 
 func bulkRun(ctx context.Context, c *cli, db *database, f stepwell.ListFilter, act stepwell.Act, flags *bulkFlags, t *tally) error {
@@ -105,7 +105,7 @@ func bulkRun(ctx context.Context, c *cli, db *database, f stepwell.ListFilter, a
 		fmt.Fprintln(c.stdout, t)
 	}
 	if t.refused > 0 {
-		return &fault{exitPartly, fmt.Errorf("%s refused; what was not is done", human.Count(t.refused, "run")), "it may be repeated:  " + t.again}
+		return &fault{exitPartly, fmt.Errorf("%s refused; the others are done", human.Count(t.refused, "run")), "you can run it again:  " + t.again}
 	}
 	return nil
 }

@@ -23,18 +23,19 @@ import (
 func checkCommand(c *cli) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "check [flags] [FILE|-]... -- PROGRAM [ARGUMENT]...",
-		Short: "Hold a program's code against the logs of runs, before it is deployed",
-		Long: `Hold the code of a program against the logs of runs, which stepwell export wrote (- or nothing: from standard input). Say which runs could not
-go on with it, and where: what the log has, what the code asks for, and the line. So a deploy can be stopped before it is one.
+		Short: "Check a program's code against the logs of runs before you deploy it",
+		Long: `Check the code of a program against the logs of runs. You get the logs with stepwell export; without FILE, or with -,
+they come from standard input. The command lists the runs that could not continue with this code, and where: what the
+log has, what the code asks for, and the line. Use it to stop a bad deployment.
 
-PROGRAM is the one that works on the runs, whole as it is deployed, or go run with its package. It takes part with one line, first in
-its main, before it opens anything:
+PROGRAM is your worker as you deploy it, or go run with its package. It needs one line, the first in main, before it
+opens anything:
 
   check.Main(stepwell.Config{Definitions: definitions})
 
-The variable STEPWELL_CHECK in its environment tells it to check. It then replays the logs that it gets, runs no step, opens no database, and
-ends. A program without that line is refused its database, so that it cannot begin to work by mistake. What it writes to standard error is
-passed on. Runs that continued as new are replayed from their newest segment, as a worker does.
+The command sets STEPWELL_CHECK in the program's environment. The program then replays the logs, runs no steps, opens no
+database and exits. A program without that line cannot open its database, so it does not start work by mistake. Its
+standard error is passed on. A run that continued as new is replayed from its newest segment, as a worker does.
 
 ` + exitHelp,
 		Example: `  stepwell export --status running | stepwell check -- ./worker
@@ -43,7 +44,7 @@ passed on. Runs that continued as new are replayed from their newest segment, as
 		DisableFlagsInUseLine: true,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if dash := cmd.ArgsLenAtDash(); dash < 0 || dash == len(args) {
-				return usagef("usage:  "+cmd.UseLine(), "check: no program; name it behind --")
+				return usagef("usage:  "+cmd.UseLine(), "check: no program; name it after --")
 			}
 			return nil
 		},
@@ -61,7 +62,7 @@ passed on. Runs that continued as new are replayed from their newest segment, as
 			return runCheck(cmd.Context(), c, in, args[dash:])
 		},
 	}
-	c.jsonFlag(cmd, "write one JSON object a history, and one at the end")
+	c.jsonFlag(cmd, "write one JSON object per history, and one at the end")
 	return cmd
 }
 
@@ -196,10 +197,10 @@ func (v *verdict) broken(program string, err error) error {
 	}
 	if v.n > 0 {
 		return &fault{exitFailure, fmt.Errorf("%s ended %s, after %s", program, how, human.Count(v.n, "run")),
-			"what it wrote is above; a file that was cut off is refused, and workflow code must not end the process"}
+			"its output is above; a file that was cut off is refused, and workflow code must not end the process"}
 	}
-	return &fault{exitFailure, fmt.Errorf("%s ended %s, and has checked nothing", program, how),
-		"what it wrote is above; it takes part with check.Main(config), first in its main"}
+	return &fault{exitFailure, fmt.Errorf("%s ended %s and checked nothing", program, how),
+		"its output is above; the program must call check.Main(config), first in main"}
 }
 
 // checkedAll is the last object that --json writes.
@@ -217,7 +218,7 @@ func (v *verdict) say() error {
 	}
 	switch {
 	case v.n == 0:
-		return usagef("give what stepwell export wrote", "there is no history to check")
+		return usagef("give a file that stepwell export wrote", "there is no history to check")
 	case v.c.json:
 		if err := v.c.encoder().Encode(checkedAll{acted{Action: "check", Result: result}, v.n, v.bad}); err != nil {
 			return err
@@ -228,6 +229,6 @@ func (v *verdict) say() error {
 	if v.bad == 0 {
 		return nil
 	}
-	return &fault{exitDiverged, fmt.Errorf("%d of %s cannot go on with this code", v.bad, human.Count(v.n, "run")),
-		"keep the version that they began with beside the new one, or guard the change with stepwell.Patched"}
+	return &fault{exitDiverged, fmt.Errorf("%d of %s cannot continue with this code", v.bad, human.Count(v.n, "run")),
+		"keep the version that they began with next to the new one, or guard the change with stepwell.Patched"}
 }

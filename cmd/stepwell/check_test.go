@@ -115,15 +115,15 @@ func TestCheck(t *testing.T) {
 		{"write,burn", path, "", exitDiverged, []string{
 			"letter v1     1         1 ", "diverged  run run-1   letter v1   event ",
 			`  the log has    step "post"`, `  the code asks  step "burn"   check_test.go:`,
-		}, []string{"1 of 2 runs cannot go on with this code", "stepwell.Patched"}},
+		}, []string{"1 of 2 runs cannot continue with this code", "stepwell.Patched"}},
 		{"write,post", path + " " + path + " --json", "", exitOK, []string{`{"check":"fits","run":"run-1"`, `{"action":"check","result":"fits","histories":4,"wrong":0}`}, nil},
 		{"write,burn", path + " --json", "", exitDiverged, []string{
 			`{"check":"diverged","run":"run-1"`, `"workflow":"letter","version":1,"events":`, `"code":"DIVERGED","seq":`, `"step":"post","expected":"step \"post\""`,
 			`"actual":"step \"burn\"","where":"check_test.go:`, `"result":"wrong","histories":2,"wrong":1}`,
 		}, []string{`{"code":"DIVERGED","error":"1 of 2 runs`}},
-		{"v2,write,post", path, "", exitDiverged, []string{"letter v1     0         0        2 ", `workflow "letter" version 1 is not among the program's definitions`}, nil},
+		{"v2,write,post", path, "", exitDiverged, []string{"letter v1     0         0        2 ", `workflow "letter" version 1 is not one of the program's definitions`}, nil},
 		{"panic", path, "", exitDiverged, []string{"failed  run run-1   letter v1\n  workflow code panicked: out of ink   check_test.go:"}, nil},
-		{"stubborn", path, "", exitFailure, nil, []string{"opens no database: let it call check.Main", "has checked nothing"}},
+		{"stubborn", path, "", exitFailure, nil, []string{"cannot open a database: call check.Main", "and checked nothing"}},
 		{"write,post", "", string(text[:len(text)-20]), exitFailure, nil, []string{"history, line ", "exit status 2, after 1 run"}},
 		{"write,post", "", "", exitUsage, nil, []string{"there is no history to check"}},
 		{"write,post", filepath.Join(t.TempDir(), "none"), "", exitUsage, nil, []string{"give the path of a file that stepwell export wrote"}},
@@ -148,7 +148,7 @@ func TestCheck(t *testing.T) {
 	if _, err := os.Stat(db); err == nil {
 		t.Error("a program that is checked has made its database")
 	}
-	for args, says := range map[string]string{"check " + path: "name it behind --", "check " + path + " --": "name it behind --", "check " + path + " -- no-such-program": "start no-such-program"} {
+	for args, says := range map[string]string{"check " + path: "name it after --", "check " + path + " --": "name it after --", "check " + path + " -- no-such-program": "start no-such-program"} {
 		if code, out, errs := (call{}).do(context.Background(), strings.Fields(args)...); code != exitUsage || out != "" || !strings.Contains(errs, says) {
 			t.Errorf("%s: exit code %d, stdout %q, stderr %q; want %d and %q", args, code, out, errs, exitUsage, says)
 		}

@@ -93,7 +93,7 @@ func TestDoctorMends(t *testing.T) {
 		}
 	}
 	_, out, errs := call{env: env}.do(t.Context(), "doctor", "--mend")
-	for _, want := range []string{"mended: counts", "good     counts", "good     runs without a worker", "mended: runs           put right what lies beside the logs of 1 run; " + sleepingRun} {
+	for _, want := range []string{"mended: counts", "good     counts", "good     runs without a worker", "mended: runs           repair the rows beside the logs of 1 run; " + sleepingRun} {
 		if !strings.Contains(out, want) {
 			t.Errorf("doctor --mend: %s%s; want %q", out, errs, want)
 		}

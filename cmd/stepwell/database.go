@@ -48,10 +48,10 @@ func (t *target) openOrMake(ctx context.Context, existing bool) (*database, erro
 	switch {
 	case errors.Is(err, world.ErrNotFound) && isSQLite(t.url()):
 		return nil, &fault{exitNotFound, fmt.Errorf("there is no database %s", t.place()),
-			"a program makes it when it first runs: sqlite.Open(" + fmt.Sprintf("%q", t.place()) + ")\n" +
+			"a program creates it when it first runs: sqlite.Open(" + fmt.Sprintf("%q", t.place()) + ")\n" +
 				"  name another with --db URL or STEPWELL_DB, or see stepwell demo"}
 	case errors.Is(err, world.ErrNotFound):
-		return nil, &fault{exitNotFound, err, "a program makes it when it first runs, or:  " + t.command("migrate")}
+		return nil, &fault{exitNotFound, err, "a program creates it when it first runs, or:  " + t.command("migrate")}
 	case err != nil:
 		return nil, err
 	}
@@ -96,9 +96,9 @@ func away(where string, err error) error {
 	if _, refused := errors.AsType[*pgconn.ConnectError](err); !refused || errors.As(err, &said) || isServer(where) {
 		return err
 	}
-	next := "is it running, and is that where it is?"
+	next := "is it running, and at that address?"
 	if u, parsed := url.Parse(where); parsed == nil && u.Hostname() != "" {
 		next += "  pg_isready -h " + shellWord(u.Hostname()) + " -p " + cmp.Or(u.Port(), "5432")
 	}
-	return &fault{exitFailure, err, next + "\n  nothing was changed; workers go on by themselves when it is back"}
+	return &fault{exitFailure, err, next + "\n  nothing was changed; workers continue by themselves when it is back"}
 }

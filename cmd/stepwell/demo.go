@@ -31,22 +31,23 @@ func demoCommand(c *cli) *cobra.Command {
 	keep := false
 	cmd := &cobra.Command{
 		Use:   "demo",
-		Short: "Run workflows in a process, kill it in the middle of a step, and watch them go on",
-		Long: `Run two workflows on a fresh SQLite file in a worker process, kill that process in the middle of a step (SIGKILL), start it again, and
-show the runs going on where they stopped: no finished step runs twice. It takes a few seconds.
+		Short: "Run workflows in a process, kill it in the middle of a step, and watch them continue",
+		Long: `Run two workflows on a fresh SQLite file in a worker process, kill that process in the middle of a step (SIGKILL), start
+it again, and watch the runs continue where they stopped. No finished step runs twice. It takes a few seconds.
 
-With --db postgres://… it does the same there, in a schema of its own that it drops in the end. STEPWELL_DB is not looked at.
+With --db postgres://… it does the same on PostgreSQL, in a schema of its own that it drops at the end. It ignores
+STEPWELL_DB.
 
 Exit codes:
-  0    everything went as it should
-  1    something did not, and the message says what`,
+  0    everything worked
+  1    something failed, and the message says what`,
 		Example: `  stepwell demo
   stepwell demo --keep
   stepwell demo --db postgres://postgres@localhost/postgres`,
 		Args: arguments(0, 0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error { return runDemo(cmd.Context(), c, keep) },
 	}
-	cmd.Flags().BoolVar(&keep, "keep", false, "keep the files, or the schema, and say where they are")
+	cmd.Flags().BoolVar(&keep, "keep", false, "keep the files or the schema, and print where they are")
 	c.jsonFlag(cmd, "write one JSON object for each thing that happens")
 	return cmd
 }
@@ -220,7 +221,7 @@ func (p *play) kill(ctx context.Context) error {
 		return err
 	}
 	if n := p.tally()[killedStep].ends; n != 0 {
-		return fmt.Errorf("demo: step %s had ended before its process was killed; this machine was too slow to catch it, try again", killedStep)
+		return fmt.Errorf("demo: step %s ended before its process was killed; this machine was too slow to catch it, try again", killedStep)
 	}
 	if err := p.noteFinished(ctx); err != nil {
 		return err

@@ -62,7 +62,7 @@ func (w *worker) stop() error {
 	case <-w.ended:
 	case <-time.After(5 * time.Second):
 		w.kill()
-		return fmt.Errorf("demo: the worker process did not end when it was told to")
+		return fmt.Errorf("demo: the worker process did not exit when asked to")
 	}
 	if w.err != nil {
 		return w.failure()
@@ -71,7 +71,7 @@ func (w *worker) stop() error {
 }
 
 func (w *worker) failure() error {
-	return fmt.Errorf("demo: the worker process ended by itself: %w\n%s", w.err, strings.TrimSpace(w.output.String()))
+	return fmt.Errorf("demo: the worker process exited on its own: %w\n%s", w.err, strings.TrimSpace(w.output.String()))
 }
 
 // glance is the time between looks at what the worker does.

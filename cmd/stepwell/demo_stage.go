@@ -34,7 +34,7 @@ func newStage(c *cli, dir string) (*stage, error) {
 	}
 	u, err := url.Parse(c.named())
 	if err != nil || u.Scheme != "postgres" && u.Scheme != "postgresql" {
-		return nil, usagef("it makes a SQLite file of its own; --db is for postgres://user@host/database", "demo: it does not play on that --db")
+		return nil, usagef("it creates a SQLite file of its own; use --db only for postgres://user@host/database", "demo: it cannot use that --db")
 	}
 	schema := "stepwell_demo_" + strings.ToLower(rand.Text()[:8])
 	q := u.Query()

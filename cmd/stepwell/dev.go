@@ -33,25 +33,27 @@ func devCommand(c *cli) *cobra.Command {
 	var flags devFlags
 	cmd := &cobra.Command{
 		Use:   "dev [flags] -- PROGRAM [ARGUMENT]...",
-		Short: "Run your program with a database and a server, and again whenever it changes",
-		Long: `Run your program with a database and a server beside it, and again whenever its files change. Runs that are under way go on with the new
-code. The database is made where there is none, and stays.
+		Short: "Run your program with a database and a server, and restart it whenever it changes",
+		Long: `Run your program with a database and a server, and restart it whenever its files change. Runs in progress continue with
+the new code. The database is created if it does not exist, and stays.
 
-PROGRAM is an App with Definitions that opens its database with stepwell.Open(ctx, ""). Where it is go run and a package, it is built here: what does
-not compile is shown, and the program before it goes on. The files of that package and of those that it imports are watched, their embedded files and
-go.mod too, but for modules of others. Other programs are started again when a Go file below this folder changes.
+PROGRAM is an App with Definitions that opens its database with stepwell.Open(ctx, ""). If it is go run with a package,
+this command builds it: if it does not compile, you see the errors and the previous program keeps running. The command
+watches the files of that package and of the packages it imports, embedded files and go.mod, except other modules. Any
+other program is restarted when a Go file below this folder changes.
 
-It gets these variables, unless they are set:
-  STEPWELL_DB      the database; with it every stepwell command is about the same one
-  STEPWELL_STRICT  true: state that is kept outside of steps shows at once, not at the first crash
-  STEPWELL_DRAIN   1s: bodies of steps have so long when the program is stopped, then their contexts end
-  STEPWELL_BUILD   what was built, as runs that no longer match their code name it
-  STEPWELL_DEV     true: what goes wrong is told for people, as it happens, where the program gives no Logger
+The program gets these variables, unless you set them:
+  STEPWELL_DB      the database; with it every stepwell command uses the same one
+  STEPWELL_STRICT  true: state kept outside of steps shows at once, not at the first crash
+  STEPWELL_DRAIN   1s: how long steps may finish when the program is stopped; then their contexts end
+  STEPWELL_BUILD   the build's name, shown for runs that no longer match their code
+  STEPWELL_DEV     true: errors are printed for people, as they happen, if the program sets no Logger
 
-To stop, the program and what it started get an interrupt, as from Ctrl-C, and are killed when they take too long. The server has the settings of
-stepwell server, from the environment. The program's standard output is passed on, a name before each line.
+To stop, the program and the processes it started get an interrupt, as from Ctrl-C, and are killed if they take too
+long. The server reads the settings of stepwell server from the environment. Each line of the program's standard output
+is printed with a name in front.
 
-What breaks the rules of workflow code is found without running it, by stepwell vet ./...
+To find code that breaks the rules of workflows without running it, use stepwell vet ./...
 
 ` + exitHelp + `
 With --once the exit code is the program's own.`,
@@ -60,7 +62,7 @@ With --once the exit code is the program's own.`,
 		DisableFlagsInUseLine: true,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if dash := cmd.ArgsLenAtDash(); dash != 0 || len(args) == 0 {
-				return usagef("usage:  "+cmd.UseLine(), "dev: no program; name it behind --")
+				return usagef("usage:  "+cmd.UseLine(), "dev: no program; name it after --")
 			}
 			return nil
 		},
@@ -80,8 +82,8 @@ With --once the exit code is the program's own.`,
 		},
 	}
 	cmd.Flags().StringVar(&flags.listen, "listen", defaultListen, "where the server listens, `host:port` (env STEPWELL_LISTEN); a free port where that is taken")
-	cmd.Flags().StringArrayVar(&flags.watch, "watch", nil, "another `file` or folder whose changes start the program again; repeatable")
-	cmd.Flags().BoolVar(&flags.once, "once", false, "watch nothing, and end when the program does, with its exit code")
+	cmd.Flags().StringArrayVar(&flags.watch, "watch", nil, "another `file` or folder to watch; repeatable")
+	cmd.Flags().BoolVar(&flags.once, "once", false, "watch nothing, and exit with the program's exit code")
 	return cmd
 }
 

@@ -97,7 +97,7 @@ func (p *devProgram) build(ctx context.Context, errs *devLines) (path, build str
 		return "", "", fmt.Errorf("go build: %w", err)
 	}
 	if build, err = hashOf(path); err != nil {
-		return "", "", fmt.Errorf("%s is no program: %w", strings.Join(p.packages, " "), err)
+		return "", "", fmt.Errorf("%s is not a program: %w", strings.Join(p.packages, " "), err)
 	}
 	if old, err := filepath.Glob(filepath.Join(p.dir, "app*")); err == nil {
 		for _, f := range old {

@@ -18,7 +18,7 @@ func (d *dev) loop(ctx context.Context) (err error) {
 		}
 		defer func() { err = errors.Join(err, d.watch.close()) }()
 		if err := d.watch.also(d.flags.watch); err != nil {
-			return usagef("give a file or a folder that is there", "--watch: %w", err)
+			return usagef("give a file or folder that exists", "--watch: %w", err)
 		}
 	}
 	if err := d.renew(ctx); err != nil && d.flags.once {
@@ -38,7 +38,7 @@ func (d *dev) loop(ctx context.Context) (err error) {
 			if err := d.ended(child); d.flags.once {
 				return err
 			}
-			d.out.say("the program ended with %s; it is started again when its files change", child.cmd.ProcessState)
+			d.out.say("the program ended with %s; it starts again when its files change", child.cmd.ProcessState)
 		case what := <-d.watch.changed():
 			d.out.say("%s changed", what)
 			_ = d.renew(ctx) // it was told
@@ -56,7 +56,7 @@ func (d *dev) renew(ctx context.Context) error {
 			err = d.watch.follow(files)
 		}
 		if err != nil && ctx.Err() == nil {
-			d.out.say("not all files are watched: %v", err)
+			d.out.say("some files are not watched: %v", err)
 		}
 	}
 	path, build, err := d.program.build(ctx, d.out.lines("go", bad, d.c.stderr))
@@ -64,13 +64,13 @@ func (d *dev) renew(ctx context.Context) error {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
 	case err != nil && d.child != nil:
-		d.out.say("it does not build; the program before it goes on")
+		d.out.say("it does not build; the previous program keeps running")
 		return err
 	case err != nil:
 		d.out.say("it does not build")
-		return &fault{exitFailure, err, "what is wrong is above"}
+		return &fault{exitFailure, err, "the errors are above"}
 	case build != "" && build == d.built && d.child != nil:
-		d.out.say("that makes no difference to the program")
+		d.out.say("that does not change the program")
 		return nil
 	}
 	again := d.child != nil
@@ -81,7 +81,7 @@ func (d *dev) renew(ctx context.Context) error {
 	d.child, err = startDev(d, path, build)
 	if err != nil {
 		d.out.say("%v", err)
-		return usagef("name a program behind --, or a package:  stepwell dev -- go run ./myapp", "%w", err)
+		return usagef("name a program after --, or a package:  stepwell dev -- go run ./myapp", "%w", err)
 	}
 	d.built = build
 	d.hint.Reset(devHint)
@@ -99,7 +99,7 @@ func (d *dev) stop() {
 		return
 	}
 	if !d.child.stop(d.grace()) {
-		d.out.say("the program did not stop in time, and was killed; its runs go on")
+		d.out.say("the program did not stop in time, and was killed; its runs continue")
 	}
 	d.child = nil
 }
@@ -120,5 +120,5 @@ func (d *dev) ask(ctx context.Context) {
 			return
 		}
 	}
-	d.out.say(`no worker has joined %s: does the program open it, with stepwell.Open(ctx, ""), and call Run? Else name its database with --db`, d.c.place())
+	d.out.say(`no worker has joined %s: does the program open it, with stepwell.Open(ctx, ""), and call Run? If it uses another database, name that with --db`, d.c.place())
 }

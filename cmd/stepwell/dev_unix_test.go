@@ -168,7 +168,7 @@ func TestDevRestarts(t *testing.T) {
 		}
 	}
 	change(`"one"`, `one`)
-	out.await(t, "it does not build; the program before it goes on", 1)
+	out.await(t, "it does not build; the previous program keeps running", 1)
 	if !strings.Contains(out.String(), "undefined: one") || strings.Contains(out.String(), "drained") {
 		t.Errorf("got\n%s\nwant what is wrong, and the program still there", &out)
 	}
@@ -277,7 +277,7 @@ const answer`, 1)
 	line := 1 + strings.Count(text[:strings.Index(text, "card refused")], "\n")
 	for _, want := range []string{
 		fmt.Sprintf("app    │ run failed: r1 of fail v1, step \"charge\", main.go:%d\n", line), "app    │   step \"charge\": card refused\n",
-		"app    │   What can be done: stepwell runs show r1\n",
+		"app    │   To see what you can do: stepwell runs show r1\n",
 	} {
 		if code != 0 || !strings.Contains(errs, want) {
 			t.Errorf("exit code %d, got\n%s%s\nwant %q", code, out, errs, want)

@@ -132,7 +132,7 @@ func (w *devWatch) below(dir string) error {
 		case path != dir && skipped(e.Name()):
 			return fs.SkipDir
 		case len(w.events.WatchList()) >= mostDirs:
-			return fmt.Errorf("%s has more than %d folders: name those that matter with --watch", dir, mostDirs)
+			return fmt.Errorf("%s has more than %d folders: name the ones to watch with --watch", dir, mostDirs)
 		}
 		return w.events.Add(path)
 	})

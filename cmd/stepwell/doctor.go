@@ -22,15 +22,18 @@ func doctorCommand(c *cli) *cobra.Command {
 	var q reading
 	cmd := &cobra.Command{
 		Use:   "doctor",
-		Short: "Examine a database: runs that stand still, and what makes it slow",
-		Long: `Examine a database: runs that are due and that nobody takes, workers that are lost, mail that nobody reads, streams with gaps, clocks that
-differ, missing indexes, dead rows, transactions that stay open, settings that lose data; rows that are not what was written, payloads that did
-not fit and were set aside; workflows that are held; dead letters, queues and subscriptions that are paused or lost, what was published and goes
-nowhere. Nothing is changed, unless you say --mend. What is not well comes with what to do. Each check is shown as it is made.
+		Short: "Examine a database: find stuck runs, and what makes it slow",
+		Long: `Examine a database and say what to do about each problem. It looks for:
+  - runs that are due and that no worker takes, lost workers, deliveries that no run reads, workflows that are held
+  - streams with gaps, damaged rows, payloads that did not fit and were set aside
+  - queues and subscriptions that are paused or lost, dead letters, publications that go nowhere
+  - clocks that differ, missing indexes, dead rows, long transactions, settings that can lose data
+
+It changes nothing unless you give --mend. Each check is printed as soon as it is done.
 
 Exit codes:
-  0    nothing is bad; there may be warnings
-  1    something is bad, or could not be looked at
+  0    no problems; there may be warnings
+  1    there are problems, or something could not be examined
   2    the command line is wrong
   3    there is no such database
   130  interrupted`,
@@ -43,20 +46,20 @@ Exit codes:
 			return c.with(cmd.Context(), func(db *database) error { return examine(cmd.Context(), c, db, q) })
 		},
 	}
-	c.jsonFlag(cmd, "write one JSON object a check")
-	cmd.Flags().BoolVar(&q.full, "full", false, "read all runs, not the newest 1,000 alone")
-	cmd.Flags().StringVar(&q.from, "from", "", "read runs from here on: what an examination that was interrupted said")
-	cmd.Flags().BoolVar(&q.mend, "mend", false, "first put right what lies beside logs, and what no worker has; and count runs anew")
+	c.jsonFlag(cmd, "write one JSON object per check")
+	cmd.Flags().BoolVar(&q.full, "full", false, "read all runs, not only the newest 1,000")
+	cmd.Flags().StringVar(&q.from, "from", "", "start from this run; an interrupted examination prints it")
+	cmd.Flags().BoolVar(&q.mend, "mend", false, "first repair the rows beside the logs and free what lost workers held; then count runs again")
 	return cmd
 }
 
 func examine(ctx context.Context, c *cli, db *database, q reading) error {
 	able := world.AbilitiesOf(db.world)
 	if able.Doctor == nil {
-		return usagef(validDB, "%s: its world has no doctor", c.place())
+		return usagef(validDB, "%s: this kind of database has no doctor", c.place())
 	}
 	if q.mend && able.Mender == nil {
-		return usagef("run it beside the database, with --db", "--mend: %s does not mend", c.place())
+		return usagef("run it with --db on the database itself", "--mend: %s cannot be mended", c.place())
 	}
 	all, bads := 0, 0
 	enc := c.encoder()
@@ -118,7 +121,7 @@ func valuesKeys(ctx context.Context, k world.ApartKeeper, db *database) (f world
 	if errors.Is(err, world.ErrForbidden) {
 		return f, false, nil
 	}
-	f = world.Finding{Check: "keys of large values", Health: world.HealthGood, Found: "all are here"}
+	f = world.Finding{Check: "keys of large values", Health: world.HealthGood, Found: "all keys are available"}
 	var missing []string
 	for _, of := range keys {
 		if of.Key != "" && (db.ring == nil || !slices.Contains(db.ring.IDs(), of.Key)) {
@@ -126,11 +129,11 @@ func valuesKeys(ctx context.Context, k world.ApartKeeper, db *database) (f world
 		}
 	}
 	if len(missing) > 0 {
-		f.Health, f.Found = world.HealthBad, "large values need keys that are not here: "+strings.Join(missing, ", ")
+		f.Health, f.Found = world.HealthBad, "large values need keys that this environment does not have: "+strings.Join(missing, ", ")
 		if db.ring == nil {
 			f.Health = world.HealthWarning
 		}
-		f.Advice = "give them with STEPWELL_ENCRYPTION_KEYS or STEPWELL_ENCRYPTION_KEY_FILE, here and to all workers"
+		f.Advice = "set STEPWELL_ENCRYPTION_KEYS or STEPWELL_ENCRYPTION_KEY_FILE, here and for all workers"
 	}
 	return f, db.ring != nil || len(missing) > 0, err
 }
@@ -140,7 +143,7 @@ func examineHolds(ctx context.Context, c *cli, db *database) world.Finding {
 	f := world.Finding{Check: "held workflows", Health: world.HealthGood, Found: "none is held"}
 	held, err := operate.Holds(ctx, db.app)
 	if err != nil {
-		f.Health, f.Found = world.HealthWarning, "could not be looked at: "+err.Error()
+		f.Health, f.Found = world.HealthWarning, "could not be examined: "+err.Error()
 	}
 	var all []string
 	for i := range held {
@@ -152,7 +155,7 @@ func examineHolds(ctx context.Context, c *cli, db *database) world.Finding {
 		if n := len(all) - mostTold; n > 0 {
 			f.Found += fmt.Sprintf("; and %d more", n)
 		}
-		f.Advice = "when they may begin:  " + c.command("workflows release "+shellWord(held[0].Workflow))
+		f.Advice = "to let them begin:  " + c.command("workflows release "+shellWord(held[0].Workflow))
 	}
 	return f
 }
@@ -167,14 +170,14 @@ func examineRetries(ctx context.Context, c *cli, db *database) world.Finding {
 	page, err := db.app.Page(ctx, stepwell.ListFilter{Status: []world.Status{world.StandsRetrying}}, "", manyRetry)
 	switch n := len(page.Runs); {
 	case err != nil:
-		f.Health, f.Found = world.HealthWarning, "could not be looked at: "+err.Error()
+		f.Health, f.Found = world.HealthWarning, "could not be examined: "+err.Error()
 	case n >= manyRetry:
 		f.Health, f.Found = world.HealthWarning, fmt.Sprintf("%d runs or more wait for the next attempt of a step", n)
-		f.Advice = "what they fail of, and how to try all of them now:  " + c.command("failures")
+		f.Advice = "see why they failed, and how to retry all of them now:  " + c.command("failures")
 	case n > 0:
 		f.Found = human.Count(n, "run") + " before the next attempt of a step"
 	default:
-		f.Found = "none waits for the next attempt of a step"
+		f.Found = "no run waits for the next attempt of a step"
 	}
 	return f
 }

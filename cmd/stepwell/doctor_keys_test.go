@@ -30,7 +30,7 @@ func TestDoctorTellsKeysOfValues(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const says = `large values need keys that are not here: "k9" of 1 run`
+	const says = `large values need keys that this environment does not have: "k9" of 1 run`
 	env := map[string]string{"STEPWELL_DB": path}
 	code, out, errs := call{env: env}.do(context.Background(), "doctor", "--json")
 	if code != exitOK || !strings.Contains(out, strings.ReplaceAll(says, `"`, `\"`)) || !strings.Contains(out, `"warning"`) {

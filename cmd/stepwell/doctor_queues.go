@@ -28,7 +28,7 @@ func examineQueues(ctx context.Context, c *cli, db *database, able world.Abiliti
 		found, advice, err := look()
 		switch {
 		case err != nil:
-			f.Health, f.Found = world.HealthWarning, "could not be looked at: "+err.Error()
+			f.Health, f.Found = world.HealthWarning, "could not be examined: "+err.Error()
 		case found != "":
 			f.Health, f.Found, f.Advice = world.HealthWarning, found, advice
 		}
@@ -39,17 +39,17 @@ func examineQueues(ctx context.Context, c *cli, db *database, able world.Abiliti
 	}
 	queues, err := able.MessageKeeper.Messages().Queues(ctx)
 	tell("dead letters", func() (string, string, error) { return deadLetters(c, queues, err) }, human.Count(len(queues), "queue")+", none with dead letters")
-	tell("paused queues", func() (string, string, error) { return pausedQueues(c, queues, err) }, "no queue is paused, and no subscription")
+	tell("paused queues", func() (string, string, error) { return pausedQueues(c, queues, err) }, "no queue or subscription is paused")
 	if db.ring != nil {
-		tell("keys of messages", func() (string, string, error) { return lacksKeys(ctx, c, db) }, fmt.Sprintf("those of %d messages and publications at most are here", mostLooked))
+		tell("keys of messages", func() (string, string, error) { return lacksKeys(ctx, c, db) }, fmt.Sprintf("the keys of at most %d messages and publications are available", mostLooked))
 	}
 	t := spread.Of(able)
 	if t == nil {
 		return
 	}
-	tell("subscriptions", func() (string, string, error) { return lostSubscriptions(ctx, c, able, t) }, "what they name is there")
+	tell("subscriptions", func() (string, string, error) { return lostSubscriptions(ctx, c, able, t) }, "all of their targets exist")
 	tell("publications", func() (string, string, error) { return setAside(ctx, c, t.Topics) }, fmt.Sprintf("none of the newest %d was set aside", mostLooked))
-	tell("backlog", func() (string, string, error) { return backlog(ctx, c, t.Topics) }, "nothing has been due for over a minute")
+	tell("backlog", func() (string, string, error) { return backlog(ctx, c, t.Topics) }, "nothing has been due for more than a minute")
 }
 
 // someOf are some of all names.
@@ -168,7 +168,7 @@ func setAside(ctx context.Context, c *cli, topics world.Publisher) (found, advic
 	if n == 0 {
 		return "", "", nil
 	}
-	return human.Count(n, "publication") + " set aside, that went to nobody: " + first,
+	return human.Count(n, "publication") + " set aside and delivered to nobody: " + first,
 		"see them:  " + c.command(fmt.Sprintf("topics publications --limit %d --json", mostLooked)) + " | jq 'select(.error != null)'", nil
 }
 
@@ -187,5 +187,5 @@ func backlog(ctx context.Context, c *cli, topics world.Publisher) (found, advice
 	if due.More {
 		text = "over " + text
 	}
-	return text + " due and not spread, the oldest for " + human.Span(late), "workers and servers spread them: see that one runs, and has the key of what is encrypted:  " + c.command("workers"), nil
+	return text + " due and not delivered, the oldest for " + human.Span(late), "workers and servers deliver them: check that one is running and has the key for encrypted data:  " + c.command("workers"), nil
 }

@@ -64,12 +64,12 @@ func TestDoctorOfQueues(t *testing.T) {
 			out = strings.Join(strings.Fields(out), " ")
 			want := []string{
 				"1 queue with dead letters: mails (1)", "queues peek mails --state dead", "1 queue paused, until resumed: subscription.starts", "topics show starts",
-				"starts (no live worker has its workflow nobodys)", "1 publication set aside, that went to nobody: " + sent[0].ID + ", too wide",
+				"starts (no live worker has its workflow nobodys)", "1 publication set aside and delivered to nobody: " + sent[0].ID + ", too wide",
 			}
 			if place == "sqlite" { // whose clock the test has
-				want = append(want, "1 publication due and not spread, the oldest for 1 h")
+				want = append(want, "1 publication due and not delivered, the oldest for 1 h")
 			} else {
-				want = append(want, "nothing has been due for over a minute")
+				want = append(want, "nothing has been due for more than a minute")
 			}
 			for _, text := range want {
 				if !strings.Contains(out, text) {

@@ -53,7 +53,7 @@ func verifyWorld(ctx context.Context, c *cli, w world.World, q reading, show fun
 	f.Found = fmt.Sprintf("%d runs with %d events read", all.Runs, all.Events)
 	switch {
 	case err != nil:
-		f.Health, f.Advice = world.HealthWarning, "go on:  stepwell doctor --full --from '"+at+"'"
+		f.Health, f.Advice = world.HealthWarning, "continue:  stepwell doctor --full --from '"+at+"'"
 		f.Found += "; then: " + err.Error()
 	case at != "":
 		f.Found += ", the newest; all: --full"
@@ -72,11 +72,11 @@ func verifyWorld(ctx context.Context, c *cli, w world.World, q reading, show fun
 		}
 		switch {
 		case mends == n:
-			f.Advice = "the logs are whole; what lies beside them is put right by:  " + again
+			f.Advice = "the logs are whole; to repair the rows beside them:  " + again
 		case mends > 0:
-			f.Advice = fmt.Sprintf("others go on; %d are put right by `%s`; for the rest restore a backup, or end them and go on in forks: see docs/operating.md", mends, again)
+			f.Advice = fmt.Sprintf("other runs continue; `%[2]s` repairs %[1]d; for the rest, restore a backup, or end them and continue in forks: see docs/operating.md", mends, again)
 		default:
-			f.Advice = "others go on; restore a backup, or end the run and go on in a fork of it from before the damage: see docs/operating.md"
+			f.Advice = "other runs continue; restore a backup, or end the run and continue in a fork from before the damage: see docs/operating.md"
 		}
 		var texts []string
 		for _, d := range all.Damaged[:min(n, mostDamaged)] {
@@ -93,7 +93,7 @@ func verifyWorld(ctx context.Context, c *cli, w world.World, q reading, show fun
 
 // mendedRuns tells what was put right beside logs.
 func mendedRuns(all []world.Damage) world.Finding {
-	texts := []string{"put right what lies beside the logs of " + human.Count(len(all), "run")}
+	texts := []string{"repair the rows beside the logs of " + human.Count(len(all), "run")}
 	for _, d := range all[:min(len(all), mostDamaged)] {
 		texts = append(texts, d.Run+" ("+human.Cut(d.What, 200)+")")
 	}
@@ -102,18 +102,18 @@ func mendedRuns(all []world.Damage) world.Finding {
 
 // asideFinding tells of payloads that came from outside, did not fit, and were set aside. A run that is not over may wait for the right one.
 func asideFinding(c *cli, all *world.Verified) world.Finding {
-	f := world.Finding{Check: "payloads", Health: world.HealthGood, Found: "none of these runs had one set aside"}
+	f := world.Finding{Check: "payloads", Health: world.HealthGood, Found: "none of these runs has a payload set aside"}
 	open := slices.DeleteFunc(slices.Clone(all.Aside), func(r world.AsideRun) bool { return r.Over })
 	if len(all.Aside) == 0 {
 		return f
 	}
-	f.Found = human.Count(len(all.Aside), "run") + " had payloads set aside, as they did not fit"
+	f.Found = human.Count(len(all.Aside), "run") + " have payloads that did not fit and were set aside"
 	if len(open) == 0 {
 		f.Found += "; all are over"
 		open = all.Aside
 	} else {
 		f.Health = world.HealthWarning
-		f.Found += fmt.Sprintf("; %d not over, and may wait for the right one", len(open))
+		f.Found += fmt.Sprintf("; %d not over, and may still wait for the right payload", len(open))
 	}
 	var texts []string
 	for _, r := range open[:min(len(open), mostAside)] {
@@ -123,6 +123,6 @@ func asideFinding(c *cli, all *world.Verified) world.Finding {
 	if n := len(open) - mostAside; n > 0 {
 		f.Found += fmt.Sprintf(" and %d more", n)
 	}
-	f.Advice = "see what came, and what does not fit:  " + c.command("runs show "+shellWord(open[0].Run))
+	f.Advice = "see what arrived, and why it does not fit:  " + c.command("runs show "+shellWord(open[0].Run))
 	return f
 }

@@ -25,9 +25,9 @@ func eventsCommand(c *cli) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "events RUN",
 		Short: "Print the events of a run's log",
-		Long: `Print the events of a run's log, in order. With --json each event is one line, as the log has it.
-With --follow it goes on with what is appended until the run is over. With --limit it ends behind so many events; --after the last of
-them reads on.
+		Long: `Print the events of a run's log, in order. With --json each event is one line, exactly as the log has it.
+With --follow the command continues with new events until the run is over. With --limit it stops after that many events;
+to read on, give the last one to --after.
 
 ` + exitHelp,
 		Example: `  stepwell events wrun_01JD3V7Q5ZJ8K2M4N6P8R0T2V4
@@ -40,7 +40,7 @@ them reads on.
 			f := stepwell.EventFilter{ID: id}
 			for _, t := range types {
 				if !slices.Contains(world.EventTypes, world.EventType(t)) {
-					return usagef("there are "+typeNames(), "--type %q is no type of event", t)
+					return usagef("there are "+typeNames(), "--type %q is not a type of event", t)
 				}
 				f.Types = append(f.Types, world.EventType(t))
 			}
@@ -55,7 +55,7 @@ them reads on.
 				if after != "" {
 					seq, err := world.ParseEvent(run, after)
 					if err != nil {
-						return usagef("see their numbers:  "+c.command("events "+run), "--after: %w", err)
+						return usagef("see the numbers of its events:  "+c.command("events "+run), "--after: %w", err)
 					}
 					f.Cursor = world.Cursor(seq)
 				}
@@ -67,11 +67,11 @@ them reads on.
 	fl := cmd.Flags()
 	fl.StringVar(&id, "id", "", "only events about this step, wait or hook (correlation `ID`)")
 	fl.StringSliceVar(&types, "type", nil, "only events of this `type`; several with commas")
-	fl.StringVar(&after, "after", "", "only events behind this `event`: its number or its ID")
+	fl.StringVar(&after, "after", "", "only events after this `event`: its number or its ID")
 	fl.IntVar(&limit, "limit", 0, "at most this `many` events (default: all)")
 	fl.BoolVar(&ids, "ids", false, "with the ID of each event, evnt_…, in the place of its number")
-	fl.BoolVarP(&follow, "follow", "f", false, "go on until the run is over")
-	c.jsonFlag(cmd, "write one JSON object an event")
+	fl.BoolVarP(&follow, "follow", "f", false, "continue until the run is over")
+	c.jsonFlag(cmd, "write one JSON object per event")
 	_ = cmd.RegisterFlagCompletionFunc("type", cobra.FixedCompletions(strings.Split(typeNames(), ", "), cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }

@@ -40,14 +40,14 @@ var exits = []struct {
 }{
 	{exitOK, "it worked"},
 	{exitFailure, "it failed"},
-	{exitUsage, "the command line is wrong, or can never be accepted"},
+	{exitUsage, "the command line is wrong, or the request can never be accepted"},
 	{exitNotFound, "there is no such run, hook or database"},
 	{exitOver, "the run is over"},
 	{exitLater, "not now, try again later: the run's inbox is full, or it is not over yet"},
-	{exitExists, "a run with that ID or key is there already"},
-	{exitPartly, "some of several runs were refused; the rest is done"},
-	{exitDiverged, "a history does not go with the code that it was held against"},
-	{exitNotCompleted, "the run that was waited for failed, or was cancelled"},
+	{exitExists, "a run with that ID or key already exists"},
+	{exitPartly, "some of several runs were refused; the others are done"},
+	{exitDiverged, "a history does not match the code that it was checked against"},
+	{exitNotCompleted, "the run that you waited for failed or was cancelled"},
 	{exitInterrupted, "interrupted"},
 }
 
@@ -107,8 +107,8 @@ func exitCodes() string {
 func exitTopic() *cobra.Command {
 	return &cobra.Command{
 		Use:   "exit-codes",
-		Short: "What exit codes mean",
-		Long:  "Where the help of a command says nothing else:\n\n" + exitCodes(),
+		Short: "What the exit codes mean",
+		Long:  "Unless the help of a command says otherwise:\n\n" + exitCodes(),
 	}
 }
 

@@ -27,21 +27,21 @@ func (t *target) explain(err error, run string) error {
 	switch known.Err {
 	case world.ErrNotFound:
 		says("there is no run %s in %s", run, t.place())
-		f.next = "list what is there:  " + t.command("runs list")
+		f.next = "list the runs:  " + t.command("runs list")
 	case world.ErrTerminal:
-		says("run %s is over: nothing about it changes any more", run)
+		says("run %s is over and can no longer change", run)
 		f.next = "see how it ended:  " + t.command("runs show "+run)
 	case world.ErrInboxFull:
 		says("run %s has too many unread payloads", run)
-		f.next = "send it again later, with the same --delivery-id; see why it does not read:  " + t.command("runs show "+run)
+		f.next = "send it again later, with the same --delivery-id; to see why the run does not read its payloads:  " + t.command("runs show "+run)
 	case world.ErrRateLimited:
 		f.next = "nothing was started; see the rate:  " + t.command("limits list")
 		if rate, ok := errors.AsType[*world.RateError](err); ok {
 			f.next = "nothing was started; start it again in " + rate.After.String() + "; see the rate:  " + t.command("limits show "+rate.Limit)
 		}
 	case world.ErrDeliveryUsed:
-		says("run %s got another payload under this delivery ID", run)
-		f.next = "nothing was sent; what is new has an ID of its own"
+		says("run %s has already received a different payload with this delivery ID", run)
+		f.next = "nothing was sent; use a new delivery ID for a new payload"
 	case world.ErrRunExists:
 		f.next = "nothing was changed; see it:  " + t.command("runs show "+run)
 	case world.ErrInvalid:
@@ -54,14 +54,14 @@ func (t *target) explain(err error, run string) error {
 		if bad, ok := errors.AsType[*world.CorruptError](err); ok {
 			seq = bad.Seq
 		}
-		f.next = "nothing was changed, and others go on\n  " + t.aroundDamage(run, seq)
+		f.next = "nothing was changed, and other runs continue\n  " + t.aroundDamage(run, seq)
 	}
 	return f
 }
 
 // aroundDamage says what can be done about a run whose log is damaged at an event.
 func (t *target) aroundDamage(run string, seq int64) string {
-	text := "heal:    put the rows back from a backup or a replica: it goes on by itself\n" +
+	text := "repair:  restore the rows from a backup or a replica: the run continues by itself\n" +
 		"  look:    " + t.command("events "+run) + "\n"
 	if seq > 2 {
 		text += "  go on:   " + t.command(fmt.Sprintf("runs fork %s --at %d", run, seq-1)) + "\n"

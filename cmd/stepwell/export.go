@@ -21,11 +21,14 @@ func exportCommand(c *cli) *cobra.Command {
 	all, decrypt, values := false, false, false
 	cmd := &cobra.Command{
 		Use:   "export [RUN]...",
-		Short: "Write the logs of runs as JSON, to keep or to hold code against",
-		Long: `Write the logs of runs to standard output, as lines of JSON: for each run a head, an event a line, and an end. The runs are named, or those that a
-filter finds. stepwell import reads them into another database; stepwell check, App.Check and stepwelltest hold today's code against them.
-Payloads are written as they are, secrets included; those of encrypted runs stay encrypted, unless --decrypt is given. What waits in a run's inbox is not
-in its log. Values over 1 MiB, and blobs, are kept apart from logs: a run that has any comes to another database only with --values.
+		Short: "Write the logs of runs as JSON, to keep them or to check code against them",
+		Long: `Write the logs of runs to standard output as lines of JSON: for each run a header, one line per event, and an end. Name
+the runs, or give a filter. stepwell import reads the logs into another database; stepwell check, App.Check and
+stepwelltest check today's code against them.
+
+Payloads are written as they are, secrets included. Those of encrypted runs stay encrypted unless you give --decrypt.
+Deliveries that wait in a run's inbox are not part of its log. Values over 1 MiB and blobs are stored outside of logs:
+to move a run that has any to another database, give --values.
 
 ` + exitHelp,
 		Example: `  stepwell export wrun_01JD3V7Q5ZJ8K2M4N6P8R0T2V4 > order.jsonl
@@ -38,9 +41,9 @@ in its log. Values over 1 MiB, and blobs, are kept apart from logs: a run that h
 			}
 			switch {
 			case some && len(args) > 0:
-				return usagef("usage:  stepwell export RUN..., or stepwell export FILTER", "export: runs and a filter; give one of them")
+				return usagef("usage:  stepwell export RUN..., or stepwell export FILTER", "export: you gave runs and a filter; give only one of them")
 			case !some && len(args) == 0:
-				return usagef("usage:  stepwell export RUN..., or stepwell export FILTER", "export: missing argument; it takes one RUN or more, or a filter, or --all")
+				return usagef("usage:  stepwell export RUN..., or stepwell export FILTER", "export: missing argument; give at least one RUN, a filter, or --all")
 			}
 			return nil
 		},
@@ -68,9 +71,9 @@ in its log. Values over 1 MiB, and blobs, are kept apart from logs: a run that h
 		},
 	}
 	flags.add(cmd)
-	cmd.Flags().BoolVar(&all, "all", false, "all runs, where no filter is given")
-	cmd.Flags().BoolVar(&values, "values", false, "write the values over 1 MiB that are kept apart, and blobs, too")
-	cmd.Flags().BoolVar(&decrypt, "decrypt", false, "write the payloads of encrypted runs in plain text; the environment has the keys")
+	cmd.Flags().BoolVar(&all, "all", false, "all runs, if you give no filter")
+	cmd.Flags().BoolVar(&values, "values", false, "also write values over 1 MiB and blobs, which are stored outside of logs")
+	cmd.Flags().BoolVar(&decrypt, "decrypt", false, "write the payloads of encrypted runs in plain text; needs the keys in the environment")
 	c.jsonFlag(cmd, "write errors as JSON too")
 	return cmd
 }
@@ -139,12 +142,16 @@ func importRunsCommand(c *cli) *cobra.Command {
 	skip := false
 	cmd := &cobra.Command{
 		Use:   "import [FILE|-]",
-		Short: "Read logs of runs into this database",
-		Long: `Read logs that stepwell export wrote (- or nothing: from standard input) into this database, as runs with the same IDs; a SQLite file that
-is not there is made. A run that is not over is paused: where it came from it may go on, and two of it would do everything twice.
-stepwell runs resume lets it go on here. Each run is there as a whole or not at all. An ID that is taken is refused; what stands before it in
-the file is imported. With --skip it is passed over, so that an import that was interrupted can be repeated. Values that the file brings are held
-against the log before anything is written; until then those of one run are in a file in TMPDIR.
+		Short: "Read the logs of runs into this database",
+		Long: `Read logs that stepwell export wrote into this database, as runs with the same IDs. Without FILE, or with -, they come
+from standard input. A SQLite file that does not exist is created. Each run is imported completely or not at all.
+
+A run that is not over is paused: the original may still be running, and two of them would do everything twice. To let
+it continue here, use stepwell runs resume.
+
+If a run with the same ID exists, the import stops there; the runs before it in the file are imported. With --skip it
+is passed over, so that you can repeat an interrupted import. Values in the file are checked against the log before
+anything is written; meanwhile those of one run are in a file in TMPDIR.
 
 ` + exitHelp,
 		Example: `  stepwell import order.jsonl --db copy.db
@@ -161,9 +168,9 @@ against the log before anything is written; until then those of one run are in a
 			return c.withNew(cmd.Context(), func(db *database) error { return importFrom(cmd.Context(), c, db, in, o, skip) })
 		},
 	}
-	cmd.Flags().BoolVar(&o.Go, "go", false, "let runs that are not over go on at once")
-	cmd.Flags().BoolVar(&skip, "skip", false, "pass over runs that are there already")
-	c.jsonFlag(cmd, "write one JSON object a run")
+	cmd.Flags().BoolVar(&o.Go, "go", false, "let runs that are not over continue at once")
+	cmd.Flags().BoolVar(&skip, "skip", false, "skip runs that already exist")
+	c.jsonFlag(cmd, "write one JSON object per run")
 	return cmd
 }
 
@@ -179,7 +186,7 @@ func importFrom(ctx context.Context, c *cli, db *database, in io.Reader, o stepw
 		}
 	}
 	if n == 0 {
-		return usagef("give what stepwell export wrote", "the file holds no run")
+		return usagef("give a file that stepwell export wrote", "the file contains no runs")
 	}
 	return nil
 }
@@ -213,7 +220,7 @@ func importOne(ctx context.Context, c *cli, db *database, h *stepwell.History, o
 	switch {
 	case refused != nil:
 		is.Result = "existed"
-		text = fmt.Sprintf("run %s is there already", is.Run)
+		text = fmt.Sprintf("run %s already exists", is.Run)
 	case is.Paused:
 		text += "; it is paused:  " + c.command("runs resume "+is.Run)
 	}

@@ -27,7 +27,7 @@ func TestExportAndImport(t *testing.T) {
 		{"", "runs show " + waitingRun, exitOK, "paused by ann@laptop", ""},
 		{"", "runs show " + failedRun, exitOK, "failed", ""},
 		{text[:len(text)/4], "import", exitUsage, "", "history, line "},
-		{"", "import", exitUsage, "", "the file holds no run"},
+		{"", "import", exitUsage, "", "the file contains no runs"},
 		{"", "import " + filepath.Join(t.TempDir(), "none"), exitUsage, "", "none"},
 		{"", "export wrun_none", exitNotFound, "", "there is no run"},
 		{"", "export", exitUsage, "", "export: missing argument"},

@@ -20,11 +20,14 @@ func failuresCommand(c *cli) *cobra.Command {
 	var workflow, since string
 	cmd := &cobra.Command{
 		Use:   "failures",
-		Short: "Sort what failed, what is blocked and what is tried again by its cause",
-		Long: `Sort runs that failed and were not healed, runs that are blocked, and runs that wait for the next attempt of a step, by their cause: what they
-say, but for numbers and IDs, and where. The newest 500 of each kind are looked at. A failed run in whose place a retry or a restart is does not count: that one does.
-Times are like 90s, 5m, 2h or 7d (so long ago), 2026-11-27 or 2026-11-27T09:12:00Z.
-With --json it is one object; the causes have the IDs of their runs, at most 200 of each.
+		Short: "Group failures, blocked runs and retries by cause",
+		Long: `Group three kinds of runs by cause: runs that failed and were not retried, blocked runs, and runs that wait for the next
+attempt of a step. A cause is the error message without its numbers and IDs, and the place in the code. The command
+looks at the newest 500 runs of each kind. A failed run that was retried or restarted does not count; its replacement
+does.
+
+Times are like 90s, 5m, 2h or 7d (that long ago), 2026-11-27 or 2026-11-27T09:12:00Z.
+With --json the output is one object; each cause has the IDs of at most 200 of its runs.
 
 ` + exitHelp,
 		Example: `  stepwell failures
@@ -89,25 +92,25 @@ func listFailures(ctx context.Context, c *cli, db *database, f stepwell.ListFilt
 	if len(all.Causes) > 0 {
 		t.write(c.stdout, c.style())
 	} else if !all.More {
-		fmt.Fprintln(c.stderr, "nothing failed that was not healed, nothing is blocked, and nothing waits for its next attempt")
+		fmt.Fprintln(c.stderr, "no run failed without a retry, none is blocked, and none waits for its next attempt")
 	}
 	if all.Healed > 0 {
-		fmt.Fprintf(c.stderr, "%s more failed, and a retry or a restart took their place\n", human.Count(all.Healed, "run"))
+		fmt.Fprintf(c.stderr, "%s more failed and were replaced by a retry or a restart\n", human.Count(all.Healed, "run"))
 	}
 	if all.More {
-		fmt.Fprintf(c.stderr, "there are more than were looked at, %d of each kind: --workflow, --since\n", operate.MostFailures)
+		fmt.Fprintf(c.stderr, "there are more than the %d of each kind that were examined: --workflow, --since\n", operate.MostFailures)
 	}
 	if text == "" {
 		text = " --all" // what is done to many wants a filter, or this
 	}
 	if all.Failed > 0 {
-		fmt.Fprintf(c.stderr, "to retry all that failed: %s\n", c.command("bulk retry --status "+string(world.Failed)+text))
+		fmt.Fprintf(c.stderr, "to retry all failed runs: %s\n", c.command("bulk retry --status "+string(world.Failed)+text))
 	}
 	if all.Retrying > 0 {
-		fmt.Fprintf(c.stderr, "to try all that wait for their next attempt now: %s\n", c.command("bulk wake --retries --status "+string(world.StandsRetrying)+text))
+		fmt.Fprintf(c.stderr, "to end the retry delays of all of these now: %s\n", c.command("bulk wake --retries --status "+string(world.StandsRetrying)+text))
 	}
 	if all.Blocked > 0 {
-		fmt.Fprintf(c.stderr, "to try all that are blocked now: %s\n", c.command("bulk wake --retries --status "+string(world.StandsBlocked)+text))
+		fmt.Fprintf(c.stderr, "to try all blocked runs now: %s\n", c.command("bulk wake --retries --status "+string(world.StandsBlocked)+text))
 	}
 	return nil
 }

@@ -63,7 +63,7 @@ func (t *target) find(ctx context.Context, db *database, arg string) (string, er
 		}
 		found, more = append(found, page.Runs...), more || page.Cursor != ""
 	}
-	say, list := "%s runs begin with %s: give more of the ID", "runs list --prefix "+shellWord(prefix)
+	say, list := "%s runs have IDs that begin with %s: give more of the ID", "runs list --prefix "+shellWord(prefix)
 	if len(found) == 0 && !more && world.CheckKey("key", arg) == nil {
 		page, err := db.app.Page(ctx, stepwell.ListFilter{Key: arg}, "", mostAlike)
 		if err != nil {

@@ -46,17 +46,17 @@ func healthCommand(c *cli) *cobra.Command {
 	var ca string
 	cmd := &cobra.Command{
 		Use:   "health [URL]",
-		Short: "Ask a server whether it, its database and its push endpoints are well",
-		Long: `Ask a server whether it is well (/healthz: the process answers) and ready (/readyz: its database does too), and what it says of the endpoints that
-it pushes to. Without a URL it asks the server on
-this machine, ` + defaultServer + `, the one that --server or STEPWELL_SERVER names, or where STEPWELL_LISTEN says that it listens; with TLS, and for that certificate alone, where STEPWELL_TLS_CERT
-names one. The exit code is 0 where all are well.
+		Short: "Ask a server whether it, its database and its push endpoints are healthy",
+		Long: `Ask a server whether it is healthy (/healthz: the process answers) and ready (/readyz: its database answers too), and
+show the state of its push endpoints. Without a URL the command asks the server on
+this machine, ` + defaultServer + `, the one that --server or STEPWELL_SERVER names, or the address in STEPWELL_LISTEN. If
+STEPWELL_TLS_CERT is set, it uses TLS and accepts only that certificate. The exit code is 0 if everything is healthy.
 
 ` + exitHelp,
 		Example: `  stepwell health
   stepwell health https://stepwell.internal --json
   stepwell health https://stepwell.internal:7373 --ca company.crt`,
-		Args: arguments(0, 1, "a URL, perhaps"),
+		Args: arguments(0, 1, "an optional URL"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			transport := &http.Transport{Proxy: http.ProxyFromEnvironment, DisableKeepAlives: true}
 			var where string
@@ -73,20 +73,20 @@ names one. The exit code is 0 where all are well.
 			}
 			u, err := url.Parse(where)
 			if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-				return usagef("write it like "+defaultServer, "%q is no URL of a server", world.ShownURL(where))
+				return usagef("write it like "+defaultServer, "%q is not the URL of a server", world.ShownURL(where))
 			}
 			u.User, u.RawQuery, u.Fragment = nil, "", "" // they may have a secret, and say nothing to a server that is asked how it is
 			if ca != "" {
 				if transport.TLSClientConfig, err = trusting(ca); err != nil {
-					return usagef("name a file with the certificates of who signed the server's, PEM", "--ca: %w", err)
+					return usagef("name a PEM file with the certificates that signed the server's certificate", "--ca: %w", err)
 				}
 			}
 			return askHealth(cmd.Context(), c, u, &http.Client{Timeout: timeout, Transport: transport})
 		},
 	}
 	cmd.Flags().DurationVar(&timeout, "timeout", timeout, "how long to wait for each answer")
-	cmd.Flags().StringVar(&ca, "ca", "", "a `file` with certificates, PEM: only what they have signed is believed, in the place of what this machine trusts")
-	c.jsonFlag(cmd, "write one JSON object a path")
+	cmd.Flags().StringVar(&ca, "ca", "", "a PEM `file` of certificates: trust only what they have signed, instead of what this machine trusts")
+	c.jsonFlag(cmd, "write one JSON object per path")
 	return cmd
 }
 
@@ -106,7 +106,7 @@ func hereURL(c *cli, transport *http.Transport) (string, error) {
 	if file := c.getenv("STEPWELL_TLS_CERT"); file != "" {
 		var err error
 		if transport.TLSClientConfig, err = only(file); err != nil {
-			return "", usagef("name the file that the server has", "STEPWELL_TLS_CERT: %w", err)
+			return "", usagef("name the file that the server uses", "STEPWELL_TLS_CERT: %w", err)
 		}
 		scheme = "https://"
 	}
@@ -172,13 +172,13 @@ func askHealth(ctx context.Context, c *cli, u *url.URL, client *http.Client) err
 		return err
 	}
 	if len(sick) == 1 && sick[0] == "/readyz" {
-		return &fault{exitFailure, fmt.Errorf("%s is there, and is not ready", u.Redacted()), "where its database does not answer: is that running? The server's log says why; it goes on by itself when the database is back"}
+		return &fault{exitFailure, fmt.Errorf("%s is running, but not ready", u.Redacted()), "where its database does not answer: is that running? The server's log says why; it goes on by itself when the database is back"}
 	}
 	if len(sick) > 0 {
-		return &fault{exitFailure, fmt.Errorf("%s does not say yes at %s", u.Redacted(), strings.Join(sick, " and ")), "is it running?  stepwell server"}
+		return &fault{exitFailure, fmt.Errorf("%s is not healthy at %s", u.Redacted(), strings.Join(sick, " and ")), "is it running?  stepwell server"}
 	}
 	if len(ill) > 0 {
-		return &fault{exitFailure, fmt.Errorf("%s does not reach %s, or it fails", u.Redacted(), strings.Join(ill, " and ")), "ask it yourself:  curl " + ill[0] + server.FlowPath + "?__health"}
+		return &fault{exitFailure, fmt.Errorf("%s cannot reach %s, or gets an error", u.Redacted(), strings.Join(ill, " and ")), "try it yourself:  curl " + ill[0] + server.FlowPath + "?__health"}
 	}
 	return nil
 }
@@ -242,7 +242,7 @@ func answerOf(ctx context.Context, client *http.Client, u *url.URL) (version str
 		Detail  string `json:"detail"`
 	}
 	if err := json.Unmarshal(body, &is); err != nil {
-		return "", nil, fmt.Errorf("status %d, and no answer of Stepwell's", resp.StatusCode)
+		return "", nil, fmt.Errorf("status %d, and not an answer of Stepwell", resp.StatusCode)
 	}
 	if resp.StatusCode != http.StatusOK || !is.Healthy {
 		return "", nil, fmt.Errorf("status %d: %.200s", resp.StatusCode, is.Detail)

@@ -19,17 +19,17 @@ func helpInput(ctx context.Context, c *cli, app *stepwell.App, workflow string, 
 	}
 	switch {
 	case known.Version == 0 && version > 0:
-		return &fault{exitNotFound, fmt.Errorf("no live worker has version %d of workflow %s: what it takes is not known", version, workflow), "see who is there:  " + c.command("workers")}
+		return &fault{exitNotFound, fmt.Errorf("no live worker has version %d of workflow %s, so its input type is unknown", version, workflow), "see the workers:  " + c.command("workers")}
 	case known.Version == 0:
-		return &fault{exitNotFound, fmt.Errorf("no live worker has workflow %s: what it takes is not known", workflow), "see who is there:  " + c.command("workers")}
+		return &fault{exitNotFound, fmt.Errorf("no live worker has workflow %s, so its input type is unknown", workflow), "see the workers:  " + c.command("workers")}
 	case known.Input == nil:
-		return &fault{exitNotFound, fmt.Errorf("workflow %s, version %d, does not say what it takes: its worker is older, or its type is too large", workflow, known.Version), ""}
+		return &fault{exitNotFound, fmt.Errorf("workflow %s, version %d, does not describe its input: its worker is older, or its type is too large", workflow, known.Version), ""}
 	case c.json:
 		return c.encoder().Encode(known.Input)
 	}
 	s, err := schema.Parse(known.Input)
 	if err != nil {
-		return fmt.Errorf("what workflow %s, version %d, takes cannot be read: %w", workflow, known.Version, err)
+		return fmt.Errorf("the input type of workflow %s, version %d, cannot be read: %w", workflow, known.Version, err)
 	}
 	t := &table{indent: "  ", gap: "  ", wrap: true}
 	for _, line := range s.Lines() {
@@ -38,7 +38,7 @@ func helpInput(ctx context.Context, c *cli, app *stepwell.App, workflow string, 
 		}
 		t.add(cell{text: line.Path}, cell{text: line.Accepts})
 	}
-	fmt.Fprintf(c.stderr, "%s, version %d, takes:\n", human.Visible(workflow), known.Version)
+	fmt.Fprintf(c.stderr, "%s, version %d, takes this input:\n", human.Visible(workflow), known.Version)
 	t.write(c.stderr, c.style())
 	_, err = fmt.Fprintln(visibleJSON{c.stdout}, string(s.Skeleton()))
 	return err

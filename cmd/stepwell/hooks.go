@@ -33,20 +33,20 @@ func hooksCommand(c *cli) *cobra.Command {
 // explainHook says what went wrong with a hook, and what next.
 func (t *target) explainHook(err error, token string) error {
 	known, _ := world.CodeOf(err)
-	list, next := "list what is there:  "+t.command("hooks list"), ""
+	list, next := "list the open hooks:  "+t.command("hooks list"), ""
 	says := func(format string, args ...any) error {
 		return &fault{known.Exit, coded{fmt.Errorf(format, args...), err}, next}
 	}
 	switch token = human.Visible(token); known.Err {
 	case world.ErrNotFound:
-		next = "it was disposed, its run is over, or it is not open yet; " + list
+		next = "it was disposed of, its run is over, or it is not open yet; " + list
 		return says("there is no active hook with the token %s in %s", token, t.place())
 	case world.ErrTerminal:
 		next = list
 		return says("the run of the hook with the token %s is over", token)
 	case world.ErrDeliveryUsed:
-		next = "nothing was sent; what is new has an ID of its own"
-		return says("the hook with the token %s got another payload under this delivery ID", token)
+		next = "nothing was sent; use a new delivery ID for a new payload"
+		return says("the hook with the token %s has already received a different payload with this delivery ID", token)
 	case world.ErrInboxFull:
 		next = "send it again later, with the same --delivery-id"
 		return says("the run of the hook with the token %s has too many unread payloads", token)

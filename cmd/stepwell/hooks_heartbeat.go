@@ -15,10 +15,10 @@ func hooksHeartbeatCommand(c *cli) *cobra.Command {
 	var details string
 	cmd := &cobra.Command{
 		Use:   "heartbeat TOKEN",
-		Short: "Say that whoever has a hook's token is still at it",
-		Long: `Say that whoever has the token of a hook is still at it, so that the run goes on waiting: for hooks whose workflow gave
-them a HeartbeatTimeout. Say it as often as you like; at most one in an eighth of that time is written. Details, as JSON of
-4 KiB at most, are shown with the run.
+		Short: "Tell a hook that someone is still working on it",
+		Long: `Tell a hook that whoever has its token is still working on it, so that the run keeps waiting. It is for hooks whose
+workflow set a HeartbeatTimeout. Send heartbeats as often as you like: at most one per eighth of that time is written.
+Details are JSON, at most 4 KiB; they are shown with the run.
 
 ` + exitHelp,
 		Example: `  stepwell hooks heartbeat order-7
@@ -31,11 +31,11 @@ them a HeartbeatTimeout. Say it as often as you like; at most one in an eighth o
 					return c.explainHook(err, args[0])
 				}
 				is := hookSent{acted{Action: "heartbeat", Result: "sent"}, args[0]}
-				return c.tell(is, "the hook with the token "+human.Visible(args[0])+" knows that you are still at it")
+				return c.tell(is, "the hook with the token "+human.Visible(args[0])+" knows that you are still working on it")
 			})
 		},
 	}
-	cmd.Flags().StringVar(&details, "details", "null", "what people are to see, as `JSON`")
+	cmd.Flags().StringVar(&details, "details", "null", "details to show with the run, as `JSON`")
 	c.actFlag(cmd)
 	return cmd
 }

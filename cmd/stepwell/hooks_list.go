@@ -21,8 +21,9 @@ func hooksListCommand(c *cli) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List active hooks",
-		Long: `List active hooks, 1,000 at most, and no more behind 2 MiB of metadata: token, run, and the metadata that the code gave them; of a webhook
-its URL too. Whoever knows a token can send to its hook. With --json each hook is one line.
+		Long: `List active hooks, at most 1,000 and at most 2 MiB of metadata. For each hook you see its token, its run, the metadata
+that the code gave it, and the URL of a webhook. Anyone who knows a token can send to its hook. With --json each hook is
+one line.
 
 ` + exitHelp,
 		Example: `  stepwell hooks list
@@ -35,7 +36,7 @@ its URL too. Whoever knows a token can send to its hook. With --json each hook i
 	}
 	cmd.Flags().StringVar(&run, "run", "", "only hooks of this `RUN`")
 	cmd.Flags().StringVar(&token, "token", "", "only the hook with this `token`")
-	c.jsonFlag(cmd, "write one JSON object a hook")
+	c.jsonFlag(cmd, "write one JSON object per hook")
 	return cmd
 }
 

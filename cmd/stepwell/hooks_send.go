@@ -20,15 +20,17 @@ func hooksSendCommand(c *cli) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "send TOKEN [JSON|-]",
 		Short: "Send a payload to a hook",
-		Long: `Send a payload, as JSON, to the active hook with a token (- reads it from standard input; without one it is null). It is kept, in
-order, until the run receives it. With a delivery ID it can be sent again safely: the same ID is delivered once,
-for at least 24 hours and the last 10,000 deliveries of the run; with another payload it is refused.
+		Long: `Send a JSON payload to the active hook with a token. With - the payload is read from standard input; without JSON it is
+null. Payloads are kept in order until the run receives them.
+
+To send it again safely, give a delivery ID: a payload with the same ID is delivered once, for at least 24 hours and the
+last 10,000 deliveries of the run. A different payload with the same ID is refused.
 
 ` + exitHelp,
 		Example: `  stepwell hooks send order-7 '{"approved":true}'
   stepwell hooks send order-7 - < approval.json
   stepwell hooks send order-7 '"yes"' --delivery-id mail-4711`,
-		Args:              arguments(1, 2, "TOKEN and perhaps JSON"),
+		Args:              arguments(1, 2, "TOKEN and optional JSON"),
 		ValidArgsFunction: c.completeToken,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			payload, err := payloadOf(c, args[1:])
@@ -57,7 +59,7 @@ for at least 24 hours and the last 10,000 deliveries of the run; with another pa
 			})
 		},
 	}
-	cmd.Flags().StringVar(&delivery, "delivery-id", "", "`ID` of this delivery: repeated, it is delivered once")
+	cmd.Flags().StringVar(&delivery, "delivery-id", "", "`ID` of this delivery: with the same ID, it is delivered only once")
 	c.actFlag(cmd)
 	return cmd
 }

@@ -46,12 +46,12 @@ func initCommand(c *cli) *cobra.Command {
 	var h hello
 	cmd := &cobra.Command{
 		Use:   "init DIR",
-		Short: "Write a small program with a workflow and its test, to begin with",
-		Long: `Write a small program into a new directory: a module, a workflow that survives its process, a test that kills it at every commit, and a Makefile.
-It says which two commands come next.
+		Short: "Write a small program with a workflow and a test, to start from",
+		Long: `Write a small program into a new directory: a module, a workflow that survives its process, a test that kills it at
+every commit, and a Makefile. The command prints the two commands to run next.
 
-A released stepwell has the program need that release. One that was built from a checkout has it use that checkout, which --replace names, or which the command is
-called in: then nothing is asked of the network that is not there since the checkout was built.
+A released stepwell makes the program require that release. If you built stepwell from a checkout, the program uses that
+checkout: name it with --replace, or run the command in it. Then you need no network beyond what the checkout needed.
 
 ` + exitHelp,
 		Example: `  stepwell init hello
@@ -64,7 +64,7 @@ called in: then nothing is asked of the network that is not there since the chec
 		},
 	}
 	cmd.Flags().StringVar(&h.module, "module", "", "`path` of the module (default: example.com/ and the name of the directory)")
-	cmd.Flags().StringVar(&h.checkout, "replace", "", "a checkout of Stepwell, the `directory` to take it from")
+	cmd.Flags().StringVar(&h.checkout, "replace", "", "a checkout of Stepwell to use, a `directory`")
 	c.actFlag(cmd)
 	return cmd
 }
@@ -106,9 +106,9 @@ func quoted(dir string) string {
 // complete says what was not said, and refuses what does not go.
 func (h *hello) complete() error {
 	if in, err := os.ReadDir(h.dir); err == nil && len(in) > 0 {
-		return usagef("name a directory that is not there yet", "%s has files in it (%s is one)", h.dir, in[0].Name())
+		return usagef("name a directory that does not exist yet", "%s already has files in it, such as %s", h.dir, in[0].Name())
 	} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return usagef("name a directory that is not there yet", "%w", err)
+		return usagef("name a directory that does not exist yet", "%w", err)
 	}
 	if h.module == "" {
 		whole, err := filepath.Abs(h.dir)
@@ -125,7 +125,7 @@ func (h *hello) complete() error {
 	}
 	if h.checkout != "" {
 		if !isCheckout(h.checkout) {
-			return usagef("name the directory with Stepwell's go.mod", "%s is no checkout of Stepwell", h.checkout)
+			return usagef("name the directory with Stepwell's go.mod", "%s is not a checkout of Stepwell", h.checkout)
 		}
 		return nil
 	}
@@ -140,8 +140,8 @@ func (h *hello) complete() error {
 	for !isCheckout(dir) {
 		above := filepath.Dir(dir)
 		if above == dir {
-			return usagef("name a checkout with --replace DIR, or call it in one",
-				"this stepwell is of no release, so there is no version that the program could need")
+			return usagef("name a checkout with --replace DIR, or run the command in one",
+				"this stepwell is not a release, so there is no version for the program to require")
 		}
 		dir = above
 	}

@@ -176,9 +176,9 @@ func TestInitRefuses(t *testing.T) {
 		says string
 		args []string
 	}{
-		{"has files in it (mine is one)", []string{dir}},
+		{"already has files in it, such as mine", []string{dir}},
 		{"not a directory", []string{filepath.Join(dir, "mine")}},
-		{"is no checkout of Stepwell", []string{there, "--replace", dir}},
+		{"is not a checkout of Stepwell", []string{there, "--replace", dir}},
 		{"malformed import path", []string{there, "--module", "a b", "--replace", tree}},
 		{"is Stepwell's own module", []string{there, "--module", ourModule + "/x", "--replace", tree}},
 		{"malformed import path", []string{filepath.Join(there, "a b"), "--replace", tree}},

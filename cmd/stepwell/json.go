@@ -15,10 +15,11 @@ import (
 	"github.com/stepwell/stepwell/internal/operate"
 )
 
-const jsonHelp = `With --json standard output is JSON and nothing else. A command that shows something writes it as one object, or as one a line where it
-lists or follows. A command that does something writes an object a line with action and result, each a word that never changes its meaning,
-run where it is about one, and what else there is to say. An error is an object on standard error, {"code","error","next","exit"}: code is a
-stable word, the same as in the REST API where that has it; exit is the exit code, which --json does not change.`
+const jsonHelp = `With --json, standard output is JSON only. A command that shows something writes one object; one that lists or follows
+writes one object per line. A command that changes something writes an object per line with action and result, two words
+whose meaning never changes, with run if it is about a run, and with further members. An error is an object on standard
+error, {"code","error","next","exit"}: code is a stable word, the same as in the REST API if that has it; exit is the exit
+code, which --json does not change.`
 
 // acted is what --json says of one thing that was done. Other commands add members to it.
 type acted = operate.Done
@@ -43,7 +44,7 @@ func (o *output) jsonFlag(cmd *cobra.Command, what string) {
 
 // actFlag is jsonFlag for commands that do one thing.
 func (o *output) actFlag(cmd *cobra.Command) {
-	o.jsonFlag(cmd, "write what was done as one JSON object")
+	o.jsonFlag(cmd, "write the result as one JSON object")
 }
 
 // tell says what was done: as JSON, or in a sentence.

@@ -124,7 +124,7 @@ var jsonCalls = []struct {
 
 	{args: "runs value " + failedRun + " valu_01JD3V7Q61QK1ZXW0D8F4T6S2B", code: exitNotFound, want: `{"code":"NOT_FOUND","exit":3,"next":"see what it refers to:  stepwell runs show ` + failedRun + `"}`},
 	{args: "runs value " + failedRun + " valu_none", code: exitUsage, want: `{"code":"INVALID","exit":2}`},
-	{args: "runs show wrun_none", code: exitNotFound, want: `{"code":"NOT_FOUND","exit":3,"next":"list what is there:  stepwell runs list"}`},
+	{args: "runs show wrun_none", code: exitNotFound, want: `{"code":"NOT_FOUND","exit":3,"next":"list the runs:  stepwell runs list"}`},
 	{args: "runs pause " + failedRun, code: exitOver, want: `{"code":"RUN_OVER","exit":4}`},
 	{args: "runs fork " + waitingRun + " --id r", code: exitExists, want: `{"code":"RUN_EXISTS","exit":6}`},
 	{args: "runs fork " + waitingRun + " --at 999", code: exitUsage, want: `{"code":"INVALID","exit":2}`},

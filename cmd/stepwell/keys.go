@@ -22,9 +22,9 @@ import (
 func keysCommand(c *cli) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "keys",
-		Short: "Make encryption keys; see which ones runs still need",
-		Long: "Make keys with which the payloads of runs are encrypted, and see which ones runs still need. STEPWELL_ENCRYPTION_KEYS holds keys, or\n" +
-			"STEPWELL_ENCRYPTION_KEY_FILE names a file of them; docs/encryption.md has the rest.\n\n" + exitHelp,
+		Short: "Create encryption keys, and see which ones runs still need",
+		Long: "Create keys that encrypt the payloads of runs, and see which ones runs still need. STEPWELL_ENCRYPTION_KEYS holds the keys, or\n" +
+			"STEPWELL_ENCRYPTION_KEY_FILE names a file with them; see docs/encryption.md.\n\n" + exitHelp,
 		Example:                    "  stepwell keys new 2026-11 > stepwell.keys\n  stepwell keys check --db sqlite:app.db",
 		Args:                       known,
 		RunE:                       func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
@@ -43,9 +43,9 @@ type madeKey struct {
 func keysNewCommand(c *cli) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "new ID",
-		Short: "Make a random key",
-		Long: `Make a random key and write it to standard output, as ID:BASE64. It is kept nowhere else: put it where your secrets are. The ID is no secret; it is
-kept with each run that is encrypted with the key. Take the date, say.
+		Short: "Create a random key",
+		Long: `Create a random key and write it to standard output, as ID:BASE64. It is stored nowhere else: put it where you keep your
+secrets. The ID is not secret; it is kept with each run that the key encrypts. A date makes a good ID.
 
 ` + exitHelp,
 		Example: `  stepwell keys new 2026-11 > stepwell.keys
@@ -84,11 +84,15 @@ func keysCheckCommand(c *cli) *cobra.Command {
 	most := mostCounted
 	cmd := &cobra.Command{
 		Use:   "check",
-		Short: "Count the runs by the key that they are encrypted with",
-		Long: `Count the runs of this database by the key that they are encrypted with, newest first, and say which keys of this environment neither they need
-any more nor messages in queues and publications, which are counted too. A run may need another key than its own, for a large value that a fork holds
-or a result that it was told: HELD counts those under a key that no run has. It needs no key. Those that are here are held against what their IDs stand
-for in this database. Exit code 1: runs or messages need a key that is not here, or one that is here is another than the one with its ID.
+		Short: "Count the runs by encryption key",
+		Long: `Count the runs of this database by the key that encrypts them, newest first. The command also counts messages in queues
+and publications, and says which keys of this environment nothing needs any more.
+
+A run may need another key than its own, for a large value of a fork or for the result of another run: HELD counts the
+values under a key that no run has. You need no keys for this. Keys in your environment are compared with the fingerprints
+that the database has for their IDs.
+
+The exit code is 1 if runs or messages need a key that is missing, or if a key differs from the one with its ID.
 
 ` + exitHelp,
 		Example: `  stepwell keys check
@@ -101,8 +105,8 @@ for in this database. Exit code 1: runs or messages need a key that is not here,
 			return c.with(cmd.Context(), func(db *database) error { return checkKeys(cmd.Context(), c, db, most) })
 		},
 	}
-	cmd.Flags().IntVar(&most, "most", most, "look at so many runs at most, and messages, and publications")
-	c.jsonFlag(cmd, "write one JSON object a key")
+	cmd.Flags().IntVar(&most, "most", most, "examine at most this many runs, messages and publications")
+	c.jsonFlag(cmd, "write one JSON object per key")
 	return cmd
 }
 
@@ -238,27 +242,27 @@ func checkKeys(ctx context.Context, c *cli, db *database, most int) error {
 		}
 		switch {
 		case k.Wrong != "":
-			says = cell{text: "is another key than the one with this ID: its runs cannot be read", tone: bad}
+			says = cell{text: "differs from the key with this ID: its runs cannot be read", tone: bad}
 		case id == "":
 			k.Here, says.text = true, "not encrypted"
 		case !k.Here:
 			missing++
-			says = cell{text: "is not here: its runs cannot be read", tone: bad}
+			says = cell{text: "is missing: its runs cannot be read", tone: bad}
 			if k.any() {
-				says.text = "is not here: its runs, and " + k.postedKey.String() + ", cannot be read"
+				says.text = "is missing: its runs, and " + k.postedKey.String() + ", cannot be read"
 			}
 		case k.First:
-			says.text = "the key of new runs"
+			says.text = "is the key of new runs"
 		case k.Live+k.Ended > 0:
 			says.text = "is needed"
 		case k.Held > 0:
-			says.text = "is needed for large values and results of runs that are gone"
+			says.text = "is needed for large values and results of runs that no longer exist"
 		case k.any():
 			says.text = "no run needs it, but " + k.postedKey.String()
 		case all:
-			says.text = "no run needs it: it can be dropped"
+			says.text = "no run needs it: you can drop it"
 		default:
-			says.text = "not all was counted"
+			says.text = "not everything was counted"
 		}
 		if c.json {
 			if err := c.encoder().Encode(k); err != nil {
@@ -278,14 +282,14 @@ func checkKeys(ctx context.Context, c *cli, db *database, most int) error {
 	default:
 		t.write(c.stdout, c.style())
 		if !all {
-			fmt.Fprintf(c.stderr, "not all was counted, but the newest %d runs, and as many messages and publications; see --most\n", most)
+			fmt.Fprintf(c.stderr, "not everything was counted, only the newest %d runs, and as many messages and publications; see --most\n", most)
 		}
 	}
 	if len(wrong) > 0 {
 		return wrongKeys(wrong)
 	}
 	if missing > 0 {
-		return &fault{exitFailure, fmt.Errorf("runs or messages need %s that this environment does not have", human.Count(missing, "key")), "give it with STEPWELL_ENCRYPTION_KEYS or STEPWELL_ENCRYPTION_KEY_FILE"}
+		return &fault{exitFailure, fmt.Errorf("runs or messages need %s that this environment does not have", human.Count(missing, "key")), "set STEPWELL_ENCRYPTION_KEYS or STEPWELL_ENCRYPTION_KEY_FILE"}
 	}
 	return nil
 }
@@ -296,7 +300,7 @@ func wrongKeys(wrong map[string]error) error {
 	for _, id := range slices.Sorted(maps.Keys(wrong)) {
 		all = append(all, wrong[id])
 	}
-	return &fault{exitFailure, errors.Join(all...), "give the key that was there before under this ID; a new key has a new ID:  stepwell keys new ID"}
+	return &fault{exitFailure, errors.Join(all...), "give the original key for this ID; a new key needs a new ID:  stepwell keys new ID"}
 }
 
 // setEncryption takes encryption keys. They count before those of a file.

@@ -165,6 +165,6 @@ func lacksKeys(ctx context.Context, c *cli, db *database) (found, advice string,
 	if len(texts) == 0 {
 		return "", "", nil
 	}
-	return "keys that are not here are needed: " + someOf(texts),
-		"give them with STEPWELL_ENCRYPTION_KEYS or STEPWELL_ENCRYPTION_KEY_FILE, to workers too; count them all:  " + c.command("keys check"), nil
+	return "missing keys are needed: " + someOf(texts),
+		"set STEPWELL_ENCRYPTION_KEYS or STEPWELL_ENCRYPTION_KEY_FILE, for workers too; to count everything:  " + c.command("keys check"), nil
 }

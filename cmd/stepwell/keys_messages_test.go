@@ -60,7 +60,7 @@ func TestKeysOfMessages(t *testing.T) {
 	path, keys := posted(t)
 	env := map[string]string{"STEPWELL_DB": path}
 	code, out, errs := call{env: env}.do(t.Context(), "keys", "check")
-	if code != exitFailure || !strings.Contains(errs, "2 keys") || strings.Count(out, "is not here") != 2 {
+	if code != exitFailure || !strings.Contains(errs, "2 keys") || strings.Count(out, "is missing") != 2 {
 		t.Errorf("without keys: exit code %d, stderr %q, %s; want two missing", code, errs, out)
 	}
 	env["STEPWELL_ENCRYPTION_KEYS"] = strings.Join([]string{keys["spare"], keys["mail"], keys["news"]}, ",")
@@ -73,7 +73,7 @@ func TestKeysOfMessages(t *testing.T) {
 		strings.Count(out, `"messages":0,"publications":1`) != 1 {
 		t.Errorf("as JSON: %s", out)
 	}
-	const lack = `keys that are not here are needed: "news" (1 publication)`
+	const lack = `missing keys are needed: "news" (1 publication)`
 	if _, out, _ := (call{env: env}).do(t.Context(), "doctor"); strings.Contains(out, lack) || !strings.Contains(out, "keys of messages") {
 		t.Errorf("the doctor with all keys: %s", out)
 	}

@@ -168,7 +168,7 @@ func TestWrongKeys(t *testing.T) {
 	fresh, _, _ := strings.Cut(keys, ",")
 	env := map[string]string{"STEPWELL_DB": path, "STEPWELL_ENCRYPTION_KEYS": fresh + "," + other.Text()}
 	code, out, errs := call{env: env}.do(context.Background(), "keys", "check")
-	if code != exitFailure || !strings.Contains(errs, `the ID "old" stands for another key`) || !strings.Contains(out, "is another key than the one with this ID") || strings.Contains(errs, `"new"`) {
+	if code != exitFailure || !strings.Contains(errs, `the ID "old" stands for another key`) || !strings.Contains(out, "differs from the key with this ID") || strings.Contains(errs, `"new"`) {
 		t.Errorf("keys check: exit code %d, stdout %s, stderr %s; want the key named", code, out, errs)
 	}
 	code, out, _ = call{env: env}.do(context.Background(), "keys", "check", "--json")

@@ -22,9 +22,10 @@ import (
 func limitsCommand(c *cli) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "limits",
-		Short: "List limits, show how their keys stand, and change their numbers",
-		Long: `List limits, show how their keys stand, and change their numbers. A limit says how many runs of a workflow, or of a key of it, are at work at once, and a
-rate how many begin in a period; the others stand in line. Code defines limits; an operator changes their numbers while programs run.
+		Short: "List limits, show the state of their keys, and change their numbers",
+		Long: `List limits, show the state of their keys, and change their numbers. A limit says how many runs of a workflow, or of each
+key, may run at once; a rate says how many may begin in a period. The others wait in line. Limits are defined in code; you
+can change their numbers while programs run.
 
 ` + exitHelp,
 		Example: `  stepwell limits list
@@ -43,13 +44,13 @@ func withLimits(ctx context.Context, c *cli, name string, f func(l world.Limiter
 	return c.with(ctx, func(db *database) error {
 		able := world.AbilitiesOf(db.app.World())
 		if able.LimitKeeper == nil {
-			return &fault{exitFailure, fmt.Errorf("%s keeps no limits", c.place()), "name another database, with --db"}
+			return &fault{exitFailure, fmt.Errorf("%s has no limits", c.place()), "name another database, with --db"}
 		}
 		err := f(able.LimitKeeper.Limits())
 		switch {
 		case errors.Is(err, stepwell.ErrNotFound):
 			return &fault{exitNotFound, coded{fmt.Errorf("there is no limit %s in %s", human.Visible(name), c.place()), err},
-				"the first start of a run under it makes it; see all:  " + c.command("limits list")}
+				"the first start of a run under it creates it; see all:  " + c.command("limits list")}
 		case errors.Is(err, world.ErrInvalid):
 			return &fault{exitUsage, err, "nothing was changed"}
 		}
@@ -82,8 +83,8 @@ func limitsListCommand(c *cli) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List the limits",
-		Long: `List the limits: how many runs of each key may be at work at once, or begin in a period, what code says where an operator has said something else, and what
-counts. With --json each limit is one line.
+		Long: `List the limits: how many runs of each key may run at once or begin in a period, the number in the code if an operator
+has set another one, and what counts. With --json each limit is one line.
 
 ` + exitHelp,
 		Example: `  stepwell limits list`,
@@ -98,7 +99,7 @@ counts. With --json each limit is one line.
 			})
 		},
 	}
-	c.jsonFlag(cmd, "write one JSON object a limit")
+	c.jsonFlag(cmd, "write one JSON object per limit")
 	return cmd
 }
 
@@ -162,9 +163,10 @@ func limitsShowCommand(c *cli) *cobra.Command {
 	var most int
 	cmd := &cobra.Command{
 		Use:   "show LIMIT",
-		Short: "Show a limit, and how its keys stand",
-		Long: `Show a limit, and how its keys stand: how many places are held, and how many runs stand in line, counted up to 10,000, and since when the
-oldest does; of a rate, how many are let in and have not begun, and when the next has its turn. Keys that no run needs are not there. With --json it is one object.
+		Short: "Show a limit and the state of its keys",
+		Long: `Show a limit and the state of its keys: how many places are held, how many runs wait in line (counted up to 10,000), and
+how long the first one has waited. For a rate you see how many were let in and have not begun, and when the next one
+may begin. Keys that no run needs are not listed. With --json the output is one object.
 
 ` + exitHelp,
 		Example: `  stepwell limits show import
@@ -191,7 +193,7 @@ oldest does; of a rate, how many are let in and have not begun, and when the nex
 			})
 		},
 	}
-	cmd.Flags().IntVar(&most, "limit", 100, "at most so many `keys`, by their texts: 1 to 1000")
+	cmd.Flags().IntVar(&most, "limit", 100, "at most this many `keys`, in alphabetical order: 1 to 1000")
 	c.jsonFlag(cmd, "write one JSON object")
 	return cmd
 }
@@ -215,7 +217,7 @@ func showLimit(c *cli, page *operate.LimitPage) error {
 	}
 	said := ""
 	if page.Set != nil {
-		said = fmt.Sprintf("; code says %d", page.Said)
+		said = fmt.Sprintf("; the code says %d", page.Said)
 	}
 	fmt.Fprintf(c.stdout, "limit %s: %s of each key%s; counts %s\n", page.Name, numberText(&page.Limit), said, countsText(&page.Limit))
 	if len(page.Keys) == 0 {
@@ -257,9 +259,10 @@ type limitActed struct {
 func limitsSetCommand(c *cli) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "set LIMIT NUMBER|code",
-		Short: "Say how many runs of a key may be at work at once, or begin in a period",
-		Long: `Say how many runs of a key may be at work at once, or, of a rate, begin in its period, in the place of what code says; "code" takes that back. Lowered, nobody is
-stopped, and nobody admitted until there is room; 0 admits nobody. Starts are accepted all the while.
+		Short: "Set how many runs of a key may run at once, or begin in a period",
+		Long: `Set how many runs of a key may run at once or, for a rate, begin in its period. Your number replaces the one in the code;
+"code" restores that one. If you lower the number, no run is stopped, but none is let in until there is room. 0 lets in
+none. Starts are accepted all the time.
 
 ` + exitHelp,
 		Example: `  stepwell limits set import 3
@@ -271,7 +274,7 @@ stopped, and nobody admitted until there is room; 0 admits nobody. Starts are ac
 			if args[1] != "code" {
 				n, err := strconv.Atoi(args[1])
 				if err != nil {
-					return usagef("nothing was changed", "number %s: want a number, or code for what code says", human.Visible(args[1]))
+					return usagef("nothing was changed", "number %s: want a number, or code to restore the number in the code", human.Visible(args[1]))
 				}
 				number = &n
 			}
@@ -285,7 +288,7 @@ stopped, and nobody admitted until there is room; 0 admits nobody. Starts are ac
 				}
 				text := fmt.Sprintf("limit %s: %s", is.Name, numberText(&is))
 				if number == nil {
-					text += ", as code says"
+					text += ", as in the code"
 				}
 				return c.tell(limitActed{acted{Action: "set", Result: "set"}, is.Name, is.Number}, text)
 			})

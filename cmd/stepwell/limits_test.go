@@ -48,7 +48,7 @@ func walkLimits(s *prompt) {
 	s.says(`"keys":[{"key":"ann","used":3,"waiting":1,"oldest":"`, "limits", "show", "import", "--json")
 	s.says(`"number":0`, "limits", "set", "import", "0", "--json")
 	s.says("held by limit", "runs", "show", "r3")
-	s.says("2 at once, as code says", "limits", "set", "import", "code")
+	s.says("2 at once, as in the code", "limits", "set", "import", "code")
 	s.says("(none)", "limits", "show", "all")
 	s.refuses(3, "limits list", "limits", "show", "nobody")
 	s.refuses(3, "limits list", "limits", "set", "nobody", "1")

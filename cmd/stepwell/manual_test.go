@@ -17,9 +17,10 @@ const manualHead = `# The command line
 
 <!-- Written by go test ./cmd/stepwell -run TestManual -update from the texts of the commands. -->
 
-The command looks at the runs in a database and acts on them; [Operating it](operating.md) says what to do when. Each command's --help has the
-same text as this page. The command completion writes a script for a shell, which completes commands, flags, the IDs of runs, tokens of hooks,
-and names of workflows. On a terminal tables fit its width, or COLUMNS: what is last is cut or wrapped. In pipes and files nothing is cut.
+With stepwell you look at the runs in a database and act on them; [Operating it](operating.md) says what to do when. Each
+command prints its part of this page with --help. stepwell completion writes a script for your shell that completes
+commands, flags, IDs of runs, tokens of hooks and names of workflows. On a terminal, tables are cut or wrapped to its
+width, or to COLUMNS. In pipes and files nothing is cut.
 
 `
 
@@ -33,7 +34,7 @@ func manual(root *cobra.Command) string {
 			fmt.Fprintf(&b, "| [%s](#%s) | %s |\n", nameOf(cmd), strings.ReplaceAll(nameOf(cmd), " ", "-"), strings.ReplaceAll(cmd.Short, "|", "\\|"))
 		}
 	}
-	b.WriteString("\n## Exit codes\n\nWhere a command says nothing else:\n\n```text\n" + exitCodes() + "\n```\n\n## JSON\n\n" + jsonHelp + "\n")
+	b.WriteString("\n## Exit codes\n\nUnless a command says otherwise:\n\n```text\n" + exitCodes() + "\n```\n\n## JSON\n\n" + jsonHelp + "\n")
 	for cmd := range commands(root) {
 		if inManual(cmd) {
 			section(&b, cmd)
@@ -61,15 +62,15 @@ func section(b *strings.Builder, cmd *cobra.Command) {
 	if own {
 		b.WriteString("\n```text\nExit codes:" + codes + "\n```\n")
 	}
-	if flags := cmd.LocalNonPersistentFlags().FlagUsages(); strings.TrimSpace(flags) != "" {
-		b.WriteString("\n```text\n" + strings.TrimRight(flags, "\n") + "\n```\n")
-	}
 	if cmd.Example != "" {
 		b.WriteString("\n```text\n")
 		for line := range strings.Lines(cmd.Example) {
 			b.WriteString(strings.TrimPrefix(strings.TrimRight(line, "\n"), "  ") + "\n")
 		}
 		b.WriteString("```\n")
+	}
+	if flags := cmd.LocalNonPersistentFlags().FlagUsages(); strings.TrimSpace(flags) != "" {
+		b.WriteString("\n```text\n" + strings.TrimRight(flags, "\n") + "\n```\n")
 	}
 }
 

@@ -29,19 +29,20 @@ func mcpCommand(c *cli) *cobra.Command {
 	writes, payloads := false, false
 	cmd := &cobra.Command{
 		Use:   "mcp",
-		Short: "Give assistants tools to look at runs and say why one does not move; with --allow-writes to act",
-		Long: `Serve the Model Context Protocol, so that an assistant (Claude, Cursor, VS Code and others) can look at runs, say why one does not move, list
-failures by their cause and examine the database. It speaks on standard input and output: the assistant's program starts this command. docs/mcp.md
-has the lines for its settings.
+		Short: "Give assistants tools to examine runs; with --allow-writes, to act on them",
+		Long: `Serve the Model Context Protocol, so that an assistant (Claude, Cursor, VS Code and others) can look at runs, explain why
+one does not move, list failures by cause and examine the database. It uses standard input and output: the assistant's
+program starts this command. See docs/mcp.md for the settings to give it.
 
-It only reads, unless --allow-writes: then runs can be retried, restarted, cancelled, paused, resumed, woken and signalled, many at once too,
-where the assistant gives back the number of runs that a dry run told. Each act is in the log with who did it and through which assistant.
+It only reads unless you give --allow-writes. Then the assistant can retry, restart, cancel, pause, resume, wake and
+signal runs. To act on many at once it must give the number of runs that a dry run found. The log records who did what,
+and through which assistant.
 
-Inputs, outputs, payloads, attributes and messages of errors are hidden, unless --show-payloads: names, IDs, keys, states, times, codes of
-errors and their places in the code are shown.
+Inputs, outputs, payloads, attributes and error messages are hidden unless you give --show-payloads. Names, IDs, keys,
+states, times, error codes and places in the code are shown.
 
-With --http it listens there instead, at /mcp. In front of a server each client has a key of that server, which says what it may do; where there are no keys it
-listens on this machine alone.
+With --http it listens on a port instead, at /mcp. In front of a server, each client uses a key of that server, which
+says what it may do. Without keys it accepts connections only from this machine.
 
 ` + exitHelp,
 		Example: `  stepwell mcp --db sqlite:app.db
@@ -66,9 +67,9 @@ listens on this machine alone.
 		},
 	}
 	fl := cmd.Flags()
-	wordFlag(cmd, &listen, "http", "listen at `host:port` and not on standard input; :7375 is this machine alone")
+	wordFlag(cmd, &listen, "http", "listen at `host:port` instead of standard input; :7375 is this machine only")
 	fl.BoolVar(&writes, "allow-writes", false, "let the assistant act on runs, and not only look")
-	fl.BoolVar(&payloads, "show-payloads", false, "show inputs, outputs, payloads, attributes and messages of errors, each cut where it is long")
+	fl.BoolVar(&payloads, "show-payloads", false, "show inputs, outputs, payloads, attributes and error messages, each cut if it is long")
 	return cmd
 }
 
@@ -80,7 +81,7 @@ func runMCP(ctx context.Context, c *cli, args []string) error {
 	}
 	program, err := beside(self, mcpProgram)
 	if err != nil {
-		return &fault{exitFailure, err, "releases have it beside stepwell; in a checkout:  go -C cmd/" + mcpProgram + " install ."}
+		return &fault{exitFailure, err, "it is part of each release, next to stepwell; in a checkout:  go -C cmd/" + mcpProgram + " install ."}
 	}
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGTERM)
 	defer stop()
@@ -92,7 +93,7 @@ func runMCP(ctx context.Context, c *cli, args []string) error {
 	}
 	err = cmd.Run()
 	if ended, ok := errors.AsType[*exec.ExitError](err); ok && ctx.Err() == nil {
-		return &fault{max(ended.ExitCode(), exitFailure), fmt.Errorf("%s: %w", mcpProgram, err), "what it said is above"}
+		return &fault{max(ended.ExitCode(), exitFailure), fmt.Errorf("%s: %w", mcpProgram, err), "its output is above"}
 	}
 	if ctx.Err() != nil { // it was told to end
 		return nil
@@ -113,7 +114,7 @@ func beside(program, name string) (string, error) {
 	}
 	path, err := exec.LookPath(name)
 	if err != nil {
-		return "", fmt.Errorf("there is no program %s beside stepwell, and none in PATH", name)
+		return "", fmt.Errorf("there is no program %s next to stepwell, and none in PATH", name)
 	}
 	return path, nil
 }

@@ -93,7 +93,7 @@ func TestPages(t *testing.T) {
 		}
 	}
 	for args, says := range map[string]string{
-		"runs list --page":                        "--page is about JSON",
+		"runs list --page":                        "--page needs --json",
 		"events " + waitingRun + " --limit -1":    "--limit -1",
 		"events " + waitingRun + " --after later": "want its number, or its ID",
 	} {

@@ -24,11 +24,14 @@ func migrateCommand(c *cli) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "migrate",
 		Short: "Bring the schema of a database up to date",
-		Long: `Bring the schema of a database up to date, and make it where there is none. Programs do the same when they open it, unless they were told not
-to; this is for databases where they may not. Steps only add: programs of the release before go on working, so migrate first, then deploy.
-One process at a time does it; others wait, and find nothing left.
+		Long: `Bring the schema of a database up to date, and create it if it does not exist. Programs do this when they open the
+database, unless you told them not to. Use this command if they lack the rights for it.
 
-With --plan nothing is changed: the SQL is printed, each step a transaction that also notes that it was taken, for whoever runs it by hand.
+Migrations only add to the schema, so programs of the previous release continue to work: migrate first, then deploy. One
+process at a time migrates; others wait, and find nothing left to do.
+
+With --plan nothing changes: the command prints the SQL for you to run by hand. Each step is a transaction that also
+records that it was applied.
 
 ` + exitHelp,
 		Example: `  stepwell migrate --db postgres://owner@db.internal/app
@@ -43,7 +46,7 @@ With --plan nothing is changed: the SQL is printed, each step a transaction that
 		},
 	}
 	cmd.Flags().BoolVar(&plan, "plan", false, "change nothing; print the SQL")
-	c.jsonFlag(cmd, "write one JSON object a step")
+	c.jsonFlag(cmd, "write one JSON object per step")
 	return cmd
 }
 

@@ -91,13 +91,13 @@ func TestDoctorTellsOfPayloads(t *testing.T) {
 	env := map[string]string{"STEPWELL_DB": unfit(t)}
 	_, out, _ := call{env: env}.do(context.Background(), "doctor")
 	show := "runs show " + asideRun
-	if !strings.Contains(out, "2 runs had payloads set aside") || !strings.Contains(out, "1 not over") || !strings.Contains(out, asideRun+" (2)") || !strings.Contains(out, show) {
+	if !strings.Contains(out, "2 runs have payloads that did not fit and were set aside") || !strings.Contains(out, "1 not over") || !strings.Contains(out, asideRun+" (2)") || !strings.Contains(out, show) {
 		t.Errorf("got\n%s", out)
 	}
 	if _, out, _ := (call{env: env}).do(context.Background(), strings.Fields(show)...); strings.Count(out, "set aside  ") != 2 || !strings.Contains(out, "it is a string") {
 		t.Errorf("what it names shows no payloads that were set aside:\n%s", out)
 	}
-	if _, out, _ := (call{env: map[string]string{"STEPWELL_DB": night(t)}}).do(context.Background(), "doctor"); !strings.Contains(out, "none of these runs had one set aside") {
+	if _, out, _ := (call{env: map[string]string{"STEPWELL_DB": night(t)}}).do(context.Background(), "doctor"); !strings.Contains(out, "none of these runs has a payload set aside") {
 		t.Errorf("without any: got\n%s", out)
 	}
 }

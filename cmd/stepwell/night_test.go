@@ -126,7 +126,7 @@ func TestRetryNow(t *testing.T) {
 func TestResultOfAHaltedRun(t *testing.T) {
 	path := fixture(t)
 	for run, want := range map[string]string{
-		blockedRun: "run " + blockedRun + " is blocked, and does not go on by itself; see why:  stepwell runs show " + blockedRun,
+		blockedRun: "run " + blockedRun + " is blocked and does not continue by itself; see why:  stepwell runs show " + blockedRun,
 		waitingRun: "",
 	} {
 		code, _, errs := call{now: now}.do(context.Background(), "runs", "result", run, "--patience", "1ms", "--db", path)

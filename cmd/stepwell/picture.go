@@ -43,7 +43,7 @@ func (p *picture) draw(to io.Writer) {
 		p.timeline(to)
 	}
 	if p.story.Damage != "" {
-		fmt.Fprintln(to, "\n"+p.style.paint(bad, "Its log cannot be read any further: "+human.Cut(p.story.Damage, 300)))
+		fmt.Fprintln(to, "\n"+p.style.paint(bad, "The rest of its log cannot be read: "+human.Cut(p.story.Damage, 300)))
 	}
 	p.made(to)
 	p.actions(to)
@@ -135,7 +135,7 @@ func (p *picture) facts(to io.Writer) {
 	if j.Segment > 0 {
 		segment := fmt.Sprintf("%d   continued as new %s", j.Segment+1, times(j.Segment))
 		if j.Trimmed > 0 {
-			segment += fmt.Sprintf("; what was before event %d was trimmed", j.Trimmed)
+			segment += fmt.Sprintf("; the log before event %d was trimmed", j.Trimmed)
 		}
 		fact("segment", segment)
 	}
@@ -149,7 +149,7 @@ func (p *picture) facts(to io.Writer) {
 		fact("output", p.value(j.Output, j.OutputApart))
 	}
 	for _, what := range j.NotCreated {
-		fact("not created", human.Cut(human.Visible(what), payloadWidth)+"   nobody waited for it when the code ended")
+		fact("not created", human.Cut(human.Visible(what), payloadWidth)+"   not awaited when the code ended")
 	}
 	for _, u := range j.Unread {
 		fact("unread", fmt.Sprintf("event %q, sent %s   %s", u.Name, human.When(u.At, p.now()), p.payload(u.Payload, noteWidth)))

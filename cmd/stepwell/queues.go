@@ -20,8 +20,9 @@ func queuesCommand(c *cli) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "queues",
 		Short: "List queues of messages; send, receive and settle messages; pause, purge and redrive",
-		Long: `List queues of messages; send, receive and settle messages; pause, purge and redrive. Programs use queues with no workflow: a message is received
-until it is acknowledged, at least once, and one that is received too often is a dead letter, which stays in its queue.
+		Long: `List queues of messages; send, receive and settle messages; pause, purge and redrive. Queues need no workflow. A message
+is delivered at least once, until it is acknowledged. One that is received too often becomes a dead letter and stays in
+its queue.
 
 ` + exitHelp,
 		Example: `  stepwell queues list
@@ -48,7 +49,7 @@ func (c *cli) withQueues(ctx context.Context, queue string, f func(k world.Messe
 	return c.with(ctx, func(db *database) error {
 		able := world.AbilitiesOf(db.app.World())
 		if able.MessageKeeper == nil {
-			return &fault{exitFailure, fmt.Errorf("%s keeps no queues", c.place()), "name another database, with --db"}
+			return &fault{exitFailure, fmt.Errorf("%s has no queues", c.place()), "name another database, with --db"}
 		}
 		return c.explainQueue(f(able.MessageKeeper.Messages(), able.Notifier), queue)
 	})
@@ -62,7 +63,7 @@ func (t *target) explainQueue(err error, queue string) error {
 		return err
 	case errors.Is(err, stepwell.ErrNotFound):
 		return &fault{exitNotFound, coded{fmt.Errorf("there is no queue %s in %s", human.Visible(queue), t.place()), err},
-			"a program declares it when it first uses it, or:  " + t.command("queues declare "+shellWord(queue))}
+			"a program declares it on first use, or:  " + t.command("queues declare "+shellWord(queue))}
 	case errors.Is(err, world.ErrConflict):
 		return &fault{exitFailure, coded{fmt.Errorf("queue %s has messages", queue), err},
 			"nothing was changed; see them:  " + t.command("queues peek "+queue) + "\n  delete them:  " + t.command("queues purge "+queue+" --all")}

@@ -39,17 +39,17 @@ func queuesDeclareCommand(c *cli) *cobra.Command {
 	var q world.MessageQueue
 	cmd := queueCommand(c, &cobra.Command{
 		Use:   "declare",
-		Short: "Make a queue, or say anew what holds for it",
-		Long: `Make a queue, or say anew what holds for it: what no flag says is as it is unless said. Its messages stay, and a pause does. A program that defines the
-queue declares it too, when it first uses it.`,
+		Short: "Create a queue, or change its settings",
+		Long: `Create a queue, or change its settings: a setting without a flag gets its default. Its messages stay, and a paused queue
+stays paused. A program that defines the queue also declares it, on first use.`,
 		Example: `  stepwell queues declare mails
   stepwell queues declare mails --visibility 5m --max-receives 5`,
 	}, func(ctx context.Context, k world.Messenger, queue string) (queueActed, string, error) {
 		q.Name = queue
 		return did("declared"), "declared queue " + queue, k.DeclareQueue(ctx, q)
 	})
-	spanFlag(cmd, func(d time.Duration) { q.Visibility = d }, "visibility", "how `long` a message that was received is nobody else's: 1s to 12h, 30s unless said")
-	cmd.Flags().IntVar(&q.MaxReceives, "max-receives", 0, "how often a message is received before it is a dead letter: 1 to 1000 (default 20)")
+	spanFlag(cmd, func(d time.Duration) { q.Visibility = d }, "visibility", "how `long` a received message is hidden from others: 1s to 12h (default 30s)")
+	cmd.Flags().IntVar(&q.MaxReceives, "max-receives", 0, "how often a message can be received before it becomes a dead letter: 1 to 1000 (default 20)")
 	return cmd
 }
 
@@ -66,20 +66,20 @@ func queuesDropCommand(c *cli) *cobra.Command {
 func queuesPauseCommand(c *cli) *cobra.Command {
 	var reason string
 	cmd := queueCommand(c, &cobra.Command{
-		Use: "pause", Short: "Have nothing received from a queue until it is resumed",
-		Long:    `Have nothing received from a queue until it is resumed, by whoever asks. Messages can be sent, and those that are out can be settled.`,
+		Use: "pause", Short: "Stop receives from a queue until you resume it",
+		Long:    `Stop all receives from a queue until you resume it. You can still send messages, and settle those that were received.`,
 		Example: `  stepwell queues pause mails --reason "the mail server moves"`,
 	}, func(ctx context.Context, k world.Messenger, queue string) (queueActed, string, error) {
 		return did("paused"), "paused queue " + queue, k.PauseQueue(ctx, queue, &world.QueuePause{By: c.who, Reason: reason, Since: c.now().UTC()})
 	})
-	cmd.Flags().StringVar(&reason, "reason", "", "`why`, for people")
+	cmd.Flags().StringVar(&reason, "reason", "", "the `reason`, for people")
 	return cmd
 }
 
 func queuesResumeCommand(c *cli) *cobra.Command {
 	return queueCommand(c, &cobra.Command{
-		Use: "resume", Short: "Have messages received from a queue again",
-		Long:    `Have messages received from a queue again.`,
+		Use: "resume", Short: "Allow receives from a paused queue again",
+		Long:    `Allow receives from a paused queue again.`,
 		Example: `  stepwell queues resume mails`,
 	}, func(ctx context.Context, k world.Messenger, queue string) (queueActed, string, error) {
 		return did("resumed"), "resumed queue " + queue, k.PauseQueue(ctx, queue, nil)
@@ -96,7 +96,7 @@ brought back.`,
   stepwell queues purge mails --all`,
 	}, func(ctx context.Context, k world.Messenger, queue string) (queueActed, string, error) {
 		if all == dead {
-			return queueActed{}, "", usagef("nothing was changed; say --dead for dead letters, or --all for all messages", "purge queue %s: which messages?", queue)
+			return queueActed{}, "", usagef("nothing was changed; give --dead for dead letters, or --all for all messages", "purge queue %s: which messages?", queue)
 		}
 		n, err := every(func() (int, bool, error) { return k.PurgeMessages(ctx, queue, dead) })
 		is := did("purged")
@@ -104,21 +104,22 @@ brought back.`,
 		return is, fmt.Sprintf("purged %s of queue %s", human.Count(n, "message"), queue), err
 	})
 	cmd.Flags().BoolVar(&all, "all", false, "all messages")
-	cmd.Flags().BoolVar(&dead, "dead", false, "dead letters alone")
+	cmd.Flags().BoolVar(&dead, "dead", false, "only dead letters")
 	return cmd
 }
 
 func queuesRedriveCommand(c *cli) *cobra.Command {
 	var ids []string
 	cmd := queueCommand(c, &cobra.Command{
-		Use: "redrive", Short: "Make dead letters messages again that were never received",
-		Long: `Make dead letters messages again that were never received, all or those that are named: for when what they failed of is mended.`,
+		Use: "redrive", Short: "Turn dead letters back into messages",
+		Long: `Turn dead letters back into messages that were never received: all of them, or those that you name. Use it after you
+have fixed what made them fail.`,
 		Example: `  stepwell queues redrive mails
   stepwell queues redrive mails --message mesg_01JD3V7Q5ZJ8K2M4N6P8R0T2V4`,
 	}, func(ctx context.Context, k world.Messenger, queue string) (queueActed, string, error) {
 		for _, id := range ids {
 			if _, ok := world.MessageNumber(id); !ok {
-				return queueActed{}, "", usagef("see them:  "+c.command("queues peek "+queue+" --state dead"), "--message %q is no ID of a message", id)
+				return queueActed{}, "", usagef("see them:  "+c.command("queues peek "+queue+" --state dead"), "--message %q is not the ID of a message", id)
 			}
 		}
 		n, err := every(func() (int, bool, error) { return k.RedriveMessages(ctx, queue, ids...) })

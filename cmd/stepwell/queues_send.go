@@ -30,14 +30,16 @@ func queuesSendCommand(c *cli) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "send QUEUE [JSON|-]",
 		Short: "Send a message to a queue",
-		Long: `Send a message, as JSON, to a queue (- reads it from standard input; without one it is null). With a dedupe ID it can be sent again safely: within the
-window, 5 minutes unless said, the same ID is the message that was sent before.
+		Long: `Send a JSON message to a queue. With - it is read from standard input; without JSON it is null.
+
+To send it again safely, give a dedupe ID: within the window (default 5 minutes) the same ID is the message that was
+already sent.
 
 ` + exitHelp,
 		Example: `  stepwell queues send mails '{"to":"ann@example.com"}'
   stepwell queues send mails - --dedupe-id mail-4711 < mail.json
   stepwell queues send orders '{"order":7}' --group order-7 --header trace=4bf92f`,
-		Args:              arguments(1, 2, "QUEUE and perhaps JSON"),
+		Args:              arguments(1, 2, "QUEUE and optional JSON"),
 		ValidArgsFunction: c.completeQueue,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			payload, err := payloadOf(c, args[1:])
@@ -59,18 +61,18 @@ window, 5 minutes unless said, the same ID is the message that was sent before.
 				is := messageSent{acted{Action: "send", Result: "sent"}, m.Queue, sent[0].ID, sent[0].Duplicate}
 				text := "sent message " + is.Message + " to queue " + m.Queue
 				if is.Duplicate {
-					is.Result, text = "known", "message "+is.Message+" was sent to queue "+m.Queue+" before, under this dedupe ID"
+					is.Result, text = "known", "message "+is.Message+" was sent to queue "+m.Queue+" earlier, with this dedupe ID"
 				}
 				return c.tell(is, text)
 			})
 		},
 	}
 	cmd.Flags().StringVar(&m.Group, "group", "", "messages of a `group` are received one at a time, in the order in which they were sent")
-	spanFlag(cmd, func(d time.Duration) { m.Delay = d }, "delay", "how `long` it is not received: 90s, 5m, 2h, 7d")
+	spanFlag(cmd, func(d time.Duration) { m.Delay = d }, "delay", "how `long` to delay it: 90s, 5m, 2h, 7d")
 	cmd.Flags().IntVar(&priority, "priority", priority, "from 1 to 4, which is received first")
-	cmd.Flags().StringVar(&m.Dedupe, "dedupe-id", "", "`ID` of this message: repeated, it is sent once")
-	spanFlag(cmd, func(d time.Duration) { m.Window = d }, "dedupe-window", "how `long` the ID is known: 5m unless said, 7d at most")
-	cmd.Flags().StringArrayVar(&headers, "header", nil, "`name=value` beside the payload; may be repeated")
+	cmd.Flags().StringVar(&m.Dedupe, "dedupe-id", "", "`ID` of this message: with the same ID, it is sent only once")
+	spanFlag(cmd, func(d time.Duration) { m.Window = d }, "dedupe-window", "how `long` the ID is remembered, 7d at most (default 5m)")
+	cmd.Flags().StringArrayVar(&headers, "header", nil, "`name=value` to send with the payload; may be repeated")
 	c.actFlag(cmd)
 	return cmd
 }
@@ -98,8 +100,9 @@ func queuesReceiveCommand(c *cli) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "receive QUEUE",
 		Short: "Receive messages, each with the receipt that settles it",
-		Long: `Receive messages that are ready, each with the receipt that settles it: ack when it is done, nack to give it back. Who does neither while it is his
-alone receives it again, as may others, and after too many receives it is a dead letter. Nothing to receive is no error.
+		Long: `Receive messages that are ready, each with the receipt that settles it: ack when the work is done, nack to give the
+message back. If you do neither in time, the message is received again, and becomes a dead letter after too many
+receives. An empty queue is not an error.
 
 ` + exitHelp,
 		Example: `  stepwell queues receive mails
@@ -124,11 +127,11 @@ alone receives it again, as may others, and after too many receives it is a dead
 			})
 		},
 	}
-	cmd.Flags().IntVar(&q.Limit, "most", q.Limit, "at most so many, 1 to 100")
-	spanFlag(cmd, func(d time.Duration) { wait = d }, "wait", "how `long` to wait for a message where there is none: 20s")
-	spanFlag(cmd, func(d time.Duration) { q.Visibility = d }, "visibility", "how `long` they are nobody else's, where that is not what the queue says: 90s, 5m")
+	cmd.Flags().IntVar(&q.Limit, "most", q.Limit, "receive at most this many, 1 to 100")
+	spanFlag(cmd, func(d time.Duration) { wait = d }, "wait", "how `long` to wait if there is no message: 20s")
+	spanFlag(cmd, func(d time.Duration) { q.Visibility = d }, "visibility", "how `long` they are hidden from others: 90s, 5m (default: as the queue says)")
 	cmd.Flags().StringVar(&match, "match", "", "only messages whose payload contains this `JSON`, of the first 1,000 that are ready")
-	c.jsonFlag(cmd, "write one JSON object a message")
+	c.jsonFlag(cmd, "write one JSON object per message")
 	return cmd
 }
 
@@ -142,7 +145,7 @@ func showReceived(c *cli, queue string, all []operate.Message) error {
 		return nil
 	}
 	if len(all) == 0 {
-		fmt.Fprintf(c.stderr, "queue %s has nothing to receive\n", queue)
+		fmt.Fprintf(c.stderr, "queue %s has no messages that are ready\n", queue)
 		return nil
 	}
 	t := messageTable("RECEIPT")
@@ -150,7 +153,7 @@ func showReceived(c *cli, queue string, all []operate.Message) error {
 		addMessage(c, t, &all[i], cell{text: all[i].Receipt, whole: true})
 	}
 	t.write(c.stdout, c.style())
-	fmt.Fprintf(c.stderr, "when it is done, until %s:  %s\n", human.Moment(all[0].Until, c.now()), c.command("queues ack "+queue+" "+all[0].Receipt))
+	fmt.Fprintf(c.stderr, "when the work is done, before %s:  %s\n", human.Moment(all[0].Until, c.now()), c.command("queues ack "+queue+" "+all[0].Receipt))
 	return nil
 }
 
@@ -163,8 +166,7 @@ type settling struct {
 // settleCommand is a command that ends receives by like, which flags may change until it runs.
 func settleCommand(c *cli, use, short, long, example string, like *world.Settlement, done string) *cobra.Command {
 	cmd := &cobra.Command{
-		Use: use + " QUEUE RECEIPT…", Short: short, Long: long + ` A receipt whose receive is over changes nothing, and the exit code is 1: somebody else has received
-the message since, or it is gone.
+		Use: use + " QUEUE RECEIPT…", Short: short, Long: long + ` An expired receipt changes nothing, and the exit code is 1: the message was received again, or it no longer exists.
 
 ` + exitHelp,
 		Example:           example,
@@ -196,47 +198,47 @@ func tellSettled(c *cli, queue, action, done string, all []world.Settlement, hel
 		text := done + " " + s.Receipt
 		if !held[i] {
 			old++
-			is.Result, text = "old", s.Receipt+" holds no longer"
+			is.Result, text = "old", s.Receipt+" has expired"
 		}
 		if err := c.tell(is, text); err != nil {
 			return err
 		}
 	}
 	if old > 0 {
-		return &fault{exitFailure, coded{fmt.Errorf("%s of %d: somebody else has received the message since, or it is gone", human.Count(old, "old receipt"), len(all)), world.ErrReceipt},
-			"nothing was changed by them; see the messages:  " + c.command("queues peek "+queue)}
+		return &fault{exitFailure, coded{fmt.Errorf("%s of %d: the message was received again, or no longer exists", human.Count(old, "old receipt"), len(all)), world.ErrReceipt},
+			"these receipts changed nothing; see the messages:  " + c.command("queues peek "+queue)}
 	}
 	return nil
 }
 
 func queuesAckCommand(c *cli) *cobra.Command {
-	return settleCommand(c, "ack", "Acknowledge messages: they are done, and gone", "Acknowledge messages that were received: they are done, and gone.",
+	return settleCommand(c, "ack", "Acknowledge messages: their work is done, and they are deleted", "Acknowledge messages that you received: their work is done, and they are deleted.",
 		`  stepwell queues ack mails rcpt_040g`, &world.Settlement{Kind: world.Ack}, "acknowledged")
 }
 
 func queuesNackCommand(c *cli) *cobra.Command {
 	like := &world.Settlement{Kind: world.Nack}
-	cmd := settleCommand(c, "nack", "Give messages back: they are received again, at once or later", "Give back messages that were received: they are received again, at once or later.",
+	cmd := settleCommand(c, "nack", "Give messages back, to be received again at once or later", "Give messages back, to be received again at once or later",
 		`  stepwell queues nack mails rcpt_040g
   stepwell queues nack mails rcpt_040g --delay 5m --error "the mail server is busy"`, like, "returned")
-	spanFlag(cmd, func(d time.Duration) { like.After = d }, "delay", "how `long` they rest: 90s, 5m")
-	cmd.Flags().StringVar(&like.Error, "error", "", "`why`, for people")
+	spanFlag(cmd, func(d time.Duration) { like.After = d }, "delay", "how `long` to wait before they are ready: 90s, 5m")
+	cmd.Flags().StringVar(&like.Error, "error", "", "the `reason`, for people")
 	return cmd
 }
 
 func queuesExtendCommand(c *cli) *cobra.Command {
 	like := &world.Settlement{Kind: world.Extend, After: world.DefaultVisibility}
-	cmd := settleCommand(c, "extend", "Say that messages are worked on: nobody else receives them for longer",
-		"Say that messages that were received are worked on: nobody else receives them for so long from now.",
+	cmd := settleCommand(c, "extend", "Keep messages hidden from others for longer",
+		"Keep messages that you received hidden from others for longer, counted from now.",
 		`  stepwell queues extend mails rcpt_040g --visibility 10m`, like, "extended")
-	spanFlag(cmd, func(d time.Duration) { like.After = d }, "visibility", "how `long` from now: 30s unless said, 1s to 12h")
+	spanFlag(cmd, func(d time.Duration) { like.After = d }, "visibility", "how `long` from now, 1s to 12h (default 30s)")
 	return cmd
 }
 
 func queuesBuryCommand(c *cli) *cobra.Command {
 	like := &world.Settlement{Kind: world.Bury}
-	cmd := settleCommand(c, "bury", "Make messages dead letters", "Make messages that were received dead letters: they stay in the queue until they are redriven or purged.",
+	cmd := settleCommand(c, "bury", "Make messages dead letters", "Make messages that you received dead letters: they stay in the queue until you redrive or purge them.",
 		`  stepwell queues bury mails rcpt_040g --error "no such address"`, like, "buried")
-	cmd.Flags().StringVar(&like.Error, "error", "", "`why`, for people")
+	cmd.Flags().StringVar(&like.Error, "error", "", "the `reason`, for people")
 	return cmd
 }

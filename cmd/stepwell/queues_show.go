@@ -19,8 +19,9 @@ func queuesListCommand(c *cli) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List the queues, and how many messages each has",
-		Long: `List the queues, and how many messages each has: ready, delayed, out with whoever received them, parked behind another of their group, dead. Each is
-counted up to 100,000. OLDEST is how long the first message that is ready is so. With --json each queue is one line.
+		Long: `List the queues, and how many messages each has: ready, delayed, out (received and not settled), parked (behind another
+message of their group) and dead. Each count stops at 100,000. OLDEST is how long the first ready message has waited.
+With --json each queue is one line.
 
 ` + exitHelp,
 		Example: `  stepwell queues list
@@ -36,7 +37,7 @@ counted up to 100,000. OLDEST is how long the first message that is ready is so.
 			})
 		},
 	}
-	c.jsonFlag(cmd, "write one JSON object a queue")
+	c.jsonFlag(cmd, "write one JSON object per queue")
 	return cmd
 }
 
@@ -93,9 +94,9 @@ func pausedText(c *cli, p *operate.QueuePause) string {
 func queuesShowCommand(c *cli) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "show QUEUE",
-		Short: "Show a queue: what holds for it, how many messages it has, and what can be done",
-		Long: `Show a queue: how long a message is out with who received it, how often one is received before it is a dead letter, how many messages there are, and
-what can be done about those that do not move.
+		Short: "Show a queue: its settings, its messages, and what you can do",
+		Long: `Show a queue: how long a received message is hidden from others, how often one is received before it becomes a dead
+letter, how many messages there are, and what you can do about those that are stuck.
 
 ` + exitHelp,
 		Example: `  stepwell queues show mails
@@ -161,9 +162,9 @@ func queuesPeekCommand(c *cli) *cobra.Command {
 	limit := somePeeked
 	cmd := &cobra.Command{
 		Use:   "peek QUEUE",
-		Short: "Look at messages of a queue; nothing changes",
-		Long: `Look at the messages of a queue in the order in which they were sent; nothing changes: nobody's receive is touched, and none is counted. With --json each
-message is one line.
+		Short: "Look at the messages of a queue without changing anything",
+		Long: `Look at the messages of a queue in the order in which they were sent. This does not count as a receive and changes
+nothing. With --json each message is one line.
 
 ` + exitHelp,
 		Example: `  stepwell queues peek mails
@@ -180,10 +181,10 @@ message is one line.
 		},
 	}
 	cmd.Flags().StringVar(&state, "state", "", "only messages of this `state`: ready, delayed, out, parked or dead")
-	cmd.Flags().IntVar(&limit, "limit", limit, "at most so many")
+	cmd.Flags().IntVar(&limit, "limit", limit, "show at most this many")
 	states := cobra.FixedCompletions([]string{"ready", "delayed", "out", "parked", "dead"}, cobra.ShellCompDirectiveNoFileComp)
 	_ = cmd.RegisterFlagCompletionFunc("state", states) // it is there
-	c.jsonFlag(cmd, "write one JSON object a message")
+	c.jsonFlag(cmd, "write one JSON object per message")
 	return cmd
 }
 

@@ -82,11 +82,11 @@ func walkQueues(q *queueShell) {
 	q.says("declared queue mails", "declare", "mails", "--visibility", "5m", "--max-receives", "3")
 	q.refuses(2, "visibility", "declare", "mails", "--visibility", "1ms")
 	q.says("sent message mesg_", "send", "mails", `{"to":"ann"}`, "--dedupe-id", "a", "--header", "trace=1")
-	q.says("was sent to queue mails before", "send", "mails", `{"to":"ann"}`, "--dedupe-id", "a")
+	q.says("was sent to queue mails earlier", "send", "mails", `{"to":"ann"}`, "--dedupe-id", "a")
 	q.says("sent", "send", "mails", `{"to":"bob"}`, "--priority", "4")
 	q.says("sent", "send", "mails", `1`, "--delay", "1h")
 	q.refuses(2, "want 1 to 4", "send", "mails", "1", "--priority", "5")
-	q.refuses(2, "has its order", "send", "mails", "1", "--delay", "1h", "--group", "g")
+	q.refuses(2, "is received in order", "send", "mails", "1", "--delay", "1h", "--group", "g")
 	q.refuses(2, "name=value", "send", "mails", "1", "--header", "trace")
 	q.says("2 ready, 1 delayed, 0 out, 0 parked, 0 dead", "show", "mails")
 	q.says("mails      2        1    0       0     0     0 s", "list")
@@ -113,7 +113,7 @@ func walkQueues(q *queueShell) {
 	q.says("paused by", "show", "mails")
 	q.says("tea", "list")
 	q.says(`"messages":1`, "redrive", "mails", "--json")
-	if code, out, errs := q.do("receive", "mails"); code != 0 || out != "" || !strings.Contains(errs, "nothing to receive") {
+	if code, out, errs := q.do("receive", "mails"); code != 0 || out != "" || !strings.Contains(errs, "no messages that are ready") {
 		q.Errorf("receive of a paused queue: %d, %q, %q", code, out, errs)
 	}
 	q.says("resumed", "resume", "mails")
@@ -122,7 +122,7 @@ func walkQueues(q *queueShell) {
 	q.refuses(2, "which messages", "purge", "mails")
 	q.says("purged 0 messages", "purge", "mails", "--dead")
 	q.says("purged 2 messages", "purge", "mails", "--all")
-	q.refuses(2, "no ID of a message", "redrive", "mails", "--message", "7")
+	q.refuses(2, "not the ID of a message", "redrive", "mails", "--message", "7")
 	_, out, _ := q.call.do(q.Context(), append([]string{"__complete", "queues", "show"}, append(q.where, "m")...)...)
 	if !strings.Contains(out, "mails\t0 messages are ready") {
 		q.Errorf("completion: got %q", out)

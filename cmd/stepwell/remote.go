@@ -43,9 +43,9 @@ func (t *target) openServer(ctx context.Context) (*database, error) {
 func refusedKey(err error) error {
 	switch {
 	case errors.Is(err, remote.ErrUnauthenticated):
-		return &fault{exitFailure, err, "put the secret of one of its keys into " + remote.KeyVariable}
+		return &fault{exitFailure, err, "set this to the secret of one of its keys: " + remote.KeyVariable}
 	case errors.Is(err, remote.ErrForbidden):
-		return &fault{exitFailure, fmt.Errorf("%w; nothing was changed", err), "put the secret of a key with that scope into " + remote.KeyVariable}
+		return &fault{exitFailure, fmt.Errorf("%w; nothing was changed", err), "set this to the secret of a key with that scope: " + remote.KeyVariable}
 	}
 	return err
 }

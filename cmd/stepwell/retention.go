@@ -27,11 +27,13 @@ const defaultKept = 365 * 24 * time.Hour
 func retentionCommand(c *cli) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "retention [LIMIT]",
-		Short: "Show how long ended runs are kept at most, or set it",
-		Long: `Show how long ended runs are kept at most in this database, whoever starts them, or set it: 90d, say, or forever. It is the lowest that a worker, by
-Config.MaxRetention or STEPWELL_MAX_RETENTION_DAYS, or a server, by --max-retention-days, has said when it began; it stays when they go, and this
-command alone raises it. Where it is to be higher, say so first where they are configured: each lowers it again when it begins. Runs that are there keep what
-they were started with. At a server it takes the scope admin to raise it.
+		Short: "Show or set how long ended runs are kept at most",
+		Long: `Show or set how long ended runs are kept at most in this database, whoever starts them: 90d, for example, or forever.
+
+Workers (Config.MaxRetention or STEPWELL_MAX_RETENTION_DAYS) and servers (--max-retention-days) can lower the limit when
+they start, and it stays low after they exit. Only this command raises it. Raise it in their settings first, or they
+lower it again when they next start. Existing runs keep the retention that they were started with. On a server, raising
+it needs the scope admin.
 
 ` + exitHelp,
 		Example: "  stepwell retention\n  stepwell retention 90d --db postgres://localhost/app",
@@ -40,7 +42,7 @@ they were started with. At a server it takes the scope admin to raise it.
 			var limit stepwell.Kept
 			if len(args) > 0 {
 				if err := limit.UnmarshalText([]byte(args[0])); err != nil || limit == 0 || limit < stepwell.Kept(stepwell.Forever) {
-					return usagef("give a duration above zero, like 90d, or forever", "%q is no limit", args[0])
+					return usagef("give a duration above zero, like 90d, or forever", "%q is not a limit", args[0])
 				}
 			}
 			return c.with(cmd.Context(), func(db *database) error { return limitRetention(cmd.Context(), c, db, time.Duration(limit)) })
@@ -53,7 +55,7 @@ they were started with. At a server it takes the scope admin to raise it.
 func limitRetention(ctx context.Context, c *cli, db *database, limit time.Duration) error {
 	d := world.AbilitiesOf(db.world).Definer
 	if d == nil {
-		return &fault{exitFailure, fmt.Errorf("%s keeps no limit", c.place()), "each program has its own: see STEPWELL_MAX_RETENTION_DAYS in docs/operating.md"}
+		return &fault{exitFailure, fmt.Errorf("%s has no limit", c.place()), "each program has its own: see STEPWELL_MAX_RETENTION_DAYS in docs/operating.md"}
 	}
 	before, now, err := d.LimitRetention(ctx, 0, false)
 	if err == nil && limit != 0 {
@@ -66,14 +68,14 @@ func limitRetention(ctx context.Context, c *cli, db *database, limit time.Durati
 	is := keptAtMost{Retention: keptOf(now), Said: now != 0}
 	text := fmt.Sprintf("ended runs are kept for %s at most", is.Retention)
 	if is.Retention == stepwell.Kept(stepwell.Forever) {
-		text = "ended runs are kept for as long as who starts them says"
+		text = "ended runs are kept for as long as the start of each run says"
 	}
 	switch {
 	case limit != 0:
 		is.Before = keptOf(before)
 		text += fmt.Sprintf("; before it was %s", is.Before)
 	case now == 0:
-		text += ": the default, as nobody has said another limit"
+		text += ": the default, because no program has set another limit"
 	}
 	return c.tell(is, text)
 }
@@ -96,11 +98,11 @@ func sayRetention(ctx context.Context, w world.World, limit time.Duration, log *
 	case err != nil:
 		return err
 	case now != limit:
-		log.Warn("ended runs are kept for less than --max-retention-days says: another program of this database has said less",
+		log.Warn("ended runs are kept for less time than --max-retention-days says: another program of this database has set a lower limit",
 			"asked", stepwell.Kept(limit), "kept", stepwell.Kept(now), "hint", "To raise it: stepwell retention")
 	case before != now && (before != 0 || limit < defaultKept):
 		log.Warn("from now on all programs of this database keep ended runs for less: --max-retention-days of this server is lower", "before", keptOf(before), "now", keptOf(now),
-			"hint", "It stays when this server goes; to raise it: stepwell retention")
+			"hint", "It stays when this server exits; to raise it: stepwell retention")
 	}
 	return nil
 }

@@ -48,11 +48,11 @@ func rootCommand(c *cli) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "stepwell",
 		Short: "Durable execution for Go: start runs, look at them, signal and cancel them",
-		Long: `Stepwell makes Go functions durable: they survive crashes, restarts and month-long sleeps, and go on where they stopped.
-This command starts runs, looks at those in a database and says why one does not move; it signals, wakes, pauses, resumes and cancels them,
-and sends to their hooks. A worker may be running on the same database meanwhile.
+		Long: `Stepwell makes Go functions durable: they survive crashes, restarts and month-long sleeps, and continue where they
+stopped. With this command you start runs, look at the runs in a database and see why one does not move; you signal,
+wake, pause, resume and cancel them, and send to their hooks. A worker can use the same database at the same time.
 
-On a terminal tables fit its width, or COLUMNS: what is last is cut or wrapped. In pipes and files nothing is cut.
+On a terminal, tables are cut or wrapped to its width, or to COLUMNS. In pipes and files nothing is cut.
 
 ` + jsonHelp + `
 

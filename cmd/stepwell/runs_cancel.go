@@ -17,12 +17,12 @@ func runsCancelCommand(c *cli) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "cancel RUN",
 		Short: "Ask a run to end",
-		Long: `Ask a run to end: its code sees the cancel, cleans up, and the run ends cancelled. The request is durable when the command returns; a
-worker carries it out. Asking again is the same request, and tells what became of it: requested, or cancelled. A run that was about to end may
-end as its code wanted before it reads the request: runs show says so then.
+		Long: `Ask a run to end: its code sees the cancel and cleans up, and the run ends as cancelled. The request is durable when the
+command returns; a worker carries it out. If you ask again it is the same request, and you see its outcome: requested or
+cancelled. A run that is about to end may finish before it reads the request; runs show says so then.
 
-With --force the run is over when the command returns, whatever it does: none of its code runs any more, not to clean up or to undo
-either. It is for runs whose code does not heed a cancel.
+With --force the run is over when the command returns, whatever it does. None of its code runs any more, not even to
+clean up or undo. Use it for runs whose code ignores a cancel.
 
 ` + exitHelp,
 		Example: `  stepwell runs cancel wrun_01JD3V7Q5ZJ8K2M4N6P8R0T2V4 --reason "ordered twice"
@@ -38,8 +38,8 @@ either. It is for runs whose code does not heed a cancel.
 			})
 		},
 	}
-	cmd.Flags().StringVar(&reason, "reason", "", "`why`, for the log")
-	cmd.Flags().BoolVar(&force, "force", false, "end it at once, without cleaning up")
+	cmd.Flags().StringVar(&reason, "reason", "", "the `reason`, kept in the log")
+	cmd.Flags().BoolVar(&force, "force", false, "end it at once, without cleanup")
 	c.actFlag(cmd)
 	return cmd
 }
@@ -53,7 +53,7 @@ func cancelled(ctx context.Context, db *database, run, reason string) (is any, t
 	}
 	undone := ""
 	if look == nil && before.Queue != nil && before.Queue.Blocked != nil {
-		undone = "; it is blocked, so its code does not run, neither to clean up nor to undo"
+		undone = "; it is blocked, so its code does not run, not even to clean up or undo"
 	}
 	outcome, look := db.app.CancelOutcome(ctx, run)
 	switch {

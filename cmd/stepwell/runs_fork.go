@@ -35,7 +35,7 @@ func makeRun(c *cli, cmd *cobra.Command, arg, action, how string, f func(db *dat
 		text := fmt.Sprintf("%s run %s as run %s\n  see it:  %s", how, run, is.Run, c.command("runs show "+is.Run))
 		if fresh.Existed() {
 			is.Result = "existed"
-			text = fmt.Sprintf("run %s has the place of run %s already\n  see it:  %s", is.Run, run, c.command("runs show "+is.Run))
+			text = fmt.Sprintf("run %s already replaces run %s\n  see it:  %s", is.Run, run, c.command("runs show "+is.Run))
 		}
 		return c.tell(is, text)
 	})
@@ -47,10 +47,13 @@ func runsForkCommand(c *cli) *cobra.Command {
 	var results []string
 	cmd := &cobra.Command{
 		Use:   "fork RUN",
-		Short: "Begin a new run from any event of another",
-		Long: `Begin a new run that has come as far as RUN had at an event: steps that had ended do not run again, others are asked for anew, waits keep
-their deadlines. The event's number is in stepwell events RUN. The input, and results of steps, can be others than they were. RUN is not
-touched, whether it is over or not; while it is not, its hooks keep their tokens and the fork's have new ones.
+		Short: "Start a new run from any event of another",
+		Long: `Start a new run that has everything RUN had at an event. Steps that had ended do not run again, other steps do, and
+waits keep their deadlines. stepwell events RUN lists the numbers of the events. You can replace the input and the
+results of steps.
+
+RUN does not change, whether it is over or not. If it is not over, its hooks keep their tokens and the fork's hooks get
+new ones.
 
 ` + exitHelp,
 		Example: `  stepwell runs fork wrun_01JD3V7Q5ZJ8K2M4N6P8R0T2V4 --at 12
@@ -60,7 +63,7 @@ touched, whether it is over or not; while it is not, its hooks keep their tokens
 		ValidArgsFunction: c.completeRun,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if n, err := strconv.ParseInt(at, 10, 64); cmd.Flags().Changed("at") && (err == nil && n < 1 || err != nil && !strings.HasPrefix(at, world.PrefixEvent+"_")) {
-				return usagef("see their numbers:  "+c.command("events "+args[0]), "--at %s is no event", at)
+				return usagef("see the numbers of its events:  "+c.command("events "+args[0]), "--at %s is not an event", at)
 			}
 			var err error
 			if o.Input, err = givenValue(c, cmd, "input", input); err != nil {
@@ -71,7 +74,7 @@ touched, whether it is over or not; while it is not, its hooks keep their tokens
 				name, value, ok := strings.Cut(text, "=")
 				const next = `write NAME=JSON, quoted for the shell: --result 'charge={"id":"ch_7"}'`
 				if !ok {
-					return usagef(next, "--result %q is no step with its result", text)
+					return usagef(next, "--result %q does not name a step and its result", text)
 				}
 				if err := checkJSON(fmt.Sprintf("--result %q", text), []byte(value), next); err != nil {
 					return err
@@ -90,11 +93,11 @@ touched, whether it is over or not; while it is not, its hooks keep their tokens
 		},
 	}
 	fl := cmd.Flags()
-	fl.StringVar(&at, "at", "", "number or ID of the last `event` that the new run has (default: the last there is)")
+	fl.StringVar(&at, "at", "", "number or ID of the last `event` to copy (default: the last one)")
 	wordFlag(cmd, &o.ID, "id", "`ID` of the new run (default: a new one)")
-	fl.StringVar(&input, "input", "", "another input, as `JSON`")
-	fl.StringArrayVar(&results, "result", nil, "another result of a step, as `NAME=JSON`; may be repeated")
-	fl.IntVar(&o.Version, "version", 0, "`version` of the workflow (default: that of RUN)")
+	fl.StringVar(&input, "input", "", "a different input, as `JSON`")
+	fl.StringArrayVar(&results, "result", nil, "a different result of a step, as `NAME=JSON`; may be repeated")
+	fl.IntVar(&o.Version, "version", 0, "`version` of the workflow (default: the same as RUN)")
 	c.actFlag(cmd)
 	return cmd
 }
@@ -110,12 +113,14 @@ func givenValue(c *cli, cmd *cobra.Command, flag, text string) (json.RawMessage,
 func runsRetryCommand(c *cli) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "retry RUN",
-		Short: "Go on from the step that failed a run, in a new run",
-		Long: `Go on from where a failed run failed, in a new run. What ended stays ended: the step whose failure failed the run runs again, with all its
-attempts, and no step that completed. Where the run failed of its code alone, that is evaluated again behind the last event; where it ran out of
-time, the new run has its whole timeout again. It is refused where that cannot be right, as where the run has undone what it did, and says
-what can be done instead. The new run takes the place of RUN: who starts with its key, or waits for its result, gets the new one. Retrying again gives
-the same new run; where that failed too, it is that one which is retried. RUN stays as it is.
+		Short: "Continue a failed run from the step that failed, in a new run",
+		Long: `Continue a failed run from where it failed, in a new run. The step that failed the run runs again, with all its
+attempts; completed steps do not. If the code failed without a failing step, it runs again from the last event; if the
+run timed out, the new run has its full timeout again.
+
+A retry is refused if it cannot be right, for example if the run has undone its work; the command then says what to do
+instead. The new run replaces RUN: a start with its key, or a wait for its result, gets the new one. If you retry again
+you get the same new run; if that failed too, that one is retried. RUN does not change.
 
 ` + exitHelp,
 		Example: `  stepwell runs retry wrun_01JD3V7Q5ZJ8K2M4N6P8R0T2V4
@@ -137,10 +142,13 @@ func runsRestartCommand(c *cli) *cobra.Command {
 	var input string
 	cmd := &cobra.Command{
 		Use:   "restart RUN",
-		Short: "Begin a new run with the input of another",
-		Long: `Begin a new run with the workflow, input and settings of RUN, from nothing: all its steps run again, under new idempotency keys. It takes the
-highest version of the workflow that a live worker has, unless told. RUN is not touched. With --in-place the new run takes the place of RUN, which is over
-and did not complete, as a retry does: who starts with its key, or waits for its result, gets the new one.
+		Short: "Start a new run with the input of another",
+		Long: `Start a new run with the workflow, input and settings of RUN, from the beginning: all steps run again, with new
+idempotency keys. It uses the highest version of the workflow that a live worker has, unless you give another. RUN does
+not change.
+
+With --in-place the new run replaces RUN, which must be over and not completed, as a retry does: a start with its key,
+or a wait for its result, gets the new one.
 
 ` + exitHelp,
 		Example: `  stepwell runs restart wrun_01JD3V7Q5ZJ8K2M4N6P8R0T2V4
@@ -158,9 +166,9 @@ and did not complete, as a retry does: who starts with its key, or waits for its
 	}
 	fl := cmd.Flags()
 	wordFlag(cmd, &o.ID, "id", "`ID` of the new run (default: a new one)")
-	fl.StringVar(&input, "input", "", "another input, as `JSON`")
+	fl.StringVar(&input, "input", "", "a different input, as `JSON`")
 	fl.IntVar(&o.Version, "version", 0, "`version` of the workflow")
-	fl.BoolVar(&o.InPlace, "in-place", false, "who starts with the key of RUN, or waits for its result, gets the new run")
+	fl.BoolVar(&o.InPlace, "in-place", false, "a start with the key of RUN, or a wait for its result, gets the new run")
 	c.actFlag(cmd)
 	return cmd
 }

@@ -34,14 +34,16 @@ func runsListCommand(c *cli) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List runs, newest first",
-		Long: `List runs, newest first: what they are, how they stand, how often a worker took them, and what they wait for.
---search takes what is known: an ID or its beginning, a key, a workflow, or an attribute as NAME=VALUE. A status is one that a run has, or how it
-stands: blocked, paused, held, delayed, limited (in line for a limit), queued, working, retrying, sleeping or waiting. --version, --patch and --unpatched
-with --status pending,running say which runs still need old code.
-Times are like 90s, 5m, 2h or 7d (so long ago), 2026-11-27 or 2026-11-27T09:12:00Z.
-With --json each run is one line; with --page, too, it is one object with runs, and with a cursor where there are more. A filter that finds
-little looks at some 50,000 runs and says how far it came; --cursor goes on there.
-A run that did not complete and has another in its place says so: retried as RUN, and how that stands ("newest" with --json).
+		Long: `List runs, newest first: their status, how often a worker took them, and what they wait for.
+
+--search takes an ID or its beginning, a key, a workflow, or an attribute as NAME=VALUE. --status takes the status of a
+run, or its condition: blocked, paused, held, delayed, limited (in line for a limit), queued, working, retrying,
+sleeping or waiting. To see which runs still need old code, use --version, --patch or --unpatched with
+--status pending,running. Times are like 90s, 5m, 2h or 7d (that long ago), 2026-11-27 or 2026-11-27T09:12:00Z.
+
+With --json each run is one line. With --json --page the output is one object with runs, and a cursor if there are more.
+A filter that finds little stops after about 50,000 runs and says how far it got; continue with --cursor.
+A run that did not complete and was replaced says so: retried as RUN, and the status of that run ("newest" in JSON).
 
 ` + exitHelp,
 		Example: `  stepwell runs list
@@ -63,7 +65,7 @@ A run that did not complete and has another in its place says so: retried as RUN
 			case of.limit < 1:
 				return usagef("give a number from 1", "--limit %d", of.limit)
 			case of.page && (!c.json || again):
-				return usagef("give --json, and no --watch", "--page is about JSON")
+				return usagef("give --json, and no --watch", "--page needs --json")
 			}
 			if again {
 				if err := mayWatch(c); err != nil {
@@ -81,10 +83,10 @@ A run that did not complete and has another in its place says so: retried as RUN
 	fl := cmd.Flags()
 	flags.add(cmd)
 	fl.IntVar(&of.limit, "limit", of.limit, "at most this `many` runs")
-	fl.BoolVar(&again, "watch", false, "list again every 2 s, over what is shown, until it is interrupted")
-	fl.StringVar(&of.cursor, "cursor", "", "go on behind this `cursor`, where a list stopped looking")
+	fl.BoolVar(&again, "watch", false, "refresh the list every 2 s until you interrupt it")
+	fl.StringVar(&of.cursor, "cursor", "", "continue after this `cursor`, where a list stopped looking")
 	fl.BoolVar(&of.page, "page", false, "with --json: write one object with runs and cursor, as the REST API does")
-	c.jsonFlag(cmd, "write one JSON object a run")
+	c.jsonFlag(cmd, "write one JSON object per run")
 	return cmd
 }
 
@@ -113,15 +115,15 @@ func (f *filterFlags) add(cmd *cobra.Command) {
 	fl.StringSliceVar(&f.status, "status", nil, "only runs with this `status`: "+strings.Join(statuses(), ", ")+"; several with commas")
 	wordFlag(cmd, &f.since, "since", "only runs created at this `time` or later")
 	wordFlag(cmd, &f.until, "until", "only runs created before this `time`")
-	fl.StringVar(&f.search, "search", "", "only runs that fit what is known, `TEXT`: an ID, a key, a workflow, NAME=VALUE of an attribute, or the beginning of an ID")
-	fl.StringVar(&f.key, "key", "", "only runs with this idempotency `key`, and the newest in their place")
-	fl.StringVar(&f.prefix, "prefix", "", "only runs whose `ID` begins so")
+	fl.StringVar(&f.search, "search", "", "only runs that match `TEXT`: an ID or its beginning, a key, a workflow, or an attribute as NAME=VALUE")
+	fl.StringVar(&f.key, "key", "", "only runs with this idempotency `key`, and the newest run that replaced each")
+	fl.StringVar(&f.prefix, "prefix", "", "only runs whose `ID` begins with this")
 	fl.IntVar(&f.version, "version", 0, "only runs of this `version`")
-	fl.StringVar(&f.patch, "patch", "", "only runs that recorded the patch with this `ID`, and take its new way")
+	fl.StringVar(&f.patch, "patch", "", "only runs that recorded the patch with this `ID`, and so take its new path")
 	fl.StringVar(&f.unpatched, "unpatched", "", "only runs that did not record the patch with this `ID`")
-	fl.BoolVar(&f.roots, "roots", false, "no children")
+	fl.BoolVar(&f.roots, "roots", false, "only runs without a parent")
 	fl.StringVar(&f.parent, "parent", "", "only children of this `run`")
-	fl.StringVar(&f.origin, "origin", "", "only runs that were made of this `run`: its forks, restarts and retries")
+	fl.StringVar(&f.origin, "origin", "", "only runs made from this `run`: its forks, restarts and retries")
 	fl.StringArrayVar(&f.input, "input", nil, "only runs whose input has this value at a path, `PATH=VALUE`; may be repeated")
 	fl.StringArrayVar(&f.attrs, "attr", nil, "only runs with this attribute, `NAME=VALUE`; may be repeated")
 	_ = cmd.RegisterFlagCompletionFunc("status", cobra.FixedCompletions(statuses(), cobra.ShellCompDirectiveNoFileComp))
@@ -155,7 +157,7 @@ func listFilterOf(c *cli, flags *filterFlags) (f stepwell.ListFilter, err error)
 			return f, usagef("write NAME=VALUE: --attr city=Ulm", "--attr %q has no value", text)
 		}
 		if _, twice := f.Attributes[name]; twice {
-			return f, usagef("", "--attr %s is there twice: no run has two values of it", name)
+			return f, usagef("", "--attr %s is there twice: a run has only one value of it", name)
 		}
 		if f.Attributes == nil {
 			f.Attributes = map[string]json.RawMessage{}
@@ -164,7 +166,7 @@ func listFilterOf(c *cli, flags *filterFlags) (f stepwell.ListFilter, err error)
 	}
 	for _, s := range flags.status {
 		if !slices.Contains(statuses(), s) {
-			return f, usagef("there are "+strings.Join(statuses(), ", "), "--status %q is no status", s)
+			return f, usagef("there are "+strings.Join(statuses(), ", "), "--status %q is not a status", s)
 		}
 		f.Status = append(f.Status, world.Status(s))
 	}
@@ -182,7 +184,7 @@ func momentOf(c *cli, flag, text string) (time.Time, error) {
 	}
 	t, err := human.ParseMoment(text, c.now(), c.zone)
 	if err != nil {
-		return t, usagef(err.Error(), "%s %q is no time", flag, text)
+		return t, usagef(err.Error(), "%s %q is not a time", flag, text)
 	}
 	return t, world.CheckTime(flag, t)
 }
@@ -259,7 +261,7 @@ func listRuns(ctx context.Context, c *cli, db *database, f stepwell.ListFilter, 
 			}
 		}
 		if retrying > 1 {
-			fmt.Fprintf(c.stderr, "what those that are tried again fail of, and how to try all of them now: %s\n", c.command("failures"))
+			fmt.Fprintf(c.stderr, "see why their steps failed, and how to retry all of them now: %s\n", c.command("failures"))
 		}
 	}
 	switch {
@@ -268,7 +270,7 @@ func listRuns(ctx context.Context, c *cli, db *database, f stepwell.ListFilter, 
 		if !reached.IsZero() {
 			since = ", back to " + reached.In(c.zone).Format("2006-01-02 15:04:05")
 		}
-		fmt.Fprintf(c.stderr, "looked at many runs%s; %d match so far. To look on: the same with --cursor %s\n", since, len(runs), cursor)
+		fmt.Fprintf(c.stderr, "looked at many runs%s; %d match so far. To continue: the same with --cursor %s\n", since, len(runs), cursor)
 	case len(runs) == 0:
 		fmt.Fprintf(c.stderr, "no runs in %s match\n", c.place())
 	case cursor != "":
@@ -283,7 +285,7 @@ func writeRuns(o *output, runs []listed, now time.Time) {
 	}
 	t := &table{gap: "  ", spare: []int{5, 4}, dear: []int{6, 3}} // priority, then takes; key, then age
 	t.add(cell{text: "RUN", tone: dim}, cell{text: "WORKFLOW", tone: dim}, cell{text: "STATUS", tone: dim}, cell{text: "AGE", tone: dim, right: true},
-		cell{text: "TAKES", tone: dim, right: true}, cell{text: "PRIO", tone: dim, right: true}, cell{text: "KEY", tone: dim}, cell{text: "WHAT IT WAITS FOR", tone: dim})
+		cell{text: "TAKES", tone: dim, right: true}, cell{text: "PRIO", tone: dim, right: true}, cell{text: "KEY", tone: dim}, cell{text: "WAITS FOR", tone: dim})
 	for _, r := range runs {
 		name := r.Workflow
 		if r.Version > 1 {

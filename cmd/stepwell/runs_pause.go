@@ -8,9 +8,9 @@ func runsPauseCommand(c *cli) *cobra.Command {
 	var reason string
 	cmd := &cobra.Command{
 		Use:   "pause RUN",
-		Short: "Stop a run until it is resumed",
-		Long: `Stop a run until it is resumed: no worker claims it, nothing is delivered to it, and no timer of it fires. Steps that run may end; their
-results are kept for later. Pausing again is the same pause; a cancel ends it.
+		Short: "Stop a run until you resume it",
+		Long: `Stop a run until you resume it: no worker takes it, nothing is delivered to it, and its timers do not fire. Steps that
+are running may finish; their results are kept. Pausing again is the same pause; a cancel ends it.
 
 ` + exitHelp,
 		Example: `  stepwell runs pause wrun_01JD3V7Q5ZJ8K2M4N6P8R0T2V4 --reason "bank is closed"
@@ -30,7 +30,7 @@ results are kept for later. Pausing again is the same pause; a cancel ends it.
 			})
 		},
 	}
-	cmd.Flags().StringVar(&reason, "reason", "", "`why`, for the log")
+	cmd.Flags().StringVar(&reason, "reason", "", "the `reason`, kept in the log")
 	c.actFlag(cmd)
 	return cmd
 }

@@ -7,9 +7,9 @@ import "github.com/spf13/cobra"
 func runsResumeCommand(c *cli) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "resume RUN",
-		Short: "Let a paused run go on",
-		Long: `Let a paused run go on. What came and fell due meanwhile follows, in the order of its times. Resuming a run that is not paused changes
-nothing, unless it is blocked: then it is tried again at once.
+		Short: "Let a paused run continue",
+		Long: `Let a paused run continue. Deliveries and timers that came up during the pause follow, in the order of their times.
+Resuming a run that is not paused changes nothing, unless it is blocked: then it is tried again at once.
 
 ` + exitHelp,
 		Example:           `  stepwell runs resume wrun_01JD3V7Q5ZJ8K2M4N6P8R0T2V4`,

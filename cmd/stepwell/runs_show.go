@@ -13,9 +13,9 @@ func runsShowCommand(c *cli) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "show RUN",
 		Short: "Show what happened in a run, and why it does not move",
-		Long: `Show what happened in a run, what it waits for, and what one could do. RUN is an ID, or the beginning of one.
-Long payloads and long journals are folded; --full shows them whole.
-With --json it is one object: run (its row), why, and journal (its steps and waits).
+		Long: `Show what happened in a run, what it waits for, and what you can do. RUN is an ID, or the beginning of one.
+Long payloads and long journals are folded; --full shows all of them.
+With --json the output is one object: run (its row), why, and journal (its steps and waits).
 
 ` + exitHelp,
 		Example: `  stepwell runs show wrun_01JD3V7Q5ZJ8K2M4N6P8R0T2V4

@@ -26,15 +26,17 @@ func runsSignalCommand(c *cli) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "signal RUN EVENT [JSON|-]",
 		Short: "Send an event to a run",
-		Long: `Send an event to a run, with a JSON payload (- reads it from standard input; without one it is null). It is kept until a wait takes
-it, so it may be sent before the run waits. With a delivery ID it can be sent again safely: the same ID is delivered once,
-for at least 24 hours and the last 10,000 deliveries of the run; with another payload it is refused.
+		Long: `Send an event with a JSON payload to a run. With - the payload is read from standard input; without JSON it is null. The
+event is kept until a wait takes it, so you can send it before the run waits.
+
+To send it again safely, give a delivery ID: an event with the same ID is delivered once, for at least 24 hours and the
+last 10,000 deliveries of the run. A different payload with the same ID is refused.
 
 ` + exitHelp,
 		Example: `  stepwell runs signal wrun_01JD3V7Q5ZJ8K2M4N6P8R0T2V4 verify '{"userId":"42"}'
   stepwell runs signal wrun_01JD3V approve - < approval.json
   stepwell runs signal wrun_01JD3V paid '"invoice-7"' --delivery-id bank-4711`,
-		Args:              arguments(2, 3, "RUN, EVENT and perhaps JSON"),
+		Args:              arguments(2, 3, "RUN, EVENT and optional JSON"),
 		ValidArgsFunction: c.completeRun,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			payload, err := payloadOf(c, args[2:])
@@ -51,7 +53,7 @@ for at least 24 hours and the last 10,000 deliveries of the run; with another pa
 			})
 		},
 	}
-	cmd.Flags().StringVar(&delivery, "delivery-id", "", "`ID` of this delivery: repeated, it is delivered once")
+	cmd.Flags().StringVar(&delivery, "delivery-id", "", "`ID` of this delivery: with the same ID, it is delivered only once")
 	c.actFlag(cmd)
 	return cmd
 }
@@ -80,7 +82,7 @@ func jsonOf(c *cli, args []string, most int64) (json.RawMessage, error) {
 		}
 	}
 	b = bytes.TrimSpace(b)
-	return b, checkJSON("the payload", b, `quote it for the shell, text twice: '{"userId":"42"}', '"text"', 42`)
+	return b, checkJSON("the payload", b, `quote it for the shell; a text needs both quotes: '{"userId":"42"}', '"text"', 42`)
 }
 
 // checkJSON refuses what is not JSON, and says how to write it.

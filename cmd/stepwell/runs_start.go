@@ -48,15 +48,19 @@ func runsStartCommand(c *cli) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "start WORKFLOW [JSON|-]",
 		Short: "Start a run",
-		Long: `Start a run of a workflow, with its input as JSON (- reads it from standard input; without one it is null). A workflow that no worker knows is
-accepted: the run waits for one, and standard error says so. With an idempotency key it can be started again safely: it is the same run, also
-with that run's ID. With --wait it is as stepwell runs result behind it. An input that does not fit the version that a live worker has is refused, with the places.
---send lets the start send events too: a new run has them before its code begins, and one that has the key gets them. A start that is repeated
-sends them again.
-Where the workflow gathers the inputs of its starts (a debounce, or a batch) it is merged into the run that does so, which standard output says; of a batch
-the input is one item, or a list of some.
---blob uploads a file, which is then a blob of the run, and the input has the reference to it: for inputs that the workflow takes as blob.Ref.
-With --help-input nothing is started: it prints an input to fill in, and on standard error what each member takes.
+		Long: `Start a run of a workflow with a JSON input. With - the input is read from standard input; without JSON it is null. If no
+worker has the workflow, the run waits for one, and the command says so on standard error. With an idempotency key or a
+run ID you can start it again safely: you get the same run. An input that does not fit the version that a live worker has
+is refused, and you see where.
+
+--wait waits for the output, as stepwell runs result does.
+--send sends events with the start. A new run has them before its code begins; a run that has the key gets them too. If
+you repeat the start, they are sent again.
+--blob uploads a file as a blob of the run and puts its reference into the input, for workflows that take a blob.Ref.
+--help-input starts nothing. It prints an input to fill in, and a description of each member on standard error.
+
+If the workflow gathers the inputs of its starts (a debounce or a batch), the input is merged into the run that gathers
+them, and standard output says so. For a batch, give one item or a list of items.
 
 ` + exitHelp,
 		Example: `  stepwell runs start onboard-user '{"email":"a@b.c"}' --key user-42
@@ -65,7 +69,7 @@ With --help-input nothing is started: it prints an input to fill in, and on stan
   stepwell runs start order --help-input > order.json
   stepwell runs start import '{"tenant":"acme"}' --blob rows=orders.csv
   stepwell runs start report --wait`,
-		Args: arguments(1, 2, "WORKFLOW and perhaps JSON"),
+		Args: arguments(1, 2, "WORKFLOW and optional JSON"),
 		ValidArgsFunction: func(cmd *cobra.Command, args []string, begins string) ([]string, cobra.ShellCompDirective) {
 			if len(args) > 0 {
 				return nil, cobra.ShellCompDirectiveNoFileComp
@@ -97,18 +101,18 @@ With --help-input nothing is started: it prints an input to fill in, and on stan
 	}
 	fl := cmd.Flags()
 	wordFlag(cmd, &flags.id, "id", "`ID` of the run (default: a new one)")
-	wordFlag(cmd, &flags.key, "key", "idempotency `key`: used again, it is the same run")
+	wordFlag(cmd, &flags.key, "key", "idempotency `key`: with the same key you get the same run")
 	fl.IntVar(&flags.version, "version", 0, "`version` of the workflow (default: the highest that a live worker has)")
 	fl.IntVar(&flags.priority, "priority", 0, "from 1 to 4, which is served first (default 2)")
-	spanFlag(cmd, func(d time.Duration) { flags.delay = d }, "delay", "how `long` it stays pending: 90s, 5m, 2h, 7d")
+	spanFlag(cmd, func(d time.Duration) { flags.delay = d }, "delay", "how `long` to delay its start: 90s, 5m, 2h, 7d")
 	lastingFlag(cmd, &flags.timeout, "timeout", "how `long` it may take, or forever (default: as the workflow says)")
-	lastingFlag(cmd, &flags.ttl, "start-ttl", "how `long` it may take to begin, or forever: else it is cancelled (default: as the workflow says)")
-	fl.IntVar(&flags.days, "retention-days", 0, "how many `days` it is kept after its end (default: as the workflow says)")
-	fl.StringArrayVar(&flags.attrs, "attr", nil, "an attribute that it starts with, `NAME=VALUE`; the value is JSON or a text; may be repeated")
+	lastingFlag(cmd, &flags.ttl, "start-ttl", "how `long` until it must have begun, or it is cancelled; or forever (default: as the workflow says)")
+	fl.IntVar(&flags.days, "retention-days", 0, "for how many `days` it is kept after its end (default: as the workflow says)")
+	fl.StringArrayVar(&flags.attrs, "attr", nil, "an attribute to start with, `NAME=VALUE`; the value is JSON or a text; may be repeated")
 	fl.StringArrayVar(&flags.sends, "send", nil, "an event to send with the start, `EVENT=JSON`, or EVENT alone for null; may be repeated")
 	fl.StringArrayVar(&flags.blobs, "blob", nil, "upload a `FILE`, up to 1 GiB, as the input, or MEMBER=FILE as a member of it; may be repeated")
-	fl.StringArrayVar(&flags.context, "context", nil, "what is kept with it, such as traceparent, `NAME=TEXT`; may be repeated")
-	fl.BoolVar(&flags.helpInput, "help-input", false, "print an input to fill in, and what it takes; with --json its JSON Schema")
+	fl.StringArrayVar(&flags.context, "context", nil, "a context entry to keep with it, such as traceparent, `NAME=TEXT`; may be repeated")
+	fl.BoolVar(&flags.helpInput, "help-input", false, "print an input to fill in and a description of it; with --json print its JSON Schema")
 	fl.BoolVar(&flags.wait, "wait", false, "wait until it is over, and print its output")
 	patienceFlag(cmd, &flags.patience)
 	c.actFlag(cmd)
@@ -183,7 +187,7 @@ func (f *startFlags) options() []stepwell.StartOption {
 func wordFlag(cmd *cobra.Command, into *string, flag, usage string) {
 	cmd.Flags().Func(flag, usage, func(text string) error {
 		if text == "" {
-			return usagef("leave it out, or say what it is", "--%s is empty", flag)
+			return usagef("leave it out, or give it a value", "--%s is empty", flag)
 		}
 		*into = text
 		return nil
@@ -217,7 +221,7 @@ func lastingFlag(cmd *cobra.Command, into *time.Duration, flag, usage string) {
 func startNow(ctx context.Context, c *cli, db *database, workflow string, input json.RawMessage, flags *startFlags) error {
 	run, err := db.app.Start(ctx, workflow, input, flags.options()...)
 	if errors.Is(err, stepwell.ErrUnfit) {
-		return &fault{exitUsage, err, "see what it takes:  " + c.command("runs start "+workflow+" --help-input")}
+		return &fault{exitUsage, err, "see the input that it takes:  " + c.command("runs start "+workflow+" --help-input")}
 	}
 	if err != nil {
 		return c.explain(err, flags.id)
@@ -229,18 +233,18 @@ func startNow(ctx context.Context, c *cli, db *database, workflow string, input 
 	is := begun{acted{Run: run.ID(), Action: "start", Result: "created"}, workflow, kept}
 	text := fmt.Sprintf("started run %s\n  see it:  %s", is.Run, c.command("runs show "+is.Run))
 	if kept := time.Duration(kept); kept > 0 && kept < flags.retention {
-		text += fmt.Sprintf("\n  it is kept for %s after its end, not %s: that is the most here", human.Span(kept), human.Span(flags.retention))
+		text += fmt.Sprintf("\n  it is kept for %s after its end, not %s, because of the limit here", human.Span(kept), human.Span(flags.retention))
 	}
 	if run.Existed() {
 		is.Result = "existed"
-		text = fmt.Sprintf("run %s was started before, under the same key\n  see it:  %s", is.Run, c.command("runs show "+is.Run))
+		text = fmt.Sprintf("run %s was already started with the same key\n  see it:  %s", is.Run, c.command("runs show "+is.Run))
 		if flags.key == "" {
-			text = fmt.Sprintf("run %s is live, and nothing was started: %s is a singleton\n  see it:  %s", is.Run, workflow, c.command("runs show "+is.Run))
+			text = fmt.Sprintf("run %s is live, and nothing was started, because %s is a singleton\n  see it:  %s", is.Run, workflow, c.command("runs show "+is.Run))
 		}
 	}
 	if run.Merged() {
 		is.Result = "merged"
-		text = fmt.Sprintf("run %s gathers inputs, and has this one: nothing was started beside it\n  see it:  %s", is.Run, c.command("runs show "+is.Run))
+		text = fmt.Sprintf("run %s gathers inputs and now has this one; no other run was started\n  see it:  %s", is.Run, c.command("runs show "+is.Run))
 	}
 	if err := c.warnNobody(ctx, db, run.ID()); err != nil {
 		return err
@@ -267,7 +271,7 @@ func (c *cli) warnNobody(ctx context.Context, db *database, run string) error {
 		return err
 	}
 	if info.Queue != nil && info.Queue.Held {
-		fmt.Fprintf(c.stderr, "workflow %s is held: run %s begins when that is released\n  when it may:  %s\n", human.Visible(info.Workflow), info.ID, c.command("workflows release "+shellWord(info.Workflow)))
+		fmt.Fprintf(c.stderr, "workflow %s is held: run %s begins when you release it\n  to let it begin:  %s\n", human.Visible(info.Workflow), info.ID, c.command("workflows release "+shellWord(info.Workflow)))
 		return nil
 	}
 	var known []string
@@ -298,7 +302,7 @@ func (c *cli) warnNobody(ctx context.Context, db *database, run string) error {
 			there += fmt.Sprintf(" and %d more", more)
 		}
 	}
-	fmt.Fprintf(c.stderr, "no worker has %s: run %s waits until one that has it comes; %s\n", is, info.ID, there)
+	fmt.Fprintf(c.stderr, "no worker has %s: run %s waits for a worker that does; %s\n", is, info.ID, there)
 	return nil
 }
 
@@ -311,9 +315,9 @@ func runsResultCommand(c *cli) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "result RUN",
 		Short: "Wait until a run is over, and print its output",
-		Long: `Wait until a run is over, and print its output, as JSON. Where it failed or was cancelled, say why; the exit code is 9. Where it was
-retried, or restarted in place, it is the result of the newest run in its place; with --exactly it is its own. With --patience it waits so long at most:
-exit code 5.
+		Long: `Wait until a run is over, and print its output as JSON. If the run failed or was cancelled, the command says why, and
+the exit code is 9. If it was retried, or restarted in place, you get the result of the newest run that replaced it;
+with --exactly you get its own. --patience limits the wait; the exit code is 5 if it runs out.
 
 ` + exitHelp,
 		Example: `  stepwell runs result wrun_01JD3V7Q5ZJ8K2M4N6P8R0T2V4
@@ -335,15 +339,15 @@ exit code 5.
 					return c.explain(err, run)
 				}
 				if is := halted(&info); is != "" {
-					fmt.Fprintf(c.stderr, "run %s is %s, and does not go on by itself; see why:  %s\n", info.ID, is, c.command("runs show "+info.ID))
+					fmt.Fprintf(c.stderr, "run %s is %s and does not continue by itself; see why:  %s\n", info.ID, is, c.command("runs show "+info.ID))
 				}
 				return awaitResult(cmd.Context(), c, db.app, someRun.Get(db.app, run), patience, exactly)
 			})
 		},
 	}
 	patienceFlag(cmd, &patience)
-	cmd.Flags().BoolVar(&exactly, "exactly", false, "the result of this very run, and of no retry")
-	c.jsonFlag(cmd, "write the run's end as one JSON object")
+	cmd.Flags().BoolVar(&exactly, "exactly", false, "the result of this very run, not of its retry")
+	c.jsonFlag(cmd, "write the end of the run as one JSON object")
 	return cmd
 }
 
@@ -362,7 +366,7 @@ func halted(info *stepwell.RunInfo) string {
 
 // patienceFlag says how long a command waits; nil: for ever.
 func patienceFlag(cmd *cobra.Command, into **time.Duration) {
-	spanFlag(cmd, func(d time.Duration) { *into = &d }, "patience", "how `long` to wait for the end at most: 30s, 5m (default: until it is over)")
+	spanFlag(cmd, func(d time.Duration) { *into = &d }, "patience", "how `long` to wait at most: 30s, 5m (default: until the run is over)")
 }
 
 // someRun is a workflow whose handles are those of any run.
@@ -383,7 +387,7 @@ func afterFailure(ctx context.Context, c *cli, app *stepwell.App, run string) st
 	case advice.Refused != "":
 		return "\n  no retry: " + advice.Refused + "; " + c.insteadOf(run, &advice)
 	}
-	return "\n  go on from where it failed:  " + c.command("runs retry "+run)
+	return "\n  continue from where it failed:  " + c.command("runs retry "+run)
 }
 
 // awaitResult waits until a run is over, and prints its output.
@@ -406,7 +410,7 @@ func awaitResult(ctx context.Context, c *cli, app *stepwell.App, run *stepwell.R
 		}
 		return &fault{exitNotCompleted, err, next}
 	case err != nil && ctx.Err() == nil && waiting.Err() != nil:
-		return &fault{exitLater, fmt.Errorf("run %s is not over after %s: %w", run.ID(), patience, context.DeadlineExceeded), "see what it does:  " + c.command("runs show "+run.ID())}
+		return &fault{exitLater, fmt.Errorf("run %s is not over after %s: %w", run.ID(), patience, context.DeadlineExceeded), "see what it is doing:  " + c.command("runs show "+run.ID())}
 	case err != nil:
 		return c.explain(err, run.ID())
 	}

@@ -35,9 +35,9 @@ func (f *startFlags) upload(ctx context.Context, db *database, workflow string, 
 		}
 		switch {
 		case member == "" && (len(f.blobs) > 1 || string(input) != "null"):
-			return nil, usagef("name the member of the input that it is: --blob rows=orders.csv", "--blob %s: it would be the whole input, and there is more", text)
+			return nil, usagef("name the member of the input to put it in: --blob rows=orders.csv", "--blob %s would be the whole input, and there is more", text)
 		case member != "" && members == nil && json.Unmarshal(input, &members) != nil:
-			return nil, usagef("give an input that is an object, or none", "--blob %s: the input has no members", text)
+			return nil, usagef("give an input that is an object, or none", "--blob %s: the input is not an object, so it has no members", text)
 		}
 		ref, err := put(ctx, db.app, f.id, path)
 		if err != nil {
@@ -50,7 +50,7 @@ func (f *startFlags) upload(ctx context.Context, db *database, workflow string, 
 			members = map[string]json.RawMessage{}
 		}
 		if _, twice := members[member]; twice {
-			return nil, usagef("", "--blob %s: the input has the member %s already", text, member)
+			return nil, usagef("", "--blob %s: the input already has the member %s", text, member)
 		}
 		members[member] = ref
 	}

@@ -66,14 +66,14 @@ func TestStartWithABlob(t *testing.T) {
 		}
 		// Repeated it is the same run, whatever ID there was.
 		code, out, errs = today(t, "", append(strings.Fields("runs start import {} --key "+id+" --blob rows="+file), strings.Fields(to)...)...)
-		if code != exitOK || !strings.Contains(out, "run "+id+" was started before") {
+		if code != exitOK || !strings.Contains(out, "run "+id+" was already started") {
 			t.Errorf("%s: once more: exit code %d, %s %s", to, code, out, errs)
 		}
 	}
 	for args, want := range map[string]string{
 		"runs start import {} --blob " + file:                  "name the member",
-		"runs start import 7 --blob rows=" + file:              "the input has no members",
-		"runs start import {\"rows\":1} --blob rows=" + file:   "has the member rows already",
+		"runs start import 7 --blob rows=" + file:              "the input is not an object, so it has no members",
+		"runs start import {\"rows\":1} --blob rows=" + file:   "already has the member rows",
 		"runs start import --blob rows=" + file + ".not":       "no such file",
 		"runs start import --blob " + file + " --blob " + file: "name the member",
 	} {

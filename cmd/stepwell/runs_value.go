@@ -19,9 +19,9 @@ func runsValueCommand(c *cli) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "value RUN ID",
 		Short: "Write an input, an output or a result over 1 MiB, or a blob",
-		Long: `Write a value that is kept apart from the log of its run to standard output: an input, an output or a result larger than 1 MiB, as JSON, as it was
-recorded, or a blob that one of them names, as it was written. RUN is an ID, or the beginning of one; stepwell runs show RUN --full tells the IDs of values.
-Where a part of it is missing or damaged the command fails, and what was written is not to be used.
+		Long: `Write a value that is stored outside of its run's log to standard output: an input, an output or a result over 1 MiB, as
+JSON, or a blob that one of them refers to. RUN is an ID, or the beginning of one; stepwell runs show RUN --full lists
+the IDs of values. If a part of the value is missing or damaged, the command fails: do not use what it wrote.
 
 ` + exitHelp,
 		Example:           `  stepwell runs value wrun_01JD3V7Q5ZJ8K2M4N6P8R0T2V4 valu_01JD3V7Q61QK1ZXW0D8F4T6S2B > report.json`,
@@ -37,7 +37,7 @@ Where a part of it is missing or damaged the command fails, and what was written
 				if errors.Is(err, world.ErrNotFound) {
 					known, _ := world.CodeOf(err)
 					return &fault{
-						code: known.Exit, err: coded{fmt.Errorf("run %s refers to no value %s", run, human.Visible(args[1])), err},
+						code: known.Exit, err: coded{fmt.Errorf("run %s does not refer to value %s", run, human.Visible(args[1])), err},
 						next: "see what it refers to:  " + c.command("runs show "+run),
 					}
 				}
@@ -64,5 +64,5 @@ func valueNote(e *world.Event) string {
 	if !ok {
 		return "kept apart: " + e.Apart
 	}
-	return fmt.Sprintf("%s, kept apart: %s", human.Size(int(of.Size)), of.ID)
+	return fmt.Sprintf("%s, kept outside of the log: %s", human.Size(int(of.Size)), of.ID)
 }

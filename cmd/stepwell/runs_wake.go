@@ -22,10 +22,10 @@ type woken struct {
 }
 
 // wakeHelp says what the choices of a wake are.
-const wakeHelp = `--retries has steps that failed, and wait for their next attempt, tried again now: attempts are counted as before, and the delay behind the
-next is what it would have been. A blocked run is tried again, too. --starts has runs begin whose start was delayed. --sleeps ends the sleeps
-and timers of the code. Without any of them it is --retries and --sleeps. A sleep is often a part of what the program is for, such as the two
-weeks before a reminder: after an outage --retries alone is what you want.`
+const wakeHelp = `--retries ends the delays of steps that failed and wait for their next attempt: they are tried again now. Attempts still
+count, and later delays stay the same. A blocked run is tried again, too. --starts ends the delays of starts. --sleeps
+ends the sleeps and timers of the code. Without any of them you get --retries and --sleeps. A sleep is often part of the
+program's purpose, such as two weeks before a reminder: after an outage you want --retries only.`
 
 // wakeFlags are what a wake is to end.
 type wakeFlags struct{ retries, starts, sleeps bool }
@@ -43,7 +43,7 @@ func (f *wakeFlags) what() []world.Waking { return operate.Waking(f.retries, f.s
 func (t *target) triedAgain(run string, b *world.Block) string {
 	text := "run " + run + " is blocked: it is tried again now"
 	if b.Code == world.CodeCorrupt {
-		text += "\n  its log is damaged, so that helps only where the rows are back: " + human.Visible(b.Message) + "\n  " + t.aroundDamage(run, b.Seq)
+		text += "\n  its log is damaged, so this helps only after the rows are restored: " + human.Visible(b.Message) + "\n  " + t.aroundDamage(run, b.Seq)
 	}
 	return text
 }
@@ -53,8 +53,9 @@ func runsWakeCommand(c *cli) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "wake RUN",
 		Short: "End the retry delays and sleeps of a run now",
-		Long: `End the retry delays and sleeps of a run now, and say how many there were. Waits for events, hooks and other runs are not touched. A blocked
-run is tried again at once, also one whose log cannot be read. The request is durable when the command returns; a worker carries it out.
+		Long: `End the retry delays and sleeps of a run now, and print how many there were. Waits for events, hooks and other runs
+continue. A blocked run is tried again at once, even one whose log cannot be read. The request is durable when the
+command returns; a worker carries it out.
 
 ` + wakeHelp + "\n\n" + exitHelp,
 		Example: `  stepwell runs wake wrun_01JD3V7Q5ZJ8K2M4N6P8R0T2V4
@@ -76,7 +77,7 @@ run is tried again at once, also one whose log cannot be read. The request is du
 					return told, fmt.Sprintf("ended %s of run %s", n, run), nil
 				case again == nil && !flags.starts && row.Status == world.Pending && q != nil && q.WakeAt.After(time.Now()):
 					told.Result = "unchanged"
-					return told, fmt.Sprintf("run %s begins later: nothing to end; begin it now:  %s", run, c.command("runs wake "+run+" --starts")), nil
+					return told, fmt.Sprintf("run %s begins later: nothing to end; to begin it now:  %s", run, c.command("runs wake "+run+" --starts")), nil
 				}
 				told.Result = "unchanged"
 				return told, fmt.Sprintf("run %s has no such wait: nothing to end; see what it waits for:  %s", run, c.command("runs show "+run)), nil

@@ -22,9 +22,9 @@ import (
 func schedulesCommand(c *cli) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "schedules",
-		Short: "List, show, make, pause, trigger, backfill and delete schedules, by which runs start by themselves",
-		Long: `List and show schedules, by which runs of workflows start by themselves; make and change them, pause and resume them, start one of their runs now, or
-those of past times. Workers and servers on the database start the runs. docs/schedules.md has more.
+		Short: "List, show, create, pause, trigger, backfill and delete schedules, which start runs",
+		Long: `List and show schedules, which start runs of workflows; create and change them, pause and resume them, start one of their
+runs now, or the runs of past times. Workers and servers on the database start the runs. See docs/schedules.md.
 
 ` + exitHelp,
 		Example: `  stepwell schedules create nightly report --time '0 3 * * *' --zone Europe/Berlin
@@ -44,7 +44,7 @@ func withSchedules(c *cli, ctx context.Context, name string, f func(k *timetable
 	return c.with(ctx, func(db *database) error {
 		k := kit.AppOf(db.app).Timetable
 		if k == nil {
-			return &fault{exitFailure, fmt.Errorf("%s keeps no schedules", c.place()), "name another database, with --db"}
+			return &fault{exitFailure, fmt.Errorf("%s has no schedules", c.place()), "name another database, with --db"}
 		}
 		return explainSchedule(c.target, f(k), name)
 	})
@@ -141,10 +141,11 @@ func schedulesCreateCommand(c *cli) *cobra.Command {
 	var overlap, input string
 	cmd := &cobra.Command{
 		Use:   "create NAME WORKFLOW",
-		Short: "Make a schedule, or say anew what holds for it",
-		Long: `Make a schedule by which runs of a workflow start, or say anew what holds for the one with its name, all of it. A --time is a cron expression of 5 or 6
-fields, @daily and the like, "@every 6h", "@every 6h+15m", or "@at 2026-12-24T18:00:00Z"; any of several is a time. What becomes of a time whose
-schedule's last run is not over says --overlap: skip, queue-one, queue-all, cancel or allow.
+		Short: "Create a schedule, or change its settings",
+		Long: `Create a schedule that starts runs of a workflow, or replace all settings of the one with this name. A --time is a cron
+expression of 5 or 6 fields, @daily and the like, "@every 6h", "@every 6h+15m", or "@at 2026-12-24T18:00:00Z"; with
+several, each gives times. --overlap says what happens if the last run is not over when the next time comes: skip,
+queue-one, queue-all, cancel or allow.
 
 ` + exitHelp,
 		Example: `  stepwell schedules create nightly report --time '0 3 * * *' --zone Europe/Berlin --input '{"kind":"all"}'
@@ -172,17 +173,17 @@ schedule's last run is not over says --overlap: skip, queue-one, queue-all, canc
 			})
 		},
 	}
-	cmd.Flags().StringArrayVar(&x.Times, "time", nil, "`expression` of its times; may be repeated")
-	cmd.Flags().StringVar(&x.Zone, "zone", "", "IANA time `zone` of the expressions; UTC unless said")
-	momentFlag(cmd, &x.From, "from", "no `time` before")
-	momentFlag(cmd, &x.Until, "until", "no `time` after")
-	cmd.Flags().IntVar(&x.Runs, "runs", 0, "start so many runs at most; 0: any `number`")
-	spanFlag(cmd, func(d time.Duration) { x.Jitter = d }, "jitter", "start so much later at `most`, by a hash of name and time")
-	spanFlag(cmd, func(d time.Duration) { x.CatchUp = d }, "catch-up", "how `old` a time may be that was missed and still has its run; 1d unless said")
-	wordFlag(cmd, &overlap, "overlap", "what becomes of a time whose schedule's last run is not over: a `word`, skip unless said")
-	cmd.Flags().BoolVar(&x.PauseOnFailure, "pause-on-failure", false, "pause it where its last run failed")
-	cmd.Flags().StringVar(&input, "input", "", "`JSON` with which each run starts")
-	cmd.Flags().IntVar(&x.Version, "version", 0, "`version` of the workflow; the highest that a live worker has unless said")
+	cmd.Flags().StringArrayVar(&x.Times, "time", nil, "`expression` for its times; may be repeated")
+	cmd.Flags().StringVar(&x.Zone, "zone", "", "IANA time `zone` of the expressions (default UTC)")
+	momentFlag(cmd, &x.From, "from", "no run before this `time`")
+	momentFlag(cmd, &x.Until, "until", "no run after this `time`")
+	cmd.Flags().IntVar(&x.Runs, "runs", 0, "start at most this `number` of runs; 0 for no limit")
+	spanFlag(cmd, func(d time.Duration) { x.Jitter = d }, "jitter", "delay each start by at `most` this long, by a hash of name and time")
+	spanFlag(cmd, func(d time.Duration) { x.CatchUp = d }, "catch-up", "how `old` a missed time may be and still get its run (default 1d)")
+	wordFlag(cmd, &overlap, "overlap", "if the last run is not over at the next time, a `word` for what to do (default skip)")
+	cmd.Flags().BoolVar(&x.PauseOnFailure, "pause-on-failure", false, "pause it if its last run failed")
+	cmd.Flags().StringVar(&input, "input", "", "`JSON` input of each run")
+	cmd.Flags().IntVar(&x.Version, "version", 0, "`version` of the workflow (default: the highest that a live worker has)")
 	c.actFlag(cmd)
 	return cmd
 }
@@ -190,21 +191,21 @@ schedule's last run is not over says --overlap: skip, queue-one, queue-all, canc
 func schedulesPauseCommand(c *cli) *cobra.Command {
 	var reason string
 	cmd := scheduleCommand(c, &cobra.Command{
-		Use: "pause", Short: "Have a schedule start nothing until it is resumed",
-		Long:    `Have a schedule start nothing until it is resumed, and keep who asked for that, and why. Its runs go on.`,
+		Use: "pause", Short: "Stop a schedule from starting runs until you resume it",
+		Long:    `Stop a schedule from starting runs until you resume it, and record who asked for that, and why. Its current runs continue.`,
 		Example: `  stepwell schedules pause nightly --reason holidays`,
 	}, func(ctx context.Context, k *timetable.Keeper, name string) (scheduleActed, string, error) {
 		_, err := timetable.Pause(ctx, k.Store, name, c.who, reason)
 		return didSchedule("paused"), "paused " + name, err
 	})
-	cmd.Flags().StringVar(&reason, "reason", "", "`why`, for people")
+	cmd.Flags().StringVar(&reason, "reason", "", "the `reason`, for people")
 	return cmd
 }
 
 func schedulesResumeCommand(c *cli) *cobra.Command {
 	return scheduleCommand(c, &cobra.Command{
-		Use: "resume", Short: "Have a schedule go on with its next time",
-		Long:    `Have a schedule go on with its next time from now. What it would have started meanwhile is started by schedules backfill alone.`,
+		Use: "resume", Short: "Resume a schedule from its next time",
+		Long:    `Resume a schedule from its next time. The times that it missed get no runs, unless you use schedules backfill.`,
 		Example: `  stepwell schedules resume nightly`,
 	}, func(ctx context.Context, k *timetable.Keeper, name string) (scheduleActed, string, error) {
 		_, err := timetable.Resume(ctx, k.Store, name)
@@ -215,8 +216,8 @@ func schedulesResumeCommand(c *cli) *cobra.Command {
 func schedulesTriggerCommand(c *cli) *cobra.Command {
 	var input string
 	cmd := scheduleCommand(c, &cobra.Command{
-		Use: "trigger", Short: "Start one run of a schedule now, beside its times",
-		Long:    `Start one run of a schedule now, beside its times, whatever its overlap says, and also where it is paused.`,
+		Use: "trigger", Short: "Start one run of a schedule now, in addition to its times",
+		Long:    `Start one run of a schedule now, in addition to its times. It ignores --overlap, and works while the schedule is paused.`,
 		Example: `  stepwell schedules trigger nightly`,
 	}, func(ctx context.Context, k *timetable.Keeper, name string) (scheduleActed, string, error) {
 		var own []byte
@@ -231,7 +232,7 @@ func schedulesTriggerCommand(c *cli) *cobra.Command {
 		is.Run = run
 		return is, "started " + run, err
 	})
-	cmd.Flags().StringVar(&input, "input", "", "`JSON` in the place of the schedule's input")
+	cmd.Flags().StringVar(&input, "input", "", "`JSON` input instead of the schedule's")
 	return cmd
 }
 
@@ -239,14 +240,14 @@ func schedulesBackfillCommand(c *cli) *cobra.Command {
 	var from, until time.Time
 	cmd := scheduleCommand(c, &cobra.Command{
 		Use: "backfill", Short: "Start the runs of past times that have none",
-		Long: `Start the runs of all past times of a schedule from one to another, both included, that have none: at once, whatever its overlap says, 1,000 at most. Done
-again it starts nothing more.`,
+		Long: `Start the runs of all past times of a schedule from one to another, both included, that have none. They start at once,
+whatever --overlap says, 1,000 at most. If you repeat it, it starts nothing more.`,
 		Example: `  stepwell schedules backfill nightly --from 2026-11-01 --until 2026-11-08`,
 	}, func(ctx context.Context, k *timetable.Keeper, name string) (scheduleActed, string, error) {
 		done, err := k.Backfill(ctx, name, from, until)
 		is := didSchedule("backfilled")
 		is.Started, is.Existed = done.Started, done.Existed
-		return is, fmt.Sprintf("started %s of %s; %d were there", human.Count(len(done.Started), "run"), name, len(done.Existed)), err
+		return is, fmt.Sprintf("started %s of %s; %d existed already", human.Count(len(done.Started), "run"), name, len(done.Existed)), err
 	})
 	momentFlag(cmd, &from, "from", "the first `time`")
 	momentFlag(cmd, &until, "until", "the last `time`")

@@ -21,7 +21,8 @@ func schedulesListCommand(c *cli) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List the schedules, with their next times",
-		Long: `List the schedules: of which workflow, when, when next, how many runs they started. With --json each schedule is one line, with its next ten times.
+		Long: `List the schedules: their workflow, their times, the next time, and how many runs they have started. With --json each
+schedule is one line, with its next ten times.
 
 ` + exitHelp,
 		Example: `  stepwell schedules list
@@ -31,7 +32,7 @@ func schedulesListCommand(c *cli) *cobra.Command {
 			return withSchedules(c, cmd.Context(), "", func(k *timetable.Keeper) error { return listSchedules(c, cmd.Context(), k.Store) })
 		},
 	}
-	c.jsonFlag(cmd, "write one JSON object a schedule")
+	c.jsonFlag(cmd, "write one JSON object per schedule")
 	return cmd
 }
 
@@ -92,8 +93,9 @@ func scheduleState(c *cli, s *operate.Schedule) cell {
 func schedulesShowCommand(c *cli) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "show NAME",
-		Short: "Show a schedule, explained, with its next ten times",
-		Long: `Show a schedule: what its expressions mean in words, its next ten times, its last run, how many times had none and why, and what can be done.
+		Short: "Show a schedule in words, with its next ten times",
+		Long: `Show a schedule: its expressions in words, its next ten times, its last run, how many times had no run and why, and what
+you can do.
 
 ` + exitHelp,
 		Example: `  stepwell schedules show nightly

@@ -26,18 +26,18 @@ func walkSchedules(s *prompt) {
 	s.says("resumed nightly", "schedules", "resume", "nightly")
 	day := time.Now().UTC().AddDate(0, 0, -3).Format(time.DateOnly)
 	until := time.Now().UTC().AddDate(0, 0, -1).Format(time.DateOnly)
-	s.says("started 2 runs of nightly; 0 were there", "schedules", "backfill", "nightly", "--from", day, "--until", until)
-	s.says("started 0 runs of nightly; 2 were there", "schedules", "backfill", "nightly", "--from", day, "--until", until)
+	s.says("started 2 runs of nightly; 0 existed already", "schedules", "backfill", "nightly", "--from", day, "--until", until)
+	s.says("started 0 runs of nightly; 2 existed already", "schedules", "backfill", "nightly", "--from", day, "--until", until)
 	s.says("nightly@", "runs", "list", "--attr", "schedule=nightly")
 	for want, args := range map[string][]string{
-		"never comes":      {"schedules", "create", "x", "w", "--time", "0 0 31 2 *"},
-		"time zone":        {"schedules", "create", "x", "w", "--time", "@daily", "--zone", "Mars"},
-		"want 1 to 32":     {"schedules", "create", "x", "w"},
-		"overlap":          {"schedules", "create", "x", "w", "--time", "@daily", "--overlap", "often"},
-		"--input":          {"schedules", "create", "x", "w", "--time", "@daily", "--input", "{"},
-		"--from":           {"schedules", "create", "x", "w", "--time", "@daily", "--from", "soon"},
-		"want two times":   {"schedules", "backfill", "nightly"},
-		"that is not past": {"schedules", "backfill", "nightly", "--from", day, "--until", "2999-01-01"},
+		"never comes":             {"schedules", "create", "x", "w", "--time", "0 0 31 2 *"},
+		"time zone":               {"schedules", "create", "x", "w", "--time", "@daily", "--zone", "Mars"},
+		"want 1 to 32":            {"schedules", "create", "x", "w"},
+		"overlap":                 {"schedules", "create", "x", "w", "--time", "@daily", "--overlap", "often"},
+		"--input":                 {"schedules", "create", "x", "w", "--time", "@daily", "--input", "{"},
+		"--from":                  {"schedules", "create", "x", "w", "--time", "@daily", "--from", "soon"},
+		"want two times":          {"schedules", "backfill", "nightly"},
+		"want a time in the past": {"schedules", "backfill", "nightly", "--from", day, "--until", "2999-01-01"},
 	} {
 		s.refuses(2, want, args...)
 	}

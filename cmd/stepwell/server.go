@@ -25,11 +25,13 @@ func serverCommand(c *cli) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "server",
 		Short: "Serve a database over HTTP: the REST API and the web UI",
-		Long: `Serve a database over HTTP: start runs, look at them, signal and operate them, and follow their logs. A browser finds the same as pages, below
-/ui/. The database is made where there is none. It runs no workflows: workers do, beside it, on the same database. docs/server.md has the routes and an hour with curl.
+		Long: `Serve a database over HTTP: start runs, look at them, signal and control them, and follow their logs. The web UI is below
+/ui/. The database is created if it does not exist. The server runs no workflows: workers do, on the same database. See
+docs/server.md for the routes and a tour with curl.
 
-Each setting is a flag, and the environment variable behind it. Without API keys it listens on the loopback alone, and everybody on this
-machine may do everything. GET /metrics is for Prometheus, and spans go where the OTEL_* variables say: docs/telemetry.md.
+Each setting is a flag and an environment variable. Without API keys the server listens only on the loopback address, and
+everyone on this machine may do everything. GET /metrics is for Prometheus, and the OTEL_* variables say where spans go:
+docs/telemetry.md.
 
 ` + exitHelp,
 		Example: `  stepwell server --db sqlite:app.db
@@ -84,10 +86,10 @@ func serveWorld(ctx context.Context, c *cli, db *database, cfg *serverConfig) er
 	}
 	l, err := s.Listen(ctx, cfg.listen)
 	if errors.Is(err, stepwell.ErrWrongKey) {
-		return &fault{exitFailure, err, "give the key that was there before under this ID; see them all:  " + c.command("keys check")}
+		return &fault{exitFailure, err, "give the original key for this ID; see them all:  " + c.command("keys check")}
 	}
 	if errors.Is(err, stepwell.ErrInvalid) {
-		return usagef("make a key:  STEPWELL_API_KEY=operator:me:$(openssl rand -hex 24); or, where the network lets in nobody else, --insecure", "%w", err)
+		return usagef("create a key:  STEPWELL_API_KEY=operator:me:$(openssl rand -hex 24); or, if your network keeps others out, use --insecure", "%w", err)
 	}
 	if err != nil {
 		return err
@@ -118,10 +120,10 @@ func stopTelemetry(ctx context.Context, tel *telemetry.Telemetry, log *slog.Logg
 // risks are what is dangerous about serving at an address.
 func (c *serverConfig) risks(at net.Addr) (risks []string) {
 	if len(c.options.Keys) == 0 && c.options.Insecure {
-		risks = append(risks, "no API keys: whoever reaches this address may do everything")
+		risks = append(risks, "no API keys: anyone who reaches this address may do everything")
 	}
 	if tcp, ok := at.(*net.TCPAddr); ok && !tcp.IP.IsLoopback() && c.serving.Certificate == nil {
-		risks = append(risks, "no TLS on a public address: keys and payloads can be read on the way, unless a proxy in front has it; see --tls-cert")
+		risks = append(risks, "no TLS on a public address: others can read keys and payloads on the way, unless a proxy in front provides it; see --tls-cert")
 	}
 	return risks
 }

@@ -51,7 +51,7 @@ func (c *serverConfig) readPushSecrets(path string) error {
 // checkPush refuses what the settings together do not mean.
 func (c *serverConfig) checkPush() error {
 	if len(c.options.Push.Endpoints) == 0 && len(c.options.Push.Secrets) > 0 {
-		return errors.New("--push-secret: there is nobody to push to: name endpoints with --push")
+		return errors.New("--push-secret: there is no endpoint to push to: name one with --push")
 	}
 	return nil
 }

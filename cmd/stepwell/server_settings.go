@@ -63,61 +63,61 @@ func (s *setting) env() string {
 var serverSettings = []setting{
 	{flag: "listen", def: defaultListen, about: "where it listens, host:port; a public address needs API keys",
 		set: func(c *serverConfig, v string) error { c.listen = v; return nil }},
-	{flag: "api-key", about: "API keys, scope:name:secret, several with commas; scopes are viewer, operator, worker, admin",
+	{flag: "api-key", about: "API keys, scope:name:secret, separated by commas; scopes are viewer, operator, worker, admin",
 		set: func(c *serverConfig, v string) error { return c.addKeys(v) }},
-	{flag: "api-key-file", about: "a file with API keys, one a line; # begins a comment; a secret may be sha256=HEX", set: (*serverConfig).readKeys},
-	{flag: "webhook-secret", about: "secrets that requests to webhooks are signed with, name=secret, several with commas; one that has a comma goes into the file",
+	{flag: "api-key-file", about: "a file with API keys, one per line; # begins a comment; a secret may be sha256=HEX", set: (*serverConfig).readKeys},
+	{flag: "webhook-secret", about: "secrets that sign requests to webhooks, name=secret, separated by commas; put one that contains a comma into the file",
 		set: func(c *serverConfig, v string) error { return c.addSecrets(strings.ReplaceAll(v, ",", "\n")) }},
-	{flag: "webhook-secret-file", about: "a file with such secrets, name=secret, one a line; # begins a comment", set: (*serverConfig).readSecrets},
+	{flag: "webhook-secret-file", about: "a file with such secrets, name=secret, one per line; # begins a comment", set: (*serverConfig).readSecrets},
 	{flag: "insecure", def: "false", about: "listen on a public address without API keys", isSwitch: true,
 		set: func(c *serverConfig, v string) (err error) { c.options.Insecure, err = parseSwitch(v); return err }},
-	{flag: "tls-cert", about: "a file with the certificate for TLS and those between it and its authority, PEM; it is read anew when it changes",
+	{flag: "tls-cert", about: "a PEM file with the TLS certificate and any intermediate ones; read again when it changes",
 		set: func(c *serverConfig, v string) error { c.tls.cert = v; return isFile(v) }},
-	{flag: "tls-key", about: "a file with the certificate's private key, PEM", set: func(c *serverConfig, v string) error { c.tls.key = v; return isFile(v) }},
+	{flag: "tls-key", about: "a PEM file with the certificate's private key", set: func(c *serverConfig, v string) error { c.tls.key = v; return isFile(v) }},
 	{flag: "ui", def: "true", about: "serve the web UI below /ui/, and the documentation below /docs/", isSwitch: true,
 		set: func(c *serverConfig, v string) error {
 			on, err := parseSwitch(v)
 			c.options.NoUI = !on
 			return err
 		}},
-	{flag: "max-body", def: "2097152", about: "bytes of a request's body, at most; an input may have STEPWELL_MAX_VALUE, a payload 1 MiB", set: wholeInto(1024, 64<<20, func(c *serverConfig, n int64) { c.options.MaxBody = n })},
-	{flag: "max-header", def: "65536", about: "bytes of a request's header, at most", set: wholeInto(4096, 1<<20, func(c *serverConfig, n int64) { c.serving.MaxHeader = int(n) })},
-	{flag: "max-connections", def: "2000", about: "connections at once; for who comes then an idle one is closed, or he waits", set: wholeInto(1, 1_000_000, func(c *serverConfig, n int64) { c.serving.MaxConnections = int(n) })},
-	{flag: "max-per-address", def: "1000", about: "connections of one address at once; a proxy in front is one", set: wholeInto(1, 1_000_000, func(c *serverConfig, n int64) { c.serving.MaxPerAddress = int(n) })},
-	{flag: "max-answers", def: "67108864", about: "bytes of answers in memory at once, half of them for one key; who asks for more waits a little", set: wholeInto(1<<20, 1<<40, func(c *serverConfig, n int64) { c.options.MaxAnswers = n })},
-	{flag: "max-waiting", def: "1000", about: "requests that wait for a result or follow events at once; more are told to come again", set: wholeInto(1, 1_000_000, func(c *serverConfig, n int64) { c.options.MaxWaiting = int(n) })},
+	{flag: "max-body", def: "2097152", about: "largest request body in bytes; an input may have STEPWELL_MAX_VALUE, a payload 1 MiB", set: wholeInto(1024, 64<<20, func(c *serverConfig, n int64) { c.options.MaxBody = n })},
+	{flag: "max-header", def: "65536", about: "largest request header in bytes", set: wholeInto(4096, 1<<20, func(c *serverConfig, n int64) { c.serving.MaxHeader = int(n) })},
+	{flag: "max-connections", def: "2000", about: "connections at once; beyond that an idle one is closed, or the new one waits", set: wholeInto(1, 1_000_000, func(c *serverConfig, n int64) { c.serving.MaxConnections = int(n) })},
+	{flag: "max-per-address", def: "1000", about: "connections of one address at once; a proxy counts as one address", set: wholeInto(1, 1_000_000, func(c *serverConfig, n int64) { c.serving.MaxPerAddress = int(n) })},
+	{flag: "max-answers", def: "67108864", about: "bytes of answers in memory at once, half of them for one key; further requests wait a little", set: wholeInto(1<<20, 1<<40, func(c *serverConfig, n int64) { c.options.MaxAnswers = n })},
+	{flag: "max-waiting", def: "1000", about: "requests that wait for a result or follow events at once; further ones are told to come again", set: wholeInto(1, 1_000_000, func(c *serverConfig, n int64) { c.options.MaxWaiting = int(n) })},
 	{flag: "max-wait", def: "60s", about: "how long a request may wait for a result", set: spanInto(func(c *serverConfig, d time.Duration) { c.options.MaxWait = d })},
 	{flag: "header-timeout", def: "10s", about: "how long a request's header may take to arrive", set: spanInto(func(c *serverConfig, d time.Duration) { c.serving.HeaderTimeout = d })},
 	{flag: "read-timeout", def: "30s", about: "how long a request's body may take to arrive", set: spanInto(func(c *serverConfig, d time.Duration) { c.options.ReadTimeout = d })},
 	{flag: "write-timeout", def: "30s", about: "how long a client may take to read an answer, or the next piece of what it follows", set: spanInto(func(c *serverConfig, d time.Duration) { c.options.WriteTimeout = d })},
-	{flag: "idle-timeout", def: "2m", about: "how long a connection is kept on which nothing is asked", set: spanInto(func(c *serverConfig, d time.Duration) { c.serving.IdleTimeout = d })},
-	{flag: "heartbeat", def: "15s", about: "time between comments on an event stream on which nothing happens", set: spanInto(func(c *serverConfig, d time.Duration) { c.options.Heartbeat = d })},
-	{flag: "shutdown-timeout", def: "10s", about: "how long requests may take to end when the server does", set: spanInto(func(c *serverConfig, d time.Duration) { c.serving.Shutdown = d })},
-	{flag: "max-retention-days", about: "how long ended runs are kept at most in this database, whoever starts them: it is lowered to that; default: what was said before, or 365; see stepwell retention",
+	{flag: "idle-timeout", def: "2m", about: "how long an idle connection is kept", set: spanInto(func(c *serverConfig, d time.Duration) { c.serving.IdleTimeout = d })},
+	{flag: "heartbeat", def: "15s", about: "time between comments on an event stream without events", set: spanInto(func(c *serverConfig, d time.Duration) { c.options.Heartbeat = d })},
+	{flag: "shutdown-timeout", def: "10s", about: "how long requests may take to finish when the server shuts down", set: spanInto(func(c *serverConfig, d time.Duration) { c.serving.Shutdown = d })},
+	{flag: "max-retention-days", about: "lower the limit on how long ended runs are kept in this database, whoever starts them (default: the current limit, or 365); see stepwell retention",
 		also: "WORKFLOWS_MAX_RETENTION_DAYS", set: setRetention},
-	{flag: "sweep-interval", def: "5m", about: "time between deletions of ended runs whose retention is over; off: never here",
+	{flag: "sweep-interval", def: "5m", about: "time between deletions of ended runs whose retention is over; off: never delete here",
 		also: "WORKFLOWS_SWEEPER_INTERVAL_MS", set: setSweep,
 		setAlso: wholeInto(1, 1<<40, func(c *serverConfig, n int64) { c.serving.SweepInterval = time.Duration(n) * time.Millisecond })},
-	{flag: "keep-deliveries", def: "24h", about: "for how long a delivery is known when it comes again, at least; the same for all programs of a database",
+	{flag: "keep-deliveries", def: "24h", about: "how long at least a delivery ID is remembered, to recognize repeats; the same for all programs of a database",
 		set: spanInto(func(c *serverConfig, d time.Duration) { c.deliveries = d })},
-	{flag: "encryption-keys", about: "keys that payloads are encrypted with, ID:BASE64, several with commas, that of new runs first", set: (*serverConfig).setEncryption},
-	{flag: "encryption-key-file", about: "a file with such keys, one a line; # begins a comment", set: (*serverConfig).readEncryption},
-	{flag: "push", about: "endpoints that are pushed to, URLs, several with commas: programs that serve a flow; see docs/push.md",
+	{flag: "encryption-keys", about: "keys that encrypt payloads, ID:BASE64, separated by commas, the one for new runs first", set: (*serverConfig).setEncryption},
+	{flag: "encryption-key-file", about: "a file with such keys, one per line; # begins a comment", set: (*serverConfig).readEncryption},
+	{flag: "push", about: "URLs of push endpoints, separated by commas: programs that serve a flow; see docs/push.md",
 		set: (*serverConfig).setPush},
-	{flag: "push-secret", about: "what messages are signed with, shared with the endpoints; several with commas, to change it",
+	{flag: "push-secret", about: "secrets that sign messages, shared with the endpoints; separated by commas, so that you can rotate them",
 		set: func(c *serverConfig, v string) error { return c.addPushSecrets(v) }},
-	{flag: "push-secret-file", about: "a file with such secrets, one a line; # begins a comment", set: (*serverConfig).readPushSecrets},
+	{flag: "push-secret-file", about: "a file with such secrets, one per line; # begins a comment", set: (*serverConfig).readPushSecrets},
 	{flag: "push-concurrency", def: "32", about: "messages that an endpoint may have at once", set: wholeInto(1, 10_000, func(c *serverConfig, n int64) { c.options.Push.Concurrency = int(n) })},
-	{flag: "push-margin", def: "30s", about: "how long beyond its slice an endpoint may take to answer", set: spanInto(func(c *serverConfig, d time.Duration) { c.options.Push.Margin = d })},
-	{flag: "push-refresh", def: "1m", about: "time between looks at what an endpoint has", set: spanInto(func(c *serverConfig, d time.Duration) { c.options.Push.Refresh = d })},
-	{flag: "push-failures", def: "5", about: "failures in a row after which an endpoint is left alone until it is well", set: wholeInto(1, 1000, func(c *serverConfig, n int64) { c.options.Push.Failures = int(n) })},
-	{flag: "private-endpoints", def: "false", about: "post to private addresses and this machine for the subscriptions of topics that ask for it", isSwitch: true,
+	{flag: "push-margin", def: "30s", about: "how much longer than its slice an endpoint may take to answer", set: spanInto(func(c *serverConfig, d time.Duration) { c.options.Push.Margin = d })},
+	{flag: "push-refresh", def: "1m", about: "time between checks of an endpoint", set: spanInto(func(c *serverConfig, d time.Duration) { c.options.Push.Refresh = d })},
+	{flag: "push-failures", def: "5", about: "failures in a row after which nothing is sent to an endpoint until it is healthy", set: wholeInto(1, 1000, func(c *serverConfig, n int64) { c.options.Push.Failures = int(n) })},
+	{flag: "private-endpoints", def: "false", about: "post to private addresses and this machine, for topic subscriptions that ask for it", isSwitch: true,
 		set: func(c *serverConfig, v string) (err error) {
 			c.options.PrivateEndpoints, err = parseSwitch(v)
 			return err
 		}},
 	{flag: "log-level", def: "info", about: "debug, info, warn or error", set: setLevel},
-	{flag: "log-format", def: "text", about: "text or json, on stderr", set: func(c *serverConfig, v string) error {
+	{flag: "log-format", def: "text", about: "log format on stderr: text or json", set: func(c *serverConfig, v string) error {
 		if c.json = v == "json"; !c.json && v != "text" {
 			return errors.New("want text or json")
 		}
@@ -165,7 +165,7 @@ func serverConfigOf(c *cli, fl *pflag.FlagSet) (*serverConfig, error) {
 		}
 	}
 	if (cfg.tls.cert == "") != (cfg.tls.key == "") {
-		errs = append(errs, errors.New("--tls-cert and --tls-key go together: one is missing"))
+		errs = append(errs, errors.New("--tls-cert and --tls-key go together, and one is missing"))
 	}
 	if err := cfg.checkPush(); err != nil {
 		errs = append(errs, err)

@@ -55,10 +55,10 @@ func TestSingletons(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.says("started run one", "runs", "start", "keep", `{"shop":"ann"}`, "--id", "one")
-	s.says("run one is live, and nothing was started: keep is a singleton", "runs", "start", "keep", `{"shop":"ann"}`)
+	s.says("run one is live, and nothing was started, because keep is a singleton", "runs", "start", "keep", `{"shop":"ann"}`)
 	s.says(`"result":"existed"`, "runs", "start", "keep", `{"shop":"ann"}`, "--json")
 	s.says("started run second", "runs", "start", "replace", `{"shop":"ann"}`, "--id", "second")
-	s.says(`waits for the run to end that had key "ann" of the singleton of workflow replace before it`, "runs", "show", "second")
+	s.says(`waits for the end of the run that had key "ann" of the singleton of workflow replace before it`, "runs", "show", "second")
 	s.says("live runs: a singleton", "limits", "list")
 	s.says("ann       1        1", "limits", "show", "singleton:replace")
 }

@@ -17,7 +17,7 @@ func streamsCommand(c *cli) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "streams",
 		Short: "List the streams of a run, and follow one",
-		Long: `List the streams of a run, and follow one. A stream is what a run says while it goes on: its steps write chunks to it, each with a number.
+		Long: `List the streams of a run, and follow one. A stream is output that a run produces while it works: its steps write numbered chunks to it.
 
 ` + exitHelp,
 		Example: `  stepwell streams list RUN
@@ -51,7 +51,7 @@ func streamsListCommand(c *cli) *cobra.Command {
 			})
 		},
 	}
-	c.jsonFlag(cmd, "write one JSON object a stream")
+	c.jsonFlag(cmd, "write one JSON object per stream")
 	return cmd
 }
 

@@ -19,12 +19,14 @@ func streamsTailCommand(c *cli) *cobra.Command {
 	var from int64
 	cmd := &cobra.Command{
 		Use:   "tail RUN NAME",
-		Short: "Print a stream, and go on until it is closed or its run is over",
-		Long: `Print the chunks of a stream and go on with what is written, until the stream is closed or its run is over. Chunks that are JSON strings are
-printed as their text, one behind the other, as a program's output would be; all others as JSON, a line each. When a step is tried again, what it had
-written may become void: that is said on stderr, and so is what is gone with segments that the run does not keep.
+		Short: "Print a stream, and follow it until it is closed or its run is over",
+		Long: `Print the chunks of a stream and continue with new ones until the stream is closed or its run is over. Chunks that are
+JSON strings are printed as plain text, one after the other, like a program's output; other chunks as JSON, one per line.
+When a step is tried again, the chunks of its failed attempt may become void; the command says so on stderr. It also
+says which chunks are gone because the run does not keep their segments.
 
-With --json each chunk is one line, with its number: --from that number + 1 goes on behind it, and nothing is missed and nothing comes twice.
+With --json each chunk is one line with its number. To continue later, give --from that number + 1: you miss nothing and
+get nothing twice.
 
 ` + exitHelp,
 		Example: `  stepwell streams tail wrun_01JD3V7Q5ZJ8K2M4N6P8R0T2V4 tokens
@@ -33,7 +35,7 @@ With --json each chunk is one line, with its number: --from that number + 1 goes
 		ValidArgsFunction: c.completeRun,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if from < 0 {
-				return usagef("chunks are numbered from 0", "--from %d is no number of a chunk", from)
+				return usagef("chunks are numbered from 0", "--from %d is not the number of a chunk", from)
 			}
 			return c.with(cmd.Context(), func(db *database) error {
 				run, err := c.find(cmd.Context(), db, args[0])
@@ -45,7 +47,7 @@ With --json each chunk is one line, with its number: --from that number + 1 goes
 		},
 	}
 	cmd.Flags().Int64Var(&from, "from", 0, "the `number` of the first chunk")
-	c.jsonFlag(cmd, "write one JSON object a chunk")
+	c.jsonFlag(cmd, "write one JSON object per chunk")
 	return cmd
 }
 
@@ -58,7 +60,7 @@ func tailStream(ctx context.Context, c *cli, db *database, run, name string, fro
 			}
 			var broken *stepwell.StreamError
 			if errors.As(err, &broken) {
-				return &fault{exitFailure, err, "see how the run fares:  " + c.command("runs show "+run)}
+				return &fault{exitFailure, err, "see the state of the run:  " + c.command("runs show "+run)}
 			}
 			return err
 		}
@@ -79,7 +81,7 @@ func printChunk(o *output, chunk *stepwell.StreamChunk[json.RawMessage], line bo
 			fmt.Fprintln(o.stdout)
 			line = true
 		}
-		fmt.Fprintf(o.stderr, "the run does not keep the segments that wrote what was before chunk %d\n", chunk.Index)
+		fmt.Fprintf(o.stderr, "chunks before number %d are gone: the run does not keep the segments that wrote them\n", chunk.Index)
 	}
 	var text string
 	switch {
@@ -89,7 +91,7 @@ func printChunk(o *output, chunk *stepwell.StreamChunk[json.RawMessage], line bo
 		if !line {
 			fmt.Fprintln(o.stdout)
 		}
-		fmt.Fprintf(o.stderr, "attempt %d begins anew: what step %s wrote from chunk %d on is void\n", chunk.Attempt, human.Visible(chunk.Step), chunk.From)
+		fmt.Fprintf(o.stderr, "attempt %d starts over: what step %s wrote from chunk %d on is void\n", chunk.Attempt, human.Visible(chunk.Step), chunk.From)
 		return true, nil
 	case json.Unmarshal(chunk.Value, &text) == nil && chunk.Value[0] == '"':
 		if o.terminal {

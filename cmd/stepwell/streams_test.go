@@ -64,11 +64,11 @@ func TestStreams(t *testing.T) {
 	}{
 		"streams":      {"streams list " + waitingRun, exitOK, ""},
 		"streams-json": {"streams list " + waitingRun + " --json", exitOK, ""},
-		"tail-words":   {"streams tail " + waitingRun + " words", exitOK, "attempt 2 begins anew"},
+		"tail-words":   {"streams tail " + waitingRun + " words", exitOK, "attempt 2 starts over"},
 		"tail-json":    {"streams tail " + waitingRun + " words --from 2 --json", exitOK, ""},
 		"tail-broken":  {"streams tail " + waitingRun + " broken", exitFailure, "closed with an error: no more"},
 		"tail-nobody":  {"streams tail wrun_01JDZZ0000000000000000NONE words", exitNotFound, "there is no run"},
-		"tail-from":    {"streams tail " + waitingRun + " words --from -1", exitUsage, "no number of a chunk"},
+		"tail-from":    {"streams tail " + waitingRun + " words --from -1", exitUsage, "not the number of a chunk"},
 	} {
 		out, errs, code := runAt(t, path, test.args)
 		if code != test.code || !strings.Contains(errs, test.errs) {

@@ -84,7 +84,7 @@ func (t *target) locate() error {
 		return nil
 	}
 	if _, err := world.DriverOf(where); err != nil {
-		return usagef(validDB, "%s: this command does not know databases of the kind %q", by, strings.TrimSuffix(scheme.FindString(where), ":"))
+		return usagef(validDB, "%s: this command does not support databases of the kind %q", by, strings.TrimSuffix(scheme.FindString(where), ":"))
 	}
 	t.foundURL, t.foundPlace = where, world.ShownURL(where)
 	if isSQLite(where) {
@@ -105,19 +105,19 @@ func (t *target) where() (where, by string, err error) {
 	}
 	switch {
 	case t.flagDB != "" && t.flagServer != "":
-		return "", "", usagef("give one of them", "--db and --server: it is a database, or a server in front of one")
+		return "", "", usagef("give only one of them", "--db and --server: give a database, or a server in front of one")
 	case t.flagDB != "":
 		return t.flagDB, "--db", nil
 	case t.flagServer != "":
 		if !isServer(t.flagServer) {
-			return "", "", usagef(validServer, "--server %q is no URL of a server", world.ShownURL(t.flagServer))
+			return "", "", usagef(validServer, "--server %q is not the URL of a server", world.ShownURL(t.flagServer))
 		}
 		return t.flagServer, "--server", nil
 	case db != "" && server != "":
-		return "", "", usagef("say which, with --db or --server", "STEPWELL_DB and STEPWELL_SERVER are both set")
+		return "", "", usagef("choose one, with --db or --server", "STEPWELL_DB and STEPWELL_SERVER are both set")
 	case server != "":
 		if !isServer(server) {
-			return "", "", usagef(validServer, "STEPWELL_SERVER %q is no URL of a server", world.ShownURL(server))
+			return "", "", usagef(validServer, "STEPWELL_SERVER %q is not the URL of a server", world.ShownURL(server))
 		}
 		return server, "STEPWELL_SERVER", nil
 	case db != "":
@@ -146,11 +146,11 @@ func (t *target) databaseFiles() (files []string) {
 // locateServer takes a server for the database.
 func (t *target) locateServer(where, by string) error {
 	if t.noServer {
-		return usagef("run it where the database is, with --db", "%s is a server, and this works on a database", by)
+		return usagef("run it on the database itself, with --db", "%s is a server, and this command needs a database", by)
 	}
 	u, err := url.Parse(where)
 	if err != nil || u.Host == "" {
-		return usagef(validServer, "%s is no URL of a server", by)
+		return usagef(validServer, "%s is not the URL of a server", by)
 	}
 	t.foundURL, t.foundPlace = where, world.ShownURL(where)
 	return nil

@@ -22,9 +22,10 @@ import (
 func topicsCommand(c *cli) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "topics",
-		Short: "Publish; list, make, change and end subscriptions; redeliver",
-		Long: `Publish under topics, and say who gets what is published: a queue, a workflow, of which a run is started, or an HTTP endpoint, to which it is posted.
-Workers and servers on the database bring it there; endpoints are posted to by servers alone. docs/topics.md has more.
+		Short: "Publish; list, create, change and end subscriptions; redeliver",
+		Long: `Publish under topics, and choose who gets it: a queue, a workflow (each publication starts a run), or an HTTP endpoint
+(the publication is posted). Workers and servers on the database deliver; only servers post to endpoints. See
+docs/topics.md.
 
 ` + exitHelp,
 		Example: `  stepwell topics subscribe ship 'order.*' --workflow ship --key 'ship-{payload.order}'
@@ -44,7 +45,7 @@ func (c *cli) withTopics(ctx context.Context, name string, f func(t *spread.Spre
 	return c.with(ctx, func(db *database) error {
 		t := spread.Of(world.AbilitiesOf(db.app.World()))
 		if t == nil {
-			return &fault{exitFailure, fmt.Errorf("%s keeps no topics", c.place()), "name another database, with --db"}
+			return &fault{exitFailure, fmt.Errorf("%s has no topics", c.place()), "name another database, with --db"}
 		}
 		return c.explainTopic(f(t), name)
 	})
@@ -57,7 +58,7 @@ func (t *target) explainTopic(err error, name string) error {
 	case err == nil || errors.As(err, &f):
 		return err
 	case errors.Is(err, stepwell.ErrNotFound) && strings.Contains(err.Error(), "queue"):
-		return &fault{exitNotFound, err, "nothing was changed; make the queue first:  " + t.command("queues declare QUEUE")}
+		return &fault{exitNotFound, err, "nothing was changed; create the queue first:  " + t.command("queues declare QUEUE")}
 	case errors.Is(err, stepwell.ErrNotFound):
 		return &fault{exitNotFound, coded{fmt.Errorf("there is no subscription %s in %s", human.Visible(name), t.place()), err}, "see them all:  " + t.command("topics list")}
 	case errors.Is(err, world.ErrConflict):
@@ -99,14 +100,16 @@ func topicsPublishCommand(c *cli) *cobra.Command {
 	var headers []string
 	cmd := &cobra.Command{
 		Use:   "publish TOPIC [JSON|-]",
-		Short: "Publish under a topic: each subscription that stands then gets it",
-		Long: `Publish, as JSON, under a topic (- reads it from standard input; without one it is null): words with dots between. Each subscription that stands then
-gets it. With an ID it can be published again safely: under the same topic and ID, within 24 hours, it is the same publication.
+		Short: "Publish under a topic, to all of its current subscriptions",
+		Long: `Publish JSON under a topic, which is words with dots between. With - the JSON is read from standard input; without it the
+payload is null. Every subscription that exists now gets it.
+
+To publish it again safely, give an ID: the same topic and ID within 24 hours is the same publication.
 
 ` + exitHelp,
 		Example: `  stepwell topics publish order.paid '{"order":"o-7"}' --id pay-7
   stepwell topics publish order.reminded - --delay 2h < order.json`,
-		Args: arguments(1, 2, "TOPIC and perhaps JSON"),
+		Args: arguments(1, 2, "TOPIC and optional JSON"),
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			p.Topic = args[0]
 			if p.Payload, err = payloadOf(c, args[1:]); err != nil {
@@ -123,16 +126,16 @@ gets it. With an ID it can be published again safely: under the same topic and I
 				is := published{acted{Action: "publish", Result: "published"}, p.Topic, sent[0].ID, sent[0].Duplicate}
 				text := "published " + is.Publication + " under " + p.Topic
 				if is.Duplicate {
-					is.Result, text = "known", is.Publication+" was published under "+p.Topic+" before, with this ID"
+					is.Result, text = "known", is.Publication+" was published under "+p.Topic+" earlier, with this ID"
 				}
 				return c.tell(is, text)
 			})
 		},
 	}
-	cmd.Flags().StringVar(&p.Dedupe, "id", "", "`ID` of this publication: repeated, it is published once")
-	cmd.Flags().StringVar(&p.Source, "source", "", "`who` publishes it: ordered subscriptions get what one source publishes in order")
-	spanFlag(cmd, func(d time.Duration) { p.Delay = d }, "delay", "how `long` until it goes out: 90s, 5m, 2h, 7d")
-	cmd.Flags().StringArrayVar(&headers, "header", nil, "`name=value` beside the payload; may be repeated")
+	cmd.Flags().StringVar(&p.Dedupe, "id", "", "`ID` of this publication: with the same ID, it is published only once")
+	cmd.Flags().StringVar(&p.Source, "source", "", "`name` of the source: ordered subscriptions get the publications of one source in order")
+	spanFlag(cmd, func(d time.Duration) { p.Delay = d }, "delay", "how `long` to delay it: 90s, 5m, 2h, 7d")
+	cmd.Flags().StringArrayVar(&headers, "header", nil, "`name=value` to publish with the payload; may be repeated")
 	c.actFlag(cmd)
 	return cmd
 }
@@ -148,7 +151,7 @@ type subscriptionActed struct {
 // tellSecret tells of a secret, once.
 func tellSecret(c *cli, is subscriptionActed, text string) error {
 	if is.Secret != "" {
-		text += "\nthe secret of its endpoint, which is not shown again: " + is.Secret
+		text += "\nthe secret of its endpoint; it is not shown again: " + is.Secret
 	}
 	return c.tell(is, text)
 }
@@ -161,9 +164,10 @@ func topicsSubscribeCommand(c *cli) *cobra.Command {
 	var attributes []string
 	cmd := &cobra.Command{
 		Use:   "subscribe NAME PATTERN",
-		Short: "Make a subscription, or say anew what holds for it",
-		Long: `Make a subscription, or say anew what holds for the one with its name. It gets what is published from then on under the topics that the pattern means:
-its words may be * for any one word, and # for any number of words. Say one of --queue, --workflow and --url.
+		Short: "Create a subscription, or change its settings",
+		Long: `Create a subscription, or replace the settings of the one with this name. It gets what is published from now on under the
+topics that match the pattern: * stands for any one word, # for any number of words. Give one of --queue, --workflow and
+--url.
 
 ` + exitHelp,
 		Example: `  stepwell topics subscribe books 'order.#' --queue books --match '{"land":"de"}'
@@ -210,17 +214,17 @@ its words may be * for any one word, and # for any number of words. Say one of -
 			})
 		},
 	}
-	cmd.Flags().StringVar(&sub.Queue, "queue", "", "put it into this `queue`")
-	cmd.Flags().StringVar(&start.Name, "workflow", "", "start a run of this `workflow`")
-	cmd.Flags().StringVar(&post.URL, "url", "", "post it to this `URL`")
-	cmd.Flags().StringVar(&match, "match", "", "only what contains this `JSON`")
-	cmd.Flags().BoolVar(&sub.Ordered, "ordered", false, "what one source publishes under one topic comes one after the other, in order")
-	cmd.Flags().IntVar(&sub.Revision, "revision", 0, "a `number` that grows with each change: a lower one than what stands is refused")
+	cmd.Flags().StringVar(&sub.Queue, "queue", "", "put publications into this `queue`")
+	cmd.Flags().StringVar(&start.Name, "workflow", "", "start a run of this `workflow` for each publication")
+	cmd.Flags().StringVar(&post.URL, "url", "", "post publications to this `URL`")
+	cmd.Flags().StringVar(&match, "match", "", "only publications that contain this `JSON`")
+	cmd.Flags().BoolVar(&sub.Ordered, "ordered", false, "keep the order of what one source publishes under one topic")
+	cmd.Flags().IntVar(&sub.Revision, "revision", 0, "a `number` that grows with each change: a lower one than the current is refused")
 	cmd.Flags().StringVar(&start.Key, "key", "", "`template` of the runs' idempotency key: {payload.a.b}, {topic}, {id}, {header.name}")
 	cmd.Flags().StringArrayVar(&attributes, "attribute", nil, "`name=template` of an attribute of the runs; may be repeated")
-	cmd.Flags().IntVar(&start.Version, "version", 0, "`version` of the workflow; the highest that a live worker has unless said")
-	cmd.Flags().BoolVar(&post.Private, "private", false, "the URL may be in a private network, where the server allows that too")
-	spanFlag(cmd, func(d time.Duration) { post.GiveUp = d }, "give-up", "how `long` one is posted again before it is a dead letter: 3d unless said, 30d at most")
+	cmd.Flags().IntVar(&start.Version, "version", 0, "`version` of the workflow (default: the highest that a live worker has)")
+	cmd.Flags().BoolVar(&post.Private, "private", false, "the URL may be in a private network, if the server allows that too")
+	spanFlag(cmd, func(d time.Duration) { post.GiveUp = d }, "give-up", "how `long` to retry a post before it becomes a dead letter, 30d at most (default 3d)")
 	c.actFlag(cmd)
 	return cmd
 }

@@ -40,8 +40,9 @@ func didSubscription(result string) subscriptionActed {
 
 func topicsUnsubscribeCommand(c *cli) *cobra.Command {
 	return subscriptionCommand(c, &cobra.Command{
-		Use: "unsubscribe", Short: "End a subscription, and delete what nobody has worked on in its own queue",
-		Long:    `End a subscription, when it has all that was published before, and delete what nobody has worked on in its own queue. A queue of the program's stays.`,
+		Use: "unsubscribe", Short: "End a subscription, and delete the unprocessed messages in its own queue",
+		Long: `End a subscription and delete the unprocessed messages in its own queue. What was published earlier is delivered first.
+A queue that a program declared stays.`,
 		Example: `  stepwell topics unsubscribe billing`,
 	}, func(ctx context.Context, t *spread.Spreader, name string) (subscriptionActed, string, error) {
 		return didSubscription("unsubscribed"), "unsubscribed " + name, t.Unsubscribe(ctx, name)
@@ -59,20 +60,21 @@ func pauseOwn(ctx context.Context, t *spread.Spreader, name string, pause *world
 func topicsPauseCommand(c *cli) *cobra.Command {
 	var reason string
 	cmd := subscriptionCommand(c, &cobra.Command{
-		Use: "pause", Short: "Have nothing done with what a subscription gets until it is resumed",
-		Long:    `Have nothing done with what a subscription gets until it is resumed: it waits in the subscription's queue. A queue of the program's is paused by queues pause.`,
+		Use: "pause", Short: "Stop the deliveries of a subscription until you resume it",
+		Long: `Stop the deliveries of a subscription until you resume it: publications wait in its queue. If a program declared that
+queue, use queues pause instead.`,
 		Example: `  stepwell topics pause billing --reason "they move"`,
 	}, func(ctx context.Context, t *spread.Spreader, name string) (subscriptionActed, string, error) {
 		return didSubscription("paused"), "paused " + name, pauseOwn(ctx, t, name, &world.QueuePause{By: c.who, Reason: reason, Since: c.now().UTC()})
 	})
-	cmd.Flags().StringVar(&reason, "reason", "", "`why`, for people")
+	cmd.Flags().StringVar(&reason, "reason", "", "the `reason`, for people")
 	return cmd
 }
 
 func topicsResumeCommand(c *cli) *cobra.Command {
 	return subscriptionCommand(c, &cobra.Command{
-		Use: "resume", Short: "Have what a subscription gets worked on again",
-		Long:    `Have what a subscription gets worked on again, also where it has paused itself because its endpoint was gone.`,
+		Use: "resume", Short: "Resume the deliveries of a subscription",
+		Long:    `Resume the deliveries of a subscription, also of one that was paused automatically because its endpoint was gone.`,
 		Example: `  stepwell topics resume billing`,
 	}, func(ctx context.Context, t *spread.Spreader, name string) (subscriptionActed, string, error) {
 		return didSubscription("resumed"), "resumed " + name, pauseOwn(ctx, t, name, nil)
@@ -82,9 +84,9 @@ func topicsResumeCommand(c *cli) *cobra.Command {
 func topicsRedeliverCommand(c *cli) *cobra.Command {
 	var ids []string
 	cmd := subscriptionCommand(c, &cobra.Command{
-		Use: "redeliver", Short: "Have dead letters of a subscription delivered again, all or some",
-		Long: `Have dead letters of a subscription delivered again, all or those that are named: for when what they failed of is mended. A queue of the program's has
-queues redrive for that.`,
+		Use: "redeliver", Short: "Deliver dead letters of a subscription again, all or some",
+		Long: `Deliver dead letters of a subscription again: all of them, or those that you name. Use it after you have fixed what made
+them fail. If a program declared the queue, use queues redrive instead.`,
 		Example: `  stepwell topics redeliver billing
   stepwell topics redeliver billing --message mesg_01JD3V7Q5ZJ8K2M4N6P8R0T2V4`,
 	}, func(ctx context.Context, t *spread.Spreader, name string) (subscriptionActed, string, error) {
@@ -94,7 +96,7 @@ queues redrive for that.`,
 		}
 		for _, id := range ids {
 			if _, ok := world.MessageNumber(id); !ok {
-				return subscriptionActed{}, "", usagef("see them:  "+c.command("queues peek "+own+" --state dead"), "--message %q is no ID of a message", id)
+				return subscriptionActed{}, "", usagef("see them:  "+c.command("queues peek "+own+" --state dead"), "--message %q is not the ID of a message", id)
 			}
 		}
 		n, err := every(func() (int, bool, error) { return t.Queues.RedriveMessages(ctx, own, ids...) })
@@ -108,9 +110,9 @@ queues redrive for that.`,
 
 func topicsRotateCommand(c *cli) *cobra.Command {
 	return subscriptionCommand(c, &cobra.Command{
-		Use: "rotate-secret", Short: "Make a new secret for a subscription's endpoint; the one before signs too until the next",
-		Long: `Make a new secret for a subscription's endpoint, and show it once. What is posted is signed with the new one and with the one before, until the next
-rotation: so the endpoint takes the new one first, and rotates again to end the old one.`,
+		Use: "rotate-secret", Short: "Create a new secret for a subscription's endpoint; the previous one is valid until the next rotation",
+		Long: `Create a new secret for a subscription's endpoint, and show it once. Posts are signed with both the new and the previous
+secret until the next rotation. So give the endpoint the new one, then rotate again to end the old one.`,
 		Example: `  stepwell topics rotate-secret billing`,
 	}, func(ctx context.Context, t *spread.Spreader, name string) (subscriptionActed, string, error) {
 		secret, err := courier.Rotate(ctx, t, name)

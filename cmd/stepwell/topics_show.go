@@ -19,8 +19,9 @@ import (
 func topicsListCommand(c *cli) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list",
-		Short: "List the subscriptions, and how their queues stand",
-		Long: `List the subscriptions: to which topics, where to, how many messages wait, and how many are dead letters. With --json each subscription is one line.
+		Short: "List the subscriptions, and the state of their queues",
+		Long: `List the subscriptions: their topics, their targets, how many messages wait, and how many are dead letters. With --json
+each subscription is one line.
 
 ` + exitHelp,
 		Example: `  stepwell topics list
@@ -36,7 +37,7 @@ func topicsListCommand(c *cli) *cobra.Command {
 			})
 		},
 	}
-	c.jsonFlag(cmd, "write one JSON object a subscription")
+	c.jsonFlag(cmd, "write one JSON object per subscription")
 	return cmd
 }
 
@@ -75,8 +76,9 @@ func listSubscriptions(c *cli, all []courier.Standing) error {
 func topicsShowCommand(c *cli) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "show NAME",
-		Short: "Show a subscription, how its queue stands, and what can be done",
-		Long: `Show a subscription: to which topics, with which filter, where to, how many messages its queue has, and what can be done about those that do not move.
+		Short: "Show a subscription, the state of its queue, and what you can do",
+		Long: `Show a subscription: its topics, its filter, its target, how many messages its queue has, and what you can do about
+those that are stuck.
 
 ` + exitHelp,
 		Example: `  stepwell topics show billing
@@ -123,7 +125,7 @@ func showSubscription(c *cli, s *operate.Subscription) {
 		line("key", w.Key)
 	}
 	if s.Endpoint != nil {
-		line("posted by", "servers alone: where there is none on this database, nothing is posted")
+		line("posted by", "by servers only: without one on this database, nothing is posted")
 		line("gives up", s.Endpoint.GiveUp)
 	}
 	line("made by", s.By)
@@ -158,9 +160,9 @@ func topicsPublicationsCommand(c *cli) *cobra.Command {
 	limit := somePeeked
 	cmd := &cobra.Command{
 		Use:   "publications [PATTERN]",
-		Short: "List what was published, the newest first",
-		Long: `List what was published, the newest first, under all topics or those that a pattern means. It is kept for a day at least. With --json each publication
-is one line.
+		Short: "List publications, newest first",
+		Long: `List publications, newest first: all of them, or those under topics that match a pattern. Each is kept for at least a
+day. With --json each publication is one line.
 
 ` + exitHelp,
 		Example: `  stepwell topics publications 'order.*'
@@ -177,8 +179,8 @@ is one line.
 			return c.withTopics(cmd.Context(), "", func(t *spread.Spreader) error { return listPublications(c, cmd.Context(), t, q, limit) })
 		},
 	}
-	cmd.Flags().IntVar(&limit, "limit", limit, "at most so many")
-	c.jsonFlag(cmd, "write one JSON object a publication")
+	cmd.Flags().IntVar(&limit, "limit", limit, "list at most this many")
+	c.jsonFlag(cmd, "write one JSON object per publication")
 	return cmd
 }
 

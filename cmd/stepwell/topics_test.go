@@ -19,13 +19,13 @@ func walkTopics(s *prompt) {
 	s.says("declared", "queues", "declare", "mails")
 	s.says("subscribed all to #", "topics", "subscribe", "all", "#", "--queue", "mails", "--match", `{"n":1}`, "--ordered")
 	s.says("subscribed ship", "topics", "subscribe", "ship", "order.*", "--workflow", "ship", "--key", "k-{payload.n}", "--attribute", "n={payload.n}")
-	out := s.says("which is not shown again: whsec_", "topics", "subscribe", "bill", "order.paid", "--url", "https://bill.invalid:1/", "--give-up", "1d")
+	out := s.says("it is not shown again: whsec_", "topics", "subscribe", "bill", "order.paid", "--url", "https://bill.invalid:1/", "--give-up", "1d")
 	if again := s.says("subscribed bill", "topics", "subscribe", "bill", "order.paid", "--url", "https://bill.invalid:1/"); strings.Contains(again, "whsec") {
 		s.Errorf("the secret of %q is shown again: %q", out, again)
 	}
 	for want, args := range map[string][]string{
 		"targets":                   {"topics", "subscribe", "x", "#"},
-		"a brace has no other":      {"topics", "subscribe", "x", "#", "--workflow", "w", "--key", "{"},
+		"unmatched brace":           {"topics", "subscribe", "x", "#", "--workflow", "w", "--key", "{"},
 		"are for --workflow":        {"topics", "subscribe", "x", "#", "--queue", "mails", "--key", "k"},
 		"are for --url":             {"topics", "subscribe", "x", "#", "--queue", "mails", "--private"},
 		"a word is empty":           {"topics", "subscribe", "x", "a..b", "--queue", "mails"},
@@ -36,17 +36,17 @@ func walkTopics(s *prompt) {
 		`the word "*"`:              {"topics", "publish", "a.*", "1"},
 		"do this to the queue":      {"topics", "pause", "all"},
 		"has no endpoint":           {"topics", "rotate-secret", "ship"},
-		"no ID of a message":        {"topics", "redeliver", "ship", "--message", "7"},
+		"not the ID of a message":   {"topics", "redeliver", "ship", "--message", "7"},
 	} {
 		s.refuses(2, want, args...)
 	}
 	s.says("published publ_", "topics", "publish", "order.paid", `{"n":1}`, "--id", "a", "--source", "till", "--header", "clerk=ann")
-	s.says("before, with this ID", "topics", "publish", "order.paid", `{"n":1}`, "--id", "a")
+	s.says("earlier, with this ID", "topics", "publish", "order.paid", `{"n":1}`, "--id", "a")
 	s.says(`"result":"published"`, "topics", "publish", "order.late", "1", "--delay", "1h", "--json")
 	s.says("due in ", "topics", "publications", "order.late")
 	s.says("order.paid", "topics", "publications")
 	s.says("workflow ship", "topics", "list")
-	s.says("servers alone", "topics", "show", "bill")
+	s.says("servers only", "topics", "show", "bill")
 	s.says("paused bill", "topics", "pause", "bill", "--reason", "tea")
 	s.says("stepwell topics resume bill", "topics", "show", "bill")
 	s.says("resumed", "topics", "resume", "bill")

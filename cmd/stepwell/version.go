@@ -78,9 +78,9 @@ func (b origin) String() string {
 func versionCommand(c *cli) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "version",
-		Short: "Say the version, the commit and its date",
-		Long: `Say the version, the commit that it was built from, the date of that commit, and the Go and the platform that it was built with. A program that was
-built from a checkout has no version: it says (devel), or one that Go makes of the commit.
+		Short: "Print the version, the commit and its date",
+		Long: `Print the version, the commit it was built from, the date of that commit, and the Go version and platform. A program that
+was built from a checkout has no version: it prints (devel), or a pseudo-version that Go derives from the commit.
 
 ` + exitHelp,
 		Example: `  stepwell version

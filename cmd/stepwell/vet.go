@@ -36,22 +36,24 @@ func vetCommand(c *cli) *cobra.Command {
 	var v vetting
 	cmd := &cobra.Command{
 		Use:   "vet [flags] [PACKAGE]...",
-		Short: "Find what breaks the rules of workflow code, before it runs",
-		Long: `Find what breaks the rules of workflow code in packages, ./... unless they are named: with the line, the reason, and what to write instead.
-It calls go vet, which keeps what it has read: only what changed is read again. Nothing is run, and no database is opened.
+		Short: "Find code that breaks the rules of workflows, before it runs",
+		Long: `Find code in packages that breaks the rules of workflows, and print the line, the reason, and what to write instead.
+Without PACKAGE it reads ./...
+It calls go vet, which caches its results: only changed code is read again. No program runs, and no database is opened.
 
-The rules, and what each finds; docs/analyzer.md has a page of them:
+The rules, each with a section in docs/analyzer.md:
 
 ` + ruleList() + `
-A line that breaks a rule for a reason says so, in a comment on it, above it, or on its function:
+If a line breaks a rule for a good reason, say so in a comment on it, above it, or on its function:
 
   //stepwell:allow time it is only shown
 
-The file of --pure has a line for each package or function that workflow code may call whatever it comes to: example.com/money,
+The file of --pure lists packages and functions that workflow code may always call, one per line: example.com/money,
 example.com/money.Round or example.com/money.Amount.Round.
 
-Where a package has logs of runs in testdata/histories, its workflows are held against them. With --shapes the shapes of all that is recorded
-are written to testdata/shapes.json of each package, beside those that are there: a type that no longer holds one of them is found later.
+If a package has logs of runs in testdata/histories, its workflows are checked against them. --shapes writes the shapes of
+all recorded types to testdata/shapes.json of each package, next to the existing ones; a type that can no longer hold one
+of them is reported later.
 
 ` + exitHelp,
 		Example: `  stepwell vet ./...
@@ -62,13 +64,13 @@ are written to testdata/shapes.json of each package, beside those that are there
 		RunE: func(cmd *cobra.Command, args []string) error { return v.run(cmd.Context(), c, args) },
 	}
 	f := cmd.Flags()
-	f.BoolVar(&v.fix, "fix", false, "repair what has a plain repair, and report the rest")
+	f.BoolVar(&v.fix, "fix", false, "repair what has a simple repair, and report the rest")
 	f.BoolVar(&v.diff, "diff", false, "show the repairs and change nothing")
-	f.BoolVar(&v.allowed, "allowed", false, "list and count what //stepwell:allow allows, and report nothing else")
+	f.BoolVar(&v.allowed, "allowed", false, "list and count the lines that //stepwell:allow allows, and report nothing else")
 	f.BoolVar(&v.shapes, "shapes", false, "write the shapes of what is recorded today to testdata/shapes.json, and report nothing")
-	f.StringSliceVar(&v.only, "only", nil, "only these `rules`, with commas between")
-	f.StringVar(&v.pure, "pure", "", "a `file` with functions and packages that workflow code may call")
-	c.jsonFlag(cmd, "write one JSON object a finding")
+	f.StringSliceVar(&v.only, "only", nil, "only these `rules`, separated by commas")
+	f.StringVar(&v.pure, "pure", "", "a `file` of functions and packages that workflow code may call")
+	c.jsonFlag(cmd, "write one JSON object per finding")
 	return cmd
 }
 
@@ -126,7 +128,7 @@ func (v *vetting) run(ctx context.Context, c *cli, packages []string) error {
 		fmt.Fprintf(c.stderr, "%s\n", human.Count(n, "allowance"))
 		return nil
 	case n > 0 && !v.allowed:
-		return fmt.Errorf("%s: each line says what to write instead; stepwell vet --fix repairs what is plain", human.Count(n, "finding"))
+		return fmt.Errorf("%s: each line says what to write instead; stepwell vet --fix repairs the simple ones", human.Count(n, "finding"))
 	}
 	return nil
 }
@@ -175,7 +177,7 @@ func (v *vetting) flags() (flags []string, err error) {
 	}
 	text, err := os.ReadFile(v.pure)
 	if err != nil {
-		return nil, usagef("give the path of a file with a name a line", "vet: %w", err)
+		return nil, usagef("give the path of a file with one name per line", "vet: %w", err)
 	}
 	var names []string
 	for line := range strings.Lines(string(text)) {
@@ -197,7 +199,7 @@ func goVet(ctx context.Context, args []string, stdout io.Writer) (said string, e
 	cmd.Stdout, cmd.Stderr = stdout, &b
 	err = cmd.Run()
 	if errors.Is(err, exec.ErrNotFound) {
-		return "", usagef("install Go: https://go.dev/dl", "vet: there is no go command")
+		return "", usagef("install Go: https://go.dev/dl", "vet: the go command was not found")
 	}
 	return b.String(), err
 }

@@ -36,7 +36,7 @@ func watch(ctx context.Context, c *cli, look func(c *cli) error) error {
 		} else if err != nil {
 			fmt.Fprintln(&seen, human.VisibleLines(err.Error()))
 		}
-		draw(c.shell, fmt.Sprintf("%s, again every %s: Ctrl-C ends it\n\n", c.now().In(c.zone).Format(time.TimeOnly), watchPause)+seen.String())
+		draw(c.shell, fmt.Sprintf("%s, again every %s: press Ctrl-C to stop\n\n", c.now().In(c.zone).Format(time.TimeOnly), watchPause)+seen.String())
 		select {
 		case <-ctx.Done():
 			return ctx.Err()

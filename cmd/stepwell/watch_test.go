@@ -43,7 +43,7 @@ func TestWatch(t *testing.T) {
 			t.Errorf("got %v, want what ended it", err)
 		}
 		head := func(after time.Duration) string {
-			return "\x1b[H" + now.UTC().Add(after).Format(time.TimeOnly) + ", again every 2s: Ctrl-C ends it\x1b[K\n\x1b[K\n"
+			return "\x1b[H" + now.UTC().Add(after).Format(time.TimeOnly) + ", again every 2s: press Ctrl-C to stop\x1b[K\n\x1b[K\n"
 		}
 		want := "\x1b[2J" + head(0) + "a run\x1b[K\nthere are more\x1b[K\n\x1b[J" +
 			head(watchPause) + "the database is away\x1b[K\n\x1b[J" +

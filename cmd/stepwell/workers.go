@@ -34,9 +34,9 @@ func workersCommand(c *cli) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "workers",
 		Short: "List the workers, and which workflows, versions and steps they have",
-		Long: `List the workers that are alive: their build, since when, how many runs and queued steps they have just now, and which workflows, versions and
-registered steps they can run. One that is lost has not been heard of; what it had goes to others. A run that no worker can take says so
-in stepwell runs show.
+		Long: `List the workers that are alive: their build, how long they have run, how many runs and queued steps they have now, and
+which workflows, versions and registered steps they can run. A lost worker has not been heard of; its work goes to
+others. If no worker can take a run, stepwell runs show says so.
 With --json each worker is one line.
 
 ` + exitHelp,
@@ -47,7 +47,7 @@ With --json each worker is one line.
 			return c.with(cmd.Context(), func(db *database) error { return listWorkers(cmd.Context(), c, db) })
 		},
 	}
-	c.jsonFlag(cmd, "write one JSON object a worker")
+	c.jsonFlag(cmd, "write one JSON object per worker")
 	return cmd
 }
 

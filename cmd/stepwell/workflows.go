@@ -32,10 +32,11 @@ func workflowsCommand(c *cli) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "workflows [WORKFLOW]",
 		Short: "Count the runs of each workflow, or of one by version",
-		Long: `Count the runs of each workflow that are kept, each once: one that is blocked or paused is not among the pending or running.
-With a WORKFLOW, count its runs that are not over by version: which code they still need, and how many workers have it. The newest 20,000 are looked at.
+		Long: `Count the runs of each workflow, each once: a blocked or paused run is not counted as pending or running.
+With a WORKFLOW, count its runs that are not over by version, and the workers that have each version. It looks at the
+newest 20,000. Use it to see which code is still needed.
 
-A workflow can be held: its starts are accepted, and none of its runs begins until it is released.
+You can hold a workflow: its starts are accepted, but its runs do not begin until you release it.
 
 ` + exitHelp,
 		Example: `  stepwell workflows
@@ -52,7 +53,7 @@ A workflow can be held: its starts are accepted, and none of its runs begins unt
 			})
 		},
 	}
-	c.jsonFlag(cmd, "write one JSON object a workflow")
+	c.jsonFlag(cmd, "write one JSON object per workflow")
 	cmd.AddCommand(workflowsHoldCommand(c), workflowsReleaseCommand(c))
 	return cmd
 }
@@ -142,10 +143,10 @@ func countVersions(ctx context.Context, c *cli, db *database, workflow string) e
 	if len(all.Versions) > 0 {
 		t.write(c.stdout, c.style())
 	} else {
-		fmt.Fprintf(c.stderr, "no run of %s is not over, and no worker has it\n", workflow)
+		fmt.Fprintf(c.stderr, "all runs of %s are over, and no worker has it\n", workflow)
 	}
 	if all.More {
-		fmt.Fprintln(c.stderr, "there are more runs that are not over than were looked at")
+		fmt.Fprintln(c.stderr, "there are more runs that are not over than were examined")
 	}
 	return nil
 }

@@ -41,21 +41,22 @@ func workflowCommand(c *cli, cmd *cobra.Command, result string, f func(cmd *cobr
 func workflowsHoldCommand(c *cli) *cobra.Command {
 	var note string
 	cmd := workflowCommand(c, &cobra.Command{
-		Use: "hold", Short: "Have none of a workflow's runs begin until it is released",
-		Long: `Hold a workflow, and keep who asked for that, and why. Its starts are accepted, and none of its runs begins until it is released, whatever restarts. What
-has begun goes on, and so does what a worker has in its hands at that moment. A run that is held can be cancelled. Again, it says anew who and why.`,
+		Use: "hold", Short: "Stop the new runs of a workflow from beginning until you release it",
+		Long: `Hold a workflow, and record who asked for that, and why. Its starts are accepted, but its runs do not begin until you
+release it, whatever restarts. Runs that have begun continue, and so does what a worker is just taking. You can cancel a
+held run. If you hold the workflow again, you replace who and why.`,
 		Example: `  stepwell workflows hold charge --note 'the bank is down'`,
 	}, "held", func(cmd *cobra.Command, db *database, name string) error {
 		return flow.Hold(cmd.Context(), db.app, name, note)
 	})
-	cmd.Flags().StringVar(&note, "note", "", "`why`, for people")
+	cmd.Flags().StringVar(&note, "note", "", "the `reason`, for people")
 	return cmd
 }
 
 func workflowsReleaseCommand(c *cli) *cobra.Command {
 	return workflowCommand(c, &cobra.Command{
-		Use: "release", Short: "Have the runs of a workflow that is held begin",
-		Long:    `Release a workflow: its runs begin, as workers have room, in the order in which they would have. One that is not held stays as it is.`,
+		Use: "release", Short: "Let the runs of a held workflow begin",
+		Long:    `Release a held workflow: its runs begin in their order, as workers have room. A workflow that is not held stays as it is.`,
 		Example: `  stepwell workflows release charge`,
 	}, "released", func(cmd *cobra.Command, db *database, name string) error {
 		return flow.Release(cmd.Context(), db.app, name)

@@ -124,5 +124,5 @@ func TestAForkOfACancelledOrderIsUndoneToo(t *testing.T) {
 }
 
 func TestAnOrderThatWasUndoneIsNotRetried(t *testing.T) {
-	forktest.NoRetry(t, orders(noTruck), `it has undone what it did ("refund", "release")`)
+	forktest.NoRetry(t, orders(noTruck), `it has undone its work ("refund", "release")`)
 }

@@ -137,7 +137,7 @@ func (w *Writer) Finish() (world.Apart, error) {
 	return w.of, nil
 }
 
-var errFinished = fmt.Errorf("%w: the value is written", world.ErrInvalid)
+var errFinished = fmt.Errorf("%w: the value is already written", world.ErrInvalid)
 
 // Drop gives up what was written.
 func (w *Writer) Drop() {
@@ -186,9 +186,9 @@ func Read(ctx context.Context, from world.ApartKeeper, run string, payload []byt
 	a, ok := world.ReadApart(payload, id)
 	switch {
 	case !ok:
-		return nil, bad(run, 0, &world.Apart{ID: id}, "what is recorded does not refer to it")
+		return nil, bad(run, 0, &world.Apart{ID: id}, "the log does not refer to it")
 	case from == nil:
-		return nil, fmt.Errorf("%w: run %s: value %s is kept apart, and this world keeps none", world.ErrFormat, run, a.ID)
+		return nil, fmt.Errorf("%w: run %s: value %s is stored outside of the log, and this store does not keep such values", world.ErrFormat, run, a.ID)
 	case a.Size > most:
 		return nil, fmt.Errorf("%w: run %s: value %s has %d bytes, the limit is %d bytes", world.ErrTooLarge, run, a.ID, a.Size, most)
 	}
@@ -246,7 +246,7 @@ func (r *reader) Read(p []byte) (int, error) {
 func (r *reader) next() (err error) {
 	if r.read == r.of.Size && r.number > 0 {
 		if hex.EncodeToString(r.sum.Sum(nil)) != r.of.SHA256 {
-			return bad(r.run, r.seq, &r.of, "it is not what was written")
+			return bad(r.run, r.seq, &r.of, "its content was changed")
 		}
 		return io.EOF
 	}

@@ -156,7 +156,7 @@ func TestBadOperationsOfWorkflowCode(t *testing.T) {
 			_, _, err = stepwell.Event[int]("").Wait(ctx)
 			check("event without a name", err, invalid, "1 to 256 bytes")
 			_, err = stepwell.Race[int](ctx)
-			check("race of nothing", err, invalid, "race of nothing")
+			check("race of nothing", err, invalid, "a race needs at least one future")
 			return faults, nil
 		})
 		run := start(r, r.begin(wf, task), wf, struct{}{})

@@ -134,7 +134,7 @@ func TestCompensateWhenCancelled(t *testing.T) {
 			until(r, "an undo to fail", func() bool { return r.count(run.ID(), world.StepRetrying, "un-b") > 4 })
 			if when == "while" {
 				why, err := wk.Why(r.ctx, run.ID())
-				if err != nil || why.Kind != stepwell.WhyRetry || !why.Undo || !strings.HasPrefix(why.String(), `compensating, as its code failed: waiting to try undo "un-b" again`) {
+				if err != nil || why.Kind != stepwell.WhyRetry || !why.Undo || !strings.HasPrefix(why.String(), `compensating, because its code failed: waiting to try undo "un-b" again`) {
 					r.Errorf("why = %s, %v", why, err)
 				}
 				r.cancel(wk.App, run.ID())

@@ -54,7 +54,7 @@ func TestTheWorkflowsContextInABody(t *testing.T) {
 					r.Errorf("blocked = %s: %s, want FOREIGN_GOROUTINE, the step and the line", b.Code, b.Message)
 				}
 				head, stack, _ := strings.Cut(b.Message, "\n")
-				if nests := strings.HasPrefix(head, "steps do not nest: "); nests != (name == "a step") || !strings.Contains(head, "context_in_body_test.go:") {
+				if nests := strings.HasPrefix(head, "steps cannot be nested: "); nests != (name == "a step") || !strings.Contains(head, "context_in_body_test.go:") {
 					r.Errorf("the first line is %q, want the line, and of a step in a step that steps do not nest", head)
 				}
 				if strings.ContainsAny(stack, "\t") || !strings.Contains(strings.SplitN(stack, "\n", 2)[0], "context_in_body_test.go:") {

@@ -54,7 +54,7 @@ func TestARunThatNobodyKnowsFailsWhereItIsToldTo(t *testing.T) {
 		}
 		r.at(n.began, 13*time.Minute)
 		err := wantErr(r, n.run, world.Failed)
-		want := `no live worker has had workflow "order" version 1 for 10m0s; nothing was undone, as nobody has its code`
+		want := `no live worker has had workflow "order" version 1 for 10m0s; nothing was undone, because no worker has the code`
 		if err.Code() != world.CodeNoWorker || !strings.Contains(err.Error(), want) || n.list() != "charge" {
 			r.Errorf("error = %v (%s), did %q", err, err.Code(), n.list())
 		}

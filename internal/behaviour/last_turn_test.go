@@ -240,7 +240,7 @@ func TestWhatNobodyWaitsForIsTold(t *testing.T) {
 						r.Errorf("not created: %s, want %s", what, all)
 					}
 				}
-				if n := strings.Count(said.String(), "it was not created"); n != ends || !strings.Contains(said.String(), run.ID()) {
+				if n := strings.Count(said.String(), "which was not created"); n != ends || !strings.Contains(said.String(), run.ID()) {
 					r.Errorf("the worker's log says it %d times, want %d:\n%s", n, ends, &said)
 				}
 				for _, e := range r.events(run.ID(), world.StepCreated, world.WaitCreated) {

@@ -116,7 +116,7 @@ func TestABlockedRunIsSaid(t *testing.T) {
 		r.pass(3500 * time.Millisecond) // tried at once, after 1 s and after 2 s more
 		log.want(r, "run is blocked", 3, map[string]string{
 			"run_id": "r1", "workflow.name": "release", "workflow.version": "1", "reason": "PANIC", "tries": "1",
-			"err": "no such city…", "hint": "Deploy the fix, and it goes on by itself; nothing is lost. More: stepwell runs show r1",
+			"err": "no such city…", "hint": "Deploy the fix, and the run continues by itself; nothing is lost. More: stepwell runs show r1",
 		})
 		for _, l := range log.of(slog.LevelWarn, "run is blocked") {
 			if strings.ContainsAny(l.has["err"], "\n\t") {
@@ -161,7 +161,7 @@ func TestAFailedRunIsSaid(t *testing.T) {
 		wantErr(r, run, world.Failed)
 		log.want(r, "run failed", 1, map[string]string{
 			"run_id": "r1", "workflow.name": "order", "workflow.version": "3", "step.name": "charge", "where": "log_lines_test.go:…",
-			"err": `the order: step "charge": card refused`, "hint": "What can be done: stepwell runs show r1",
+			"err": `the order: step "charge": card refused`, "hint": "To see what you can do: stepwell runs show r1",
 		})
 	})
 }
@@ -202,7 +202,7 @@ func TestWhatNobodyHasIsSaid(t *testing.T) {
 			}
 			return waits.Get(ctx)
 		}, stepwell.Version(2))
-		const workflow, step = "no live worker has a workflow that was started", "no live worker has a step that was asked for"
+		const workflow, step = "no live worker has a workflow that was started", "no live worker has a step that a run needs"
 		there, log := r.logged(r.world, asks)
 		start(r, there, asks, 0, stepwell.RunID("r1"))
 		r.pass(10 * time.Second)
@@ -267,7 +267,7 @@ func TestALostLeaseIsSaid(t *testing.T) {
 			r.Fatal(err)
 		}
 		want(r, run, 1)
-		log.want(r, "the lease of this worker is lost", 1, map[string]string{"held": "1", "hint": "Other workers go on with its runs, and it joins anew.…"})
+		log.want(r, "the lease of this worker is lost", 1, map[string]string{"held": "1", "hint": "Other workers continue its runs, and it joins again.…"})
 	})
 }
 

@@ -163,7 +163,7 @@ var retryEnds = map[string]retryEnd{
 			return "done", stepwell.Sleep(ctx, "for long", 6*time.Second)
 		},
 		opts:    []stepwell.StartOption{stepwell.Timeout(2 * time.Second)},
-		refused: `it has undone what it did ("refund")`,
+		refused: `it has undone its work ("refund")`,
 	},
 	"failed, and undid what it had done": {
 		body: func(ctx stepwell.Context, s *shop) (string, error) {
@@ -173,7 +173,7 @@ var retryEnds = map[string]retryEnd{
 			stepwell.Compensate(ctx, "refund", func(c context.Context) error { s.note(c, "refund"); return nil })
 			return "done", s.broken(ctx, "ship", errNoStock)
 		},
-		refused: `it has undone what it did ("refund")`,
+		refused: `it has undone its work ("refund")`,
 	},
 	"failed of its code, and undid what it had done": {
 		body: func(ctx stepwell.Context, s *shop) (string, error) {
@@ -186,7 +186,7 @@ var retryEnds = map[string]retryEnd{
 			}
 			return "done", nil
 		},
-		refused: `it has undone what it did ("refund")`,
+		refused: `it has undone its work ("refund")`,
 	},
 	"failed, and could undo nothing": {
 		body: func(ctx stepwell.Context, s *shop) (string, error) {
@@ -208,7 +208,7 @@ var retryEnds = map[string]retryEnd{
 			}
 			return "done", nil
 		},
-		refused: `"charge-account" ended behind what failed it`, fork: true,
+		refused: `"charge-account" ended after the step that failed the run`, fork: true,
 	},
 	"failed of a child": {
 		body: func(ctx stepwell.Context, s *shop) (string, error) {
@@ -222,7 +222,7 @@ var retryEnds = map[string]retryEnd{
 			s.child.Child().Start(ctx, 1)
 			return "done", s.broken(ctx, "charge", errNoStock)
 		},
-		refused: "had begun: another would begin in its place", fork: true,
+		refused: "had begun: a retry would start another one", fork: true,
 	},
 	"failed of a run that it awaited": {
 		body: func(ctx stepwell.Context, s *shop) (string, error) {

@@ -304,7 +304,7 @@ func TestRetryAdviceOfTheNewest(t *testing.T) {
 		}
 		want(r, first, 2)
 		story, err := app.Story(r.ctx, first.ID(), false)
-		if err != nil || story.Retry == nil || !strings.Contains(story.Retry.Refused, "took its place, and is completed") {
+		if err != nil || story.Retry == nil || !strings.Contains(story.Retry.Refused, "replaced it, and is completed") {
 			t.Errorf("the story says %+v, %v", story.Retry, err)
 		}
 	})

@@ -35,7 +35,7 @@ func TestQueueTimeoutWithoutAWorker(t *testing.T) {
 	everywhere(t, func(r *rig) {
 		wf, _ := starving(stepwell.QueueTimeout(5 * time.Minute))
 		run := start(r, r.begin(wf), wf, 0)
-		want(r, run, `5m0s NOT_STARTED true: no worker began step "far" in time: none of the live workers has it (there are 1); deploy one that does`)
+		want(r, run, `5m0s NOT_STARTED true: no worker began step "far" in time: none of the 1 live workers has it; deploy one that does`)
 		e := r.events(run.ID(), world.StepCreated)
 		if len(e) != 1 || !e[0].Until.Equal(e[0].Time.Add(5*time.Minute)) || !e[0].Queued {
 			r.Errorf("step_created = %+v, want a queued one with its latest start", e)
@@ -80,7 +80,7 @@ func TestQueueTimeoutWithoutASlot(t *testing.T) {
 		r.pass(time.Second)
 		run := start(r, wk, wf, 0)
 		got, err := run.Result(r.ctx)
-		if err != nil || !strings.HasPrefix(got, `1m0s NOT_STARTED true: no worker began step "far" in time: 1 of the 1 live workers could run it, and had no step slot free`) {
+		if err != nil || !strings.HasPrefix(got, `1m0s NOT_STARTED true: no worker began step "far" in time: 1 of the 1 live workers could run it, but had no free step slot`) {
 			r.Errorf("result = %q, %v", got, err)
 		}
 		close(open)

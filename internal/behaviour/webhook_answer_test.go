@@ -79,7 +79,7 @@ func TestWebhookOptions(t *testing.T) {
 			"token":                    {webhook.Token("a/b")},
 			"token \"\"":               {webhook.Token("")},
 			"want 1 to 200 characters": {webhook.Token(strings.Repeat("x", 201))},
-			"exclude each other":       {webhook.RespondWith(webhook.Response{}), webhook.RespondManually(0)},
+			"not both":                 {webhook.RespondWith(webhook.Response{}), webhook.RespondManually(0)},
 			"must not be negative":     {webhook.RespondManually(-1)},
 			"signature scheme":         {webhook.Signed("md5", "acme")},
 			"name of the secret":       {webhook.Signed(webhook.GitHub, "whsec_+/=")},
@@ -286,7 +286,7 @@ func TestAnswersThatAreTooLarge(t *testing.T) {
 				}
 				for _, body := range [][]byte{make([]byte, 1<<20), make([]byte, 768<<10), []byte(strings.Repeat("x", 1<<20))} {
 					err := req.Respond(ctx, webhook.Response{Body: body})
-					if size := fmt.Sprintf("a body of %d bytes", len(body)); !errors.Is(err, stepwell.ErrTooLarge) || !strings.Contains(err.Error(), size) {
+					if size := fmt.Sprintf("the body has %d bytes", len(body)); !errors.Is(err, stepwell.ErrTooLarge) || !strings.Contains(err.Error(), size) {
 						return "", fmt.Errorf("%d bytes: got %w, want ErrTooLarge with %s", len(body), err, size)
 					}
 				}

@@ -128,10 +128,10 @@ func TestWhyOfSuspects(t *testing.T) {
 		}
 		until(r, "one to run and one to wait", func() bool { return len(kinds()) == 2 })
 		told := kinds()
-		if got, want := told[stepwell.WhySuspect], `step "boom" waits for its turn: its process died twice, so it runs alone, when nothing else in quarantine does`; got != want {
+		if got, want := told[stepwell.WhySuspect], `step "boom" waits for its turn: its process died twice, so it runs alone, when no other quarantined step does`; got != want {
 			r.Errorf("got  %s\nwant %s", got, want)
 		}
-		if got := told[stepwell.WhyWorking]; !strings.HasPrefix(got, `worker host:1 is in step "boom" since `) || !strings.HasSuffix(got, ", attempt 3, alone, as its process died twice") {
+		if got := told[stepwell.WhyWorking]; !strings.HasPrefix(got, `worker host:1 is in step "boom" since `) || !strings.HasSuffix(got, ", attempt 3, alone, because its process died twice") {
 			r.Errorf("got %s, want attempt 3, alone", got)
 		}
 		r.pass(2 * time.Minute)

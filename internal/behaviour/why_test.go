@@ -170,10 +170,10 @@ func TestWhySaysWhatIsAwaited(t *testing.T) {
 		"an event, after a race that a timer lost": {func(ctx stepwell.Context) error {
 			_, _, err := paid.Wait(ctx)
 			return err
-		}, stepwell.WhyEvent, `waiting for event "paid"; open too: sleep "timeout" until`},
+		}, stepwell.WhyEvent, `waiting for event "paid"; also open: sleep "timeout" until`},
 		"a condition": {func(ctx stepwell.Context) error {
 			return stepwell.Await(ctx, func() bool { return false })
-		}, stepwell.WhyCondition, `waiting for a condition of its code; open too: sleep "timeout" until`},
+		}, stepwell.WhyCondition, `waiting for a condition of its code; also open: sleep "timeout" until`},
 		"a sleep": {func(ctx stepwell.Context) error {
 			return stepwell.Sleep(ctx, "nap", 90*24*time.Hour)
 		}, stepwell.WhySleep, `sleeping in "nap" until`},
@@ -191,7 +191,7 @@ func TestWhySaysWhatIsAwaited(t *testing.T) {
 				return 0, err
 			}))
 			return err
-		}, stepwell.WhyEvent, `waiting for event "paid"; open too: sleep "timeout" until`},
+		}, stepwell.WhyEvent, `waiting for event "paid"; also open: sleep "timeout" until`},
 		"the main code's, of two": {func(ctx stepwell.Context) error {
 			stepwell.Go(ctx, func(ctx stepwell.Context) (int, error) { _, _, err := first.Wait(ctx); return 0, err })
 			return stepwell.Sleep(ctx, "nap", 90*24*time.Hour)
@@ -210,7 +210,7 @@ func TestWhySaysWhatIsAwaited(t *testing.T) {
 				})
 				app := r.begin(wf)
 				run := start(r, app, wf, 0)
-				r.wantWhy(app.App, run.ID(), stepwell.WhyEvent, `waiting for event "first"; open too: sleep "timeout"`)
+				r.wantWhy(app.App, run.ID(), stepwell.WhyEvent, `waiting for event "first"; also open: sleep "timeout"`)
 				_ = first.Send(r.ctx, app.App, run.ID(), "x")
 				r.wantWhy(app.App, run.ID(), test.kind, test.text)
 			})
@@ -234,9 +234,9 @@ func TestOffersSayWhatTheyCost(t *testing.T) {
 		stuck, failed := start(r, wk, wf, true), start(r, wk, wf, false)
 		wantErr(r, failed, world.Failed)
 		r.blocked(stuck.ID())
-		const again = `what completed is done again, under new idempotency keys: "charge"`
+		const again = `completed steps run again, with new idempotency keys: "charge"`
 		why, err := wk.Why(r.ctx, stuck.ID())
-		if err != nil || why.Cancel != "nothing is undone: its code does not run, neither to clean up nor to undo" || why.Restart != again {
+		if err != nil || why.Cancel != "nothing is undone: its code does not run, not even to clean up or undo" || why.Restart != again {
 			r.Errorf("a blocked run: cancel %q, restart %q, %v", why.Cancel, why.Restart, err)
 		}
 		if why, err = wk.Why(r.ctx, failed.ID()); err != nil || why.Cancel != "" || why.Restart != again {

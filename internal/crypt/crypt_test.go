@@ -71,13 +71,13 @@ func TestParseRefuses(t *testing.T) {
 	for name, test := range map[string]struct{ text, want string }{
 		"nothing":      {" # only a comment\n", "no encryption keys"},
 		"no ID":        {hidden, "encryption key 1: invalid: want ID:BASE64"},
-		"an empty ID":  {":" + hidden, "no key ID"},
-		"a bad ID":     {"a/" + hidden + ":x", "no key ID"},
+		"an empty ID":  {":" + hidden, "not a key ID"},
+		"a bad ID":     {"a/" + hidden + ":x", "not a key ID"},
 		"no base64":    {"k:%%%" + hidden, `key "k": want the base64 of 32 bytes`},
 		"too short":    {good + ",k2:" + hidden, `encryption key 2: invalid: key "k2": want the base64 of 32 bytes`},
 		"twice":        {good + " " + good, `"k" is there twice`},
 		"zeros":        {"k:" + strings.Repeat("A", 43) + "=", "all zeros"},
-		"a long ID":    {strings.Repeat("k", 65) + ":" + hidden, "no key ID"},
+		"a long ID":    {strings.Repeat("k", 65) + ":" + hidden, "not a key ID"},
 		"a large file": {strings.Repeat("#\n", 1<<20), "more than"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -138,7 +138,7 @@ func parseKey(word string) (Key, error) {
 	}
 	k := Key{ID: id}
 	if !validKeyID(id) {
-		return Key{}, fmt.Errorf("%w: what is before the colon is no key ID: want 1 to %d characters of [A-Za-z0-9_.-]", world.ErrInvalid, maxKeyID)
+		return Key{}, fmt.Errorf("%w: the part before the colon is not a key ID: want 1 to %d characters of [A-Za-z0-9_.-]", world.ErrInvalid, maxKeyID)
 	}
 	b, err := base64.StdEncoding.Strict().DecodeString(secret)
 	if err != nil {

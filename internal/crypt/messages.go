@@ -65,7 +65,7 @@ func encryptMessages(ctx context.Context, w *World, all []world.Message) ([]worl
 // the message.
 func (k messages) ReceiveMessages(ctx context.Context, q world.ReceiveQuery) (world.Received, error) {
 	if q.Match != nil {
-		return world.Received{}, fmt.Errorf("%w: queue %s: its messages are encrypted, and cannot be received by what they contain", world.ErrInvalid, q.Queue)
+		return world.Received{}, fmt.Errorf("%w: queue %s: its messages are encrypted, so they cannot be selected by their content", world.ErrInvalid, q.Queue)
 	}
 	got, err := k.Messenger.ReceiveMessages(ctx, q)
 	k.open(got.Messages)

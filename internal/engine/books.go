@@ -116,15 +116,15 @@ func (e *Engine) handBack(ctx context.Context, worker string, h holding, last in
 		_, err = e.cfg.World.Commit(ctx, c)
 	} else {
 		t := &world.Task{Run: h.run, Step: h.step, Attempt: int(h.number)}
-		d := e.abandonment(t, e.clock.now(), "its worker never heard that it was given it")
+		d := e.abandonment(t, e.clock.now(), "the worker never learned that it held it")
 		d.Worker = worker
 		_, err = e.cfg.World.Deliver(ctx, d)
 	}
 	if err != nil {
-		e.cfg.Logger.Warn("the world says that this worker holds what it does not know of, and it was not handed back", "run_id", h.run, "step.id", h.step, "err", err)
+		e.cfg.Logger.Warn("the database says that this worker holds work that it does not know of, and it could not be handed back", "run_id", h.run, "step.id", h.step, "err", err)
 		return
 	}
-	e.cfg.Logger.Info("handed back what this worker held and did not know of", "run_id", h.run, "step.id", h.step)
+	e.cfg.Logger.Info("handed back work that this worker held and did not know of", "run_id", h.run, "step.id", h.step)
 	e.kick()
 }
 

@@ -59,7 +59,7 @@ func (s *session) endWithoutCode() {
 	}
 	e := cancelledEnd(s.course.state().Cancel, nil)
 	if e.Error != nil && s.course.state().Status == world.Running {
-		e.Error.Message += "; nothing was undone, as nobody has its code"
+		e.Error.Message += "; nothing was undone, because no worker has the code"
 	}
 	s.course.terminal(e)
 }

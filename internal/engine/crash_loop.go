@@ -47,7 +47,7 @@ const (
 func (s *session) mayEvaluate(ctx context.Context, tk world.ClaimedRun) bool {
 	s.isolation.strike(tk.Strikes > 0)
 	b := world.Block{Code: world.CodeCrashLoop, Since: s.course.now(), Build: s.e.cfg.Build}
-	b.Message = fmt.Sprintf("its process ended %d times in a row before anything could be recorded; its code is to be evaluated alone", tk.Strikes)
+	b.Message = fmt.Sprintf("its process ended %d times in a row before anything could be recorded; its code will be run alone", tk.Strikes)
 	switch {
 	case s.eval.workflow() == nil:
 		return true
@@ -67,7 +67,7 @@ func (s *session) mayEvaluate(ctx context.Context, tk world.ClaimedRun) bool {
 	s.pen.reach(tk.Seq)
 	switch {
 	case guilty:
-		s.course.fault().set(Block(world.CodeCrashLoop, errors.New("its code ended its process, again and again and at last alone, before anything could be recorded")), 0)
+		s.course.fault().set(Block(world.CodeCrashLoop, errors.New("its code ended its process again and again, the last time while it ran alone, before anything could be recorded")), 0)
 		s.turn.letGo(s.releaseNow())
 	default:
 		wake := s.course.now()

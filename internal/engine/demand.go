@@ -33,7 +33,7 @@ var (
 	// ErrNoSlot says that the worker has as much to do as it may have at once.
 	ErrNoSlot = errors.New("all slots of this worker are taken")
 	// ErrRunning says that the engine claims its work by itself, or on demand, and cannot do the other too.
-	ErrRunning = fmt.Errorf("%w: it works already", world.ErrInvalid)
+	ErrRunning = fmt.Errorf("%w: it is already working", world.ErrInvalid)
 )
 
 // Message names a run that is to be worked on, or a task of it.
@@ -94,7 +94,7 @@ func (e *Engine) attend(ctx context.Context) error {
 	}
 	if d.shift == nil {
 		if !e.works.CompareAndSwap(false, true) {
-			return fmt.Errorf("%w, and claims its work itself: give messages to another App", ErrRunning)
+			return fmt.Errorf("%w, and takes its work itself: give messages to another App", ErrRunning)
 		}
 		if err := e.join(ctx); err != nil {
 			e.works.Store(false)
@@ -138,7 +138,7 @@ func (e *Engine) goIdle() {
 	d.mu.Unlock()
 	if active == 0 {
 		if err := e.endShift(); err != nil {
-			e.cfg.Logger.Warn("the worker did not leave in good order", "err", err)
+			e.cfg.Logger.Warn("the worker could not leave cleanly", "err", err)
 		}
 	}
 }

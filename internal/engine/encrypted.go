@@ -54,7 +54,7 @@ func (e *Engine) unfit(t *world.Task) string {
 			return "its worker cannot read the input: " + err.Error()
 		}
 		if err := check(input); err != nil {
-			return fmt.Sprintf("its worker has code that the recorded input does not fit (%s): %v", world.CodeDecode, err)
+			return fmt.Sprintf("its worker has code that does not fit the recorded input (%s): %v", world.CodeDecode, err)
 		}
 	}
 	return ""
@@ -67,7 +67,7 @@ func (e *Engine) changed(ctx context.Context, t *world.Task) *world.Error {
 		return nil
 	}
 	return &world.Error{
-		Message: "the queued input of the step cannot be decrypted, though the run's log can: it was changed where it is stored", Code: world.CodeCorrupt, Permanent: true,
+		Message: "the queued input of the step cannot be decrypted, but the run's log can: the queued input was changed in the database", Code: world.CodeCorrupt, Permanent: true,
 	}
 }
 

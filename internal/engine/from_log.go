@@ -41,7 +41,7 @@ func CreateFromLog(ctx context.Context, w world.World, build, run string, events
 	}
 	done, err := createRun(ctx, w, c)
 	if errors.Is(err, world.ErrTooLarge) {
-		err = fmt.Errorf("%w (no world keeps an event of that size)", err)
+		err = fmt.Errorf("%w (no store keeps an event of that size)", err)
 	}
 	return done.Existing, err
 }

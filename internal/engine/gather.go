@@ -37,7 +37,7 @@ func otherGather(wf *Workflow, err error) error {
 		here, there = "merges starts", "does not"
 	}
 	return Block(world.CodeDecode, fmt.Errorf("workflow %s: the input does not fit: %w: the definition here %s, and that of whoever started the run %s: "+
-		"a worker with that one goes on with it; give a definition that changes this another version", wf.Name, err, here, there))
+		"a worker with the same definition continues it; if you change the definition, give it another version", wf.Name, err, here, there))
 }
 
 // gather begins a run, or gives its input to one that gathers.

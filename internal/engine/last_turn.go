@@ -66,7 +66,7 @@ func uncreated(says *teller, run runName, m *replay.Machine, reason string) stri
 	}
 	if warn {
 		of, args := run.about()
-		says.Warn("workflow code ended, and nobody waited for what it had just asked for: it was not created", of,
+		says.Warn("workflow code ended without waiting for something it had just asked for, which was not created", of,
 			append(args, "asked", names[:min(len(names), mostUncreated)], "hint", "Wait for it before the code returns.")...)
 	}
 	text := strings.Join(names[:min(len(names), mostUncreated)], ", ")
@@ -84,9 +84,9 @@ func warnUnheard(says *teller, run runName, m *replay.Machine, decided []world.E
 	for i := range decided {
 		if e := &decided[i]; e.Type == world.StepFailed {
 			of, args := run.about()
-			what := "a detached child was not started, and nobody waits for it"
+			what := "a detached child was not started, and nothing waits for it"
 			if e.Error != nil && e.Error.Code != world.CodeRunExists {
-				what = "an event that was sent to another run did not arrive, and nobody waits for that"
+				what = "an event that was sent to another run did not arrive, and nothing waits for it"
 			}
 			says.Warn(what, of, append(args, "step.id", e.ID, "err", e.Error)...)
 		}

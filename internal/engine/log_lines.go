@@ -86,15 +86,15 @@ func causeOf(b *world.Block) logs.Cause {
 
 // healing says by the code of a blocked run what lets it go on.
 var healing = map[string]string{
-	world.CodePanic:     "Deploy the fix, and it goes on by itself; nothing is lost.",
-	world.CodeForeign:   "Deploy the fix: stepwell.Go instead of go, and in a step's body its own context; nothing is lost.",
-	world.CodeDecode:    "Roll back, or deploy a type that holds what is recorded; nothing is lost.",
-	world.CodeCorrupt:   "Put back what was written, from a backup, or fork the run from before the damage; nothing is overwritten.",
+	world.CodePanic:     "Deploy the fix, and the run continues by itself; nothing is lost.",
+	world.CodeForeign:   "Deploy the fix: use stepwell.Go instead of go, and in a step's body its own context; nothing is lost.",
+	world.CodeDecode:    "Roll back, or deploy a type that fits what is recorded; nothing is lost.",
+	world.CodeCorrupt:   "Restore the rows from a backup, or fork the run from before the damage; nothing is overwritten.",
 	world.CodeFormat:    "Deploy the newer release that wrote the log; nothing is lost.",
 	world.CodeNoKey:     "Give this worker the key; nothing is lost.",
 	world.CodeCrashLoop: "Deploy a build that does not end its process, or cancel the run.",
-	world.CodeStorage:   "It goes on by itself when the log can be read: stepwell doctor says how the database is.",
-	world.CodeInternal:  "Please report it if the message does not say what to do; nothing is lost.",
+	world.CodeStorage:   "It continues by itself when the log can be read; see the state of the database with stepwell doctor.",
+	world.CodeInternal:  "If the message does not say what to do, please report it; nothing is lost.",
 }
 
 // failed says that a run has failed.
@@ -114,7 +114,7 @@ func (t *teller) failed(run runName, rec *world.Error) {
 	if where := whereIn(at); where != "" {
 		args = append(args, "where", where)
 	}
-	t.Warn("run failed", of, append(args, "err", logs.Cause{Line: first, Text: rec.Message}, "hint", "What can be done: stepwell runs show "+run.run)...)
+	t.Warn("run failed", of, append(args, "err", logs.Cause{Line: first, Text: rec.Message}, "hint", "To see what you can do: stepwell runs show "+run.run)...)
 }
 
 // failedStep is the first step's failure in an error, and the step's name as far as it is known; nil: there is none.
@@ -164,13 +164,13 @@ func firstIn(rec *world.Error, of func(*world.Error) string) string {
 // lost says that a run is somebody else's now.
 func (t *teller) lost(run runName, err error) {
 	of, args := run.about()
-	t.Warn("run is no longer owned", of, append(args, "err", err, "hint", "Whoever has it goes on behind its last event; what this worker had not recorded is done again.")...)
+	t.Warn("run is no longer owned", of, append(args, "err", err, "hint", "The other worker continues after the last event; what this worker had not recorded runs again.")...)
 }
 
 // leaseLost says that the worker was taken for dead.
 func (t *teller) leaseLost(worker, name string, held int, err error) {
 	t.Warn("the lease of this worker is lost", slog.Attr{}, "worker", worker, "name", name, "held", held, "err", err,
-		"hint", "Other workers go on with its runs, and it joins anew. Is the machine overloaded or was it asleep, is the database slow? Config.Lease is how long a worker may be silent.")
+		"hint", "Other workers continue its runs, and it joins again. Is the machine overloaded, was it asleep, is the database slow? Config.Lease is how long a worker may be silent.")
 }
 
 // trouble is a database that is away, as it is told: once when it goes, once a minute meanwhile, and once when it is back.
@@ -211,9 +211,9 @@ func (tell *teller) away(doing string, err error) {
 
 func awayHint(err error) string {
 	if errors.Is(err, world.ErrStorage) {
-		return "It is tried again until it works, and nothing is lost; the message says what the database needs."
+		return "Retried until it works, and nothing is lost; the message says what the database needs."
 	}
-	return "It is tried again until the database answers, and nothing is lost."
+	return "Retried until the database answers, and nothing is lost."
 }
 
 // back says that what failed works again; "" is all that the worker does. Where nothing is amiss it costs one load.

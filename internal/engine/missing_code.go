@@ -114,8 +114,8 @@ func (what wanted) in(w *world.WorkerRow) bool {
 
 func (t *teller) nobodyHas(what wanted, run string, live []world.WorkerRow) {
 	if what.step != "" {
-		t.Warn("no live worker has a step that was asked for", slog.String("step.name", what.step), "run_id", run, "workers", len(live),
-			"hint", "Start a worker with it in Config.Definitions; the run waits, and nothing is lost. Who is there: stepwell workers")
+		t.Warn("no live worker has a step that a run needs", slog.String("step.name", what.step), "run_id", run, "workers", len(live),
+			"hint", "Start a worker with it in Config.Definitions; the run waits, and nothing is lost. To see the workers: stepwell workers")
 		return
 	}
 	args := []any{"run_id", run, "workers", len(live)}
@@ -126,7 +126,7 @@ func (t *teller) nobodyHas(what wanted, run string, live []world.WorkerRow) {
 		args = append(args, "versions", has)
 	}
 	t.Warn("no live worker has a workflow that was started", slog.String("workflow.name", what.class.Workflow), append(args,
-		"hint", "Start a worker with it in Config.Definitions; the run waits, and nothing is lost. Who is there: stepwell workers")...)
+		"hint", "Start a worker with it in Config.Definitions; the run waits, and nothing is lost. To see the workers: stepwell workers")...)
 }
 
 // Versions are those of a workflow that workers have, in order.

@@ -118,12 +118,12 @@ func (w *steps) cancelChild(op *replay.Op, child *ChildSpec) {
 		w.losers = append(w.losers, op) // its ID, or its key, may be a stranger's
 		return
 	}
-	why := "its parent waits for it no longer"
+	why := "its parent no longer waits for it"
 	if w.course.state().Cancel != nil {
 		why = "its parent was cancelled"
 	}
 	w.turn.abroad().cancelWith(op.ID, cancelOf(w.own.run, op.ID, op.Peer, why))
-	w.course.result(world.Event{Type: world.StepFailed, ID: op.ID, Error: cancelled("cancelled: the run waits for it no longer")})
+	w.course.result(world.Event{Type: world.StepFailed, ID: op.ID, Error: cancelled("cancelled: the run no longer waits for it")})
 }
 
 // cancelOf asks a child to end. It is one request, whatever the reason, and however often it is sent.
@@ -236,7 +236,7 @@ func detached(ctx context.Context, e *Engine, run string, m *replay.Machine, st 
 		case errors.Is(err, world.ErrNotFound):
 			return true
 		case final(err) || errors.Is(err, world.ErrFormat):
-			e.cfg.Logger.Warn("a child could not be read at the end of its parent, and goes on", "run_id", run, "child", st.Peer, "err", err)
+			e.cfg.Logger.Warn("a child could not be read when its parent ended, and continues", "run_id", run, "child", st.Peer, "err", err)
 			return true
 		case !pause(ctx, retryPause(try)):
 			return true // nor will the parent's end be written

@@ -37,8 +37,8 @@ type posted struct {
 
 // What blocks a run that sends messages where there are no queues, or publishes where there are no topics.
 var (
-	errNoQueues = fmt.Errorf("%w: this world keeps no queues", world.ErrInvalid)
-	errNoTopics = fmt.Errorf("%w: this world keeps no topics", world.ErrInvalid)
+	errNoQueues = fmt.Errorf("%w: this store does not support queues", world.ErrInvalid)
+	errNoTopics = fmt.Errorf("%w: this store does not support topics", world.ErrInvalid)
 )
 
 func (p *post) add(x posted) {

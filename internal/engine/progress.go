@@ -25,7 +25,7 @@ const (
 var ErrHeartbeat = errors.New("the attempt sent no heartbeat for longer than its heartbeat timeout")
 
 // errNoBody is what a heartbeat outside of a step says.
-var errNoBody = fmt.Errorf("%w: heartbeats are of the body of a step, with the context that it was given", world.ErrInvalid)
+var errNoBody = fmt.Errorf("%w: only the body of a step can send heartbeats, with the context that it was given", world.ErrInvalid)
 
 // progress is what an attempt says of how far it is. It is safe for concurrent use.
 type progress struct {

@@ -49,7 +49,7 @@ func (e *Engine) Run(ctx context.Context) error {
 
 // lostWorld ends the work of a worker whose database is lost: nothing that it does can be recorded, and others may do it again.
 func (e *Engine) lostWorld(err error) {
-	e.cfg.Logger.Error("the database is lost; this worker stops", "err", err)
+	e.cfg.Logger.Error("the database is gone; this worker stops", "err", err)
 	e.holdings.lose()
 	e.lease.end()
 	if halt := e.halt.Load(); halt != nil {

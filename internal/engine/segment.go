@@ -163,7 +163,7 @@ func (r *reading) stand(ctx context.Context, next *world.Continuation) error {
 		return err
 	}
 	if len(page.Events) == 0 {
-		return r.missing(1, "the run's birth")
+		return r.missing(1, "the run's first event")
 	}
 	if err := r.standOn(&page.Events[0], next); err != nil {
 		return err

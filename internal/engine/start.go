@@ -100,7 +100,7 @@ func (e *Engine) createPlain(ctx context.Context, b Birth) (Started, error) {
 	case b.Tx == nil:
 		done, err = createRun(ctx, e.cfg.World, c)
 	case e.able.Transactor == nil:
-		err = fmt.Errorf("%w: a start in a transaction needs a world that shares transactions, like PostgreSQL", world.ErrInvalid)
+		err = fmt.Errorf("%w: to start in a transaction you need a store that shares transactions, like PostgreSQL", world.ErrInvalid)
 	default:
 		done, err = e.able.Transactor.CommitIn(ctx, b.Tx, c)
 	}

@@ -17,7 +17,7 @@ func StartKey(ctx context.Context, workflow string) (string, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if _, again := p.started[workflow]; again {
-		return "", fmt.Errorf("%w: step %q starts a second run of %s: give it an idempotency key of its own, as the first has that of the step",
+		return "", fmt.Errorf("%w: step %q starts a second run of %s: give the second one an idempotency key of its own",
 			world.ErrInvalid, p.info.Name, workflow)
 	}
 	if p.started == nil {

@@ -25,10 +25,10 @@ const (
 )
 
 // errNoStep is what a stream outside of a step says.
-var errNoStep = fmt.Errorf("%w: a stream is written to by the body of a step, with the context that it was given; workflow code has a function of its own", world.ErrInvalid)
+var errNoStep = fmt.Errorf("%w: only the body of a step can write to a stream, with the context that it was given; workflow code has a function of its own", world.ErrInvalid)
 
 // errReturned is what a goroutine hears that a body has left behind.
-var errReturned = fmt.Errorf("%w: the step has returned: wait in it for all that write", world.ErrInvalid)
+var errReturned = fmt.Errorf("%w: the step has returned: in the step, wait for everything that writes", world.ErrInvalid)
 
 // streams are those that a body writes to.
 type streams struct {
@@ -360,7 +360,7 @@ func (e *Engine) appendRest(t *world.Task, rest []world.StreamWrite) {
 			Run: t.Run, Worker: t.Worker, Task: &world.TaskKey{Run: t.Run, Step: t.Step, Attempt: t.Attempt}, StreamWrite: w,
 		})
 		if err != nil { // whoever refuses this refuses the end, or the stream is closed
-			e.cfg.Logger.Info("the rest of a stream was not written", "run_id", t.Run, "step.id", t.Step, "stream", w.Stream, "err", err)
+			e.cfg.Logger.Info("the rest of a stream could not be written", "run_id", t.Run, "step.id", t.Step, "stream", w.Stream, "err", err)
 		}
 	}
 }
@@ -399,7 +399,7 @@ func (s *Stream) Keep(from int64) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.begun {
-		return fmt.Errorf("%w: stream %q: this attempt has written to it already", world.ErrInvalid, s.name)
+		return fmt.Errorf("%w: stream %q: this attempt has already written to it", world.ErrInvalid, s.name)
 	}
 	s.from = from
 	return nil

@@ -219,8 +219,8 @@ func (e *Engine) deliverTask(d *world.Delivery) error {
 			e.kick() // whoever finishes a task claims the run and goes on in place
 			return nil
 		case final(err) || errors.Is(err, world.ErrForbidden) || e.workCtx.Err() != nil:
-			e.says.Warn("a task's end was not accepted", slog.Attr{}, "run_id", d.Run, "step.id", d.Task.Step, "err", err,
-				"hint", "It is done again, unless its run is over: its worker was taken for dead, or the run has ended.")
+			e.says.Warn("the result of a task was not accepted", slog.Attr{}, "run_id", d.Run, "step.id", d.Task.Step, "err", err,
+				"hint", "It runs again, unless its run is over: its worker was considered dead, or the run has ended.")
 			return err
 		}
 		if !pause(e.workCtx, retryPause(try)) {

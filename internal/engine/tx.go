@@ -14,7 +14,7 @@ import (
 
 // errNoTransactions is what a transactional step fails with where the world has none.
 var errNoTransactions = &FatalError{Err: fmt.Errorf(
-	"%w: a transactional step needs a world that shares transactions, like PostgreSQL; this one does not", world.ErrInvalid)}
+	"%w: a transactional step needs a store that shares transactions, like PostgreSQL; this one does not", world.ErrInvalid)}
 
 // inTx is fn in a transaction of its own. Where fn comes to a value the transaction is left open in *kept, to be committed with the
 // step's end; else it is rolled back.
@@ -47,7 +47,7 @@ func (e *Engine) rollback(tx world.Tx) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(e.workCtx), rollbackTime)
 	defer cancel()
 	if err := tx.Rollback(ctx); err != nil {
-		e.cfg.Logger.Info("a step's transaction was not rolled back; the database does it when the connection ends", "err", err)
+		e.cfg.Logger.Info("a step's transaction could not be rolled back; the database rolls it back when the connection ends", "err", err)
 	}
 }
 

@@ -35,7 +35,7 @@ func unknownLoop(ctx context.Context, e *Engine) {
 		if err := u.look(ctx); err == nil {
 			gone = u.seen
 		} else if ctx.Err() == nil {
-			e.cfg.Logger.Info("runs of workflows that nobody has could not be looked for", "err", err)
+			e.cfg.Logger.Info("cannot look for runs of workflows that no worker has", "err", err)
 		}
 	}
 }

@@ -64,7 +64,7 @@ func notStarted(ctx context.Context, w world.Admin, st *world.Step, workflow str
 func whyNotStarted(ctx context.Context, from world.Admin, st *world.Step, workflow string) string {
 	stats, err := from.Stats(ctx)
 	if err != nil {
-		return "which workers there are could not be read: " + err.Error()
+		return "the list of workers could not be read: " + err.Error()
 	}
 	var live, able, tasks int
 	for i := range stats.Workers {
@@ -83,7 +83,7 @@ func whyNotStarted(ctx context.Context, from world.Admin, st *world.Step, workfl
 		}
 	}
 	if able == 0 {
-		return fmt.Sprintf("none of the live workers has it (there are %d); deploy one that does", live)
+		return fmt.Sprintf("none of the %d live workers has it; deploy one that does", live)
 	}
-	return fmt.Sprintf("%d of the %d live workers could run it, and had no step slot free, or were shutting down; queued steps that they hold: %d", able, live, tasks)
+	return fmt.Sprintf("%d of the %d live workers could run it, but had no free step slot, or were shutting down; they hold %d queued steps", able, live, tasks)
 }

@@ -19,10 +19,10 @@ const dropPatience = 5 * time.Second
 func Values(ctx context.Context) (k world.ApartKeeper, run string, err error) {
 	p, ok := ctx.Value(infoKey{}).(*seat)
 	if !ok {
-		return nil, "", fmt.Errorf("%w: not within a step: workflow code hands values on, and the body of a step reads and makes them, with the context that it was given", world.ErrInvalid)
+		return nil, "", fmt.Errorf("%w: only the body of a step can read and write values, with the context that it was given; workflow code passes them on", world.ErrInvalid)
 	}
 	if k = p.e.able.ApartKeeper; k == nil {
-		return nil, "", fmt.Errorf("%w: this store keeps no values apart", world.ErrInvalid)
+		return nil, "", fmt.Errorf("%w: this store does not keep large values", world.ErrInvalid)
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -35,7 +35,7 @@ func Values(ctx context.Context) (k world.ApartKeeper, run string, err error) {
 // Makes notes a value that a body is about to keep apart.
 func Makes(ctx context.Context, value string) error {
 	if world.TxFrom(ctx) != nil {
-		return fmt.Errorf("%w: in a transactional step: make the value in a step before, and hand it on", world.ErrInvalid)
+		return fmt.Errorf("%w: in a transactional step: create the value in an earlier step, and pass it on", world.ErrInvalid)
 	}
 	p, _ := ctx.Value(infoKey{}).(*seat)
 	p.mu.Lock()

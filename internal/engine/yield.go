@@ -26,7 +26,7 @@ import (
 var errGaveWay = errors.New("a step that may have ended its process waits for another run: it is tried again later")
 
 // waitsForRun is the reason in the log.
-const waitsForRun = "it waits for another run, and may be what ends its process"
+const waitsForRun = "it waits for another run, and may be the step that ends its process"
 
 // yieldPause is how long one in quarantine rests that gave way, the longer the more often it did: a minute at most.
 func yieldPause(times int) time.Duration {

@@ -150,7 +150,7 @@ func (r *reader) next() (*History, error) {
 	case l.Format == 0:
 		return nil, fmt.Errorf("%w: a history begins with {\"history\":%d,\"run\":…}, as stepwell export writes it", world.ErrInvalid, Format)
 	case l.Format > WithValues:
-		return nil, fmt.Errorf("%w: format %d, this release knows %d", world.ErrFormat, l.Format, WithValues)
+		return nil, fmt.Errorf("%w: format %d, but this release knows %d", world.ErrFormat, l.Format, WithValues)
 	}
 	r.values.close()
 	h := &History{Run: l.Run, ExportedAt: l.ExportedAt}
@@ -165,7 +165,7 @@ func (r *reader) next() (*History, error) {
 		l, err := r.line()
 		switch {
 		case errors.Is(err, io.EOF):
-			return nil, fmt.Errorf("%w: run %s: the history is cut off behind event %d", world.ErrInvalid, h.Run, h.Last())
+			return nil, fmt.Errorf("%w: run %s: the history is cut off after event %d", world.ErrInvalid, h.Run, h.Last())
 		case err != nil:
 			return nil, err
 		case l.End > 0 && l.End == h.Last():
@@ -180,7 +180,7 @@ func (r *reader) next() (*History, error) {
 			return nil, fmt.Errorf("%w: run %s: neither event %d nor the end", world.ErrInvalid, h.Run, h.Last()+1)
 		}
 		if l.Seq <= h.Last() {
-			return nil, &world.CorruptError{Run: h.Run, Seq: l.Seq, Err: fmt.Errorf("it stands behind event %d", h.Last())}
+			return nil, &world.CorruptError{Run: h.Run, Seq: l.Seq, Err: fmt.Errorf("it comes after event %d", h.Last())}
 		}
 		h.Events = append(h.Events, l.event())
 	}

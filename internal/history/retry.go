@@ -49,22 +49,22 @@ func (r *Retry) Does() string {
 	var s string
 	switch len(r.Steps) {
 	case 0:
-		if s = "a new run evaluates its code again"; !r.Anew && len(r.Healed) == 0 {
-			s += ", which helps where that was mended"
+		if s = "a new run runs its code again"; !r.Anew && len(r.Healed) == 0 {
+			s += ", which helps if that was fixed"
 		}
 	case 1:
-		s = "a new run goes on from the step that failed, " + strconv.Quote(r.Steps[0])
+		s = "a new run continues from the step that failed, " + strconv.Quote(r.Steps[0])
 	default:
-		s = "a new run goes on from the steps that failed, " + list(r.Steps)
+		s = "a new run continues from the steps that failed, " + list(r.Steps)
 	}
 	if len(r.Healed) > 0 {
-		s += ", with what the run in the failed one's place came to: " + list(r.Healed)
+		s += ", with the result of the run that replaced the failed one: " + list(r.Healed)
 	}
 	if r.Anew {
-		s += fmt.Sprintf(" behind event %d, with its whole timeout", r.At)
+		s += fmt.Sprintf(" after event %d, with its whole timeout", r.At)
 	}
 	if r.Newest != "" {
-		s = "run " + r.Newest + ", in its place, failed too: " + s
+		s = "run " + r.Newest + ", which replaced it, failed too: " + s
 	}
 	return s
 }
@@ -78,7 +78,7 @@ func (r *Retry) Instead() string {
 	}
 	switch {
 	case r.PeerIs == string(world.Cancelled):
-		ways = append(ways, "restart run "+r.Peer+" in its place, and when that completed retry this run")
+		ways = append(ways, "restart run "+r.Peer+" without replacing it, and when that completed retry this run")
 	case r.Peer != "":
 		ways = append(ways, "wait until run "+r.Peer+" completed, and retry this run then")
 	case r.Child != "":
@@ -90,12 +90,12 @@ func (r *Retry) Instead() string {
 		return "start " + it + ", or restart or fork it, with an input that fits"
 	}
 	if r.Result != "" {
-		ways = append(ways, fmt.Sprintf("fork %s behind event %d with a result of step %q", it, r.Fork, r.Result))
+		ways = append(ways, fmt.Sprintf("fork %s at event %d with a result of step %q", it, r.Fork, r.Result))
 	}
 	if r.Fork != 0 {
-		way := fmt.Sprintf("fork %s behind event %d, if that may be", it, r.Fork)
+		way := fmt.Sprintf("fork %s at event %d, if that is right", it, r.Fork)
 		if r.Undone != "" {
-			way += ": what it did is undone since (" + r.Undone + "), and a fork does not do it again"
+			way += ": what it did was undone since (" + r.Undone + "), and a fork does not do it again"
 		}
 		ways = append(ways, way)
 	}
@@ -169,7 +169,7 @@ func (h *History) Retry(healed map[string]json.RawMessage) Retry {
 	case world.RunFailed:
 		if f.end.FreesKey(f.began) {
 			return Retry{
-				Refused: "its input does not fit the workflow: a new run of it would fail in the same way", Fork: f.forkable(f.last), Restart: true, Input: true,
+				Refused: "its input does not fit the workflow: a new run would fail in the same way", Fork: f.forkable(f.last), Restart: true, Input: true,
 			}
 		}
 	default:
@@ -301,19 +301,19 @@ func (f *retrier) at(cut int64) Retry {
 		case again && f.healed[m.peer] != nil:
 			r.heal(id, m, f.healed[m.peer])
 		case again && m.unkept():
-			r.refuse(m, fmt.Sprintf("step %q did its work, and its result could not be kept (%s): it would do it again", m, m.failed.Code))
+			r.refuse(m, fmt.Sprintf("step %q did its work, but its result could not be kept (%s): a retry would do the work again", m, m.failed.Code))
 		case again && m.begun() && m.failed.Code == world.CodeCancelled:
-			if r.refuse(nil, fmt.Sprintf("its child run %s (step %q) was cancelled: another would begin in its place", m.peer, m)) {
+			if r.refuse(nil, fmt.Sprintf("its child run %s (step %q) was cancelled: a retry would start another one", m.peer, m)) {
 				r.Child = m.peer
 			}
 		case m.begun() && m.end == 0:
-			r.refuse(nil, fmt.Sprintf("its child run %s (step %q) had begun: another would begin in its place", m.peer, m))
+			r.refuse(nil, fmt.Sprintf("its child run %s (step %q) had begun: a retry would start another one", m.peer, m))
 		case again && m.begun():
-			if r.refuse(m, fmt.Sprintf("its child run %s (step %q) failed: it would begin anew, and repeat what it had done", m.peer, m)) {
+			if r.refuse(m, fmt.Sprintf("its child run %s (step %q) failed: a retry would start it from the beginning and repeat its work", m.peer, m)) {
 				r.Child = m.peer
 			}
 		case again && m.kind == world.KindAwait && m.failed.Code != world.CodeNotFound && m.failed.Code != world.CodeCancelled:
-			if r.refuse(m, fmt.Sprintf("run %s, which it awaited (step %q), did not complete: that stays so", m.peer, m)) {
+			if r.refuse(m, fmt.Sprintf("run %s, which it awaited (step %q), did not complete, and cannot any more", m.peer, m)) {
 				r.Awaited = m.peer
 			}
 		case m.seq > cut && (m.done() || m.begun()):
@@ -324,13 +324,13 @@ func (f *retrier) at(cut int64) Retry {
 	}
 	switch undone := f.undone(); {
 	case undone != "":
-		return Retry{Refused: "it has undone what it did (" + undone + "): it would complete without that", Restart: true, Undone: undone}
+		return Retry{Refused: "it has undone its work (" + undone + "): a retry would complete without that work", Restart: true, Undone: undone}
 	case r.Refused == "" && left != nil:
-		r.Refused = fmt.Sprintf("%s ended behind what failed it, and would be left out, or done again", list(left))
+		r.Refused = fmt.Sprintf("%s ended after the step that failed the run: a retry would leave it out, or do it again", list(left))
 	}
 	for i := range f.sent {
 		if e := &f.sent[i]; e.Seq > cut && f.hooks[e.ID] > cut && r.Refused == "" {
-			r.Refused = fmt.Sprintf("a payload (event %d) came to a hook that was opened behind what failed it, and would be left out", e.Seq)
+			r.Refused = fmt.Sprintf("a payload (event %d) arrived at a hook that was opened after the step that failed the run: a retry would leave it out", e.Seq)
 		}
 	}
 	if r.Refused == "" {

@@ -58,8 +58,8 @@ func TestWhatFailedARun(t *testing.T) {
 		"a step of another run":        {world.Error{Message: "x", Causes: []*world.Error{{Message: "no truck", Step: "step_77"}}}, 11, nil, ""},
 		"and a place alone":            {other, 11, nil, ""},
 		"handled, and both named":      {world.Error{Message: "x", Causes: []*world.Error{{Message: "declined", Step: "step_1"}, &named}}, 10, []string{"ship"}, ""},
-		"handled, and it alone named":  {world.Error{Message: "declined", Step: "step_1"}, 0, nil, `"account" ended behind`},
-		"an earlier release's handled": {world.Error{Message: "x", Causes: []*world.Error{&card}}, 0, nil, `"account" ended behind`},
+		"handled, and it alone named":  {world.Error{Message: "declined", Step: "step_1"}, 0, nil, `"account" ended after the step that failed`},
+		"an earlier release's handled": {world.Error{Message: "x", Causes: []*world.Error{&card}}, 0, nil, `"account" ended after the step that failed`},
 	} {
 		got := failedRun(&c.end).Retry(nil)
 		if c.word == "" && (got.At != c.at || !slices.Equal(got.Steps, c.steps) || got.Refused != "") || !strings.Contains(got.Refused, c.word) {
@@ -91,7 +91,7 @@ func TestARetryNamesAllThatRunsAgain(t *testing.T) {
 	}
 	add(world.Event{Type: world.RunFailed, Error: end})
 	r := h.Retry(nil)
-	if want := `a new run goes on from the steps that failed, "card", "ship"`; r.At != 4 || r.Refused != "" || r.Does() != want {
+	if want := `a new run continues from the steps that failed, "card", "ship"`; r.At != 4 || r.Refused != "" || r.Does() != want {
 		t.Errorf("got %+v, %s; want %s", r, r.Does(), want)
 	}
 }

@@ -107,7 +107,7 @@ func (h *History) gone(seq int64) error {
 	case seq < 1 || seq > h.Last():
 		return fmt.Errorf("%w: run %s has events 1 to %d, not %d", world.ErrInvalid, h.Run, h.Last(), seq)
 	case seq < from:
-		return fmt.Errorf("%w: run %s: event %d is in a segment that was trimmed; events from %d on are there", world.ErrInvalid, h.Run, seq, from)
+		return fmt.Errorf("%w: run %s: event %d is in a segment that was trimmed; only events from %d on exist", world.ErrInvalid, h.Run, seq, from)
 	}
 	return nil
 }

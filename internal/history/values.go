@@ -45,7 +45,7 @@ func (v *values) add(l *line) (err error) {
 	case len(pieces) > 0 && v.last != l.Value:
 		return fmt.Errorf("%w: value %s comes twice", world.ErrInvalid, l.Value)
 	case l.Piece != len(pieces)+1:
-		return fmt.Errorf("%w: value %s: piece %d where piece %d was to come", world.ErrInvalid, l.Value, l.Piece, len(pieces)+1)
+		return fmt.Errorf("%w: value %s: piece %d instead of piece %d", world.ErrInvalid, l.Value, l.Piece, len(pieces)+1)
 	case len(l.Data) > world.MaxPiece || len(pieces) > world.MaxApart/world.ApartPiece:
 		return fmt.Errorf("%w: value %s: piece %d has %d bytes", world.ErrTooLarge, l.Value, l.Piece, len(l.Data))
 	}

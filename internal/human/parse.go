@@ -36,7 +36,7 @@ func ParseSpan(text string) (time.Duration, error) {
 }
 
 // MomentForms says how people write a time.
-const MomentForms = "2026-11-27T09:12:00Z, 2026-11-27 09:12, 2026-11-27, or so long ago: 90s, 5m, 2h, 7d"
+const MomentForms = "2026-11-27T09:12:00Z, 2026-11-27 09:12, 2026-11-27, or that long ago: 90s, 5m, 2h, 7d"
 
 var errMoment = errors.New("write it like " + MomentForms)
 

@@ -114,8 +114,8 @@ func TestForPeople(t *testing.T) {
 	}{
 		{"run failed", []any{
 			"run_id", "r1", "workflow.name", "order", "workflow.version", 3, "step.id", "step_1", "step.name", "charge", "where", "main.go:41",
-			"err", errors.New("card refused"), "hint", "What can be done: stepwell runs show r1",
-		}, "run failed: r1 of order v3, step \"charge\", main.go:41\n  card refused\n  What can be done: stepwell runs show r1\n"},
+			"err", errors.New("card refused"), "hint", "To see what you can do: stepwell runs show r1",
+		}, "run failed: r1 of order v3, step \"charge\", main.go:41\n  card refused\n  To see what you can do: stepwell runs show r1\n"},
 		{"run is blocked", []any{
 			"run_id", "r1", "workflow.name", "order", "reason", "DIVERGED", "tries", 1,
 			"err", Cause{"it no longer matches; the log has a", "it no longer matches\n  the log has    a\n  the code asks  b   main.go:9"}, "hint", "Deploy.",

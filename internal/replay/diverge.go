@@ -32,7 +32,7 @@ func (e *DivergedError) Error() string {
 	var b strings.Builder
 	what := "the code no longer matches its log"
 	if e.Same {
-		what = "your code is not deterministic: the build that wrote the log asks for something else now"
+		what = "your code is not deterministic: the build that wrote the log now asks for something else"
 	}
 	fmt.Fprintf(&b, "%s (event %d)\n  the log has    %s", what, e.Seq, e.Log)
 	if e.Build != "" {
@@ -58,7 +58,7 @@ func (e *DivergedError) Error() string {
 const Unsteady = "your code is not deterministic, or keeps state outside of its steps"
 
 // steady is what to do about code that is not deterministic.
-const steady = "What a step finds out it must return; take time, randomness and IDs from the Context, and all else from steps (docs/rules.md)"
+const steady = "A step must return everything it finds out; take time, randomness and IDs from the Context, and everything else from steps (docs/rules.md)"
 
 // unsteady is what strict mode says.
 func (e *DivergedError) unsteady() string {

@@ -39,11 +39,11 @@ func (e *ForeignError) Error() string {
 		of = "step " + strconv.Quote(e.Step)
 	}
 	if e.Nests {
-		return "steps do not nest: the body of " + of + " used the workflow's Context to ask for another step" + at + "; ask for that one before or behind this one, " +
+		return "steps cannot be nested: the body of " + of + " used the workflow's Context to ask for another step" + at + "; ask for that one before or after this one, " +
 			"or call its function in the body"
 	}
 	return "the body of " + of + " used the workflow's Context" + at + "; a step's body has a context of its own, its parameter: " +
-		"what it needs of the workflow's (Now, NewID, Rand) is asked for before the step"
+		"get what it needs from the workflow's (Now, NewID, Rand) before the step"
 }
 
 // Code is the error's code in the log.

@@ -17,7 +17,7 @@ import (
 
 // ErrPanicking is what an operation returns that a deferred function asks for while the code panics: nothing is done,
 // and the run is blocked.
-var ErrPanicking = errors.New("nothing is done in deferred functions of workflow code that panics: recover first")
+var ErrPanicking = errors.New("workflow code that panics cannot do this in a deferred function: recover first")
 
 var errEarly = errors.New("it asked for something in a deferred function before it had recovered from a panic")
 

@@ -95,7 +95,7 @@ func (p Properties) MarshalJSON() ([]byte, error) {
 func (p *Properties) UnmarshalJSON(data []byte) error {
 	d := json.NewDecoder(bytes.NewReader(data))
 	if open, err := d.Token(); err != nil || open != json.Delim('{') {
-		return errors.Join(err, errors.New("properties are no object"))
+		return errors.Join(err, errors.New("properties is not an object"))
 	}
 	for d.More() {
 		name, err := d.Token()
@@ -133,7 +133,7 @@ func (s *Schema) UnmarshalJSON(data []byte) error {
 	case "true", "false":
 		return nil
 	case "null":
-		return errors.New("null is no schema")
+		return errors.New("null is not a schema")
 	}
 	type plain Schema
 	return json.Unmarshal(data, (*plain)(s))

@@ -60,7 +60,7 @@ func change(ctx context.Context, store world.Scheduler, name string, f func(is *
 			return to, err
 		}
 	}
-	return nil, fmt.Errorf("schedule %s: %w: others change it all the time; nothing was changed", name, world.ErrConflict)
+	return nil, fmt.Errorf("schedule %s: %w: other programs keep changing it; nothing was changed", name, world.ErrConflict)
 }
 
 // there is a change of a schedule that is there.
@@ -70,7 +70,7 @@ func there(ctx context.Context, store world.Scheduler, name string, f func(is *w
 			return nil, world.NoSchedule(name)
 		}
 		if is.Damage != "" {
-			return nil, fmt.Errorf("%w: %s: delete it, and make it anew", world.ErrCorrupt, is.Damage)
+			return nil, fmt.Errorf("%w: %s: delete it, and create it again", world.ErrCorrupt, is.Damage)
 		}
 		t, err := Parse(name, &is.Says)
 		if err != nil {
@@ -85,7 +85,7 @@ func there(ctx context.Context, store world.Scheduler, name string, f func(is *w
 }
 
 // removed is the note of a schedule that a program has no more.
-const removed = "the program that declared it does not any more"
+const removed = "the program that declared it no longer does"
 
 // Put makes a schedule, or changes the one with its name to what this says; that it is paused stays. The error is
 // [world.ErrConflict] where a program declares it.
@@ -108,9 +108,9 @@ func Put(ctx context.Context, store world.Scheduler, s world.Schedule) (*world.S
 // over is the error for a schedule that has no time to come.
 func over(s *world.Schedule) error {
 	if n := s.Says.Runs; n > 0 && s.Is.Count >= n {
-		return fmt.Errorf("schedule %s: %w: it has started %d runs, and is to start %d: delete or pause it", s.Name, world.ErrInvalid, s.Is.Count, n)
+		return fmt.Errorf("schedule %s: %w: it has started %d runs, its limit is %d: delete or pause it", s.Name, world.ErrInvalid, s.Is.Count, n)
 	}
-	return fmt.Errorf("schedule %s: %w: it has no time to come: all of them are past", s.Name, world.ErrInvalid)
+	return fmt.Errorf("schedule %s: %w: all of its times are past", s.Name, world.ErrInvalid)
 }
 
 // merge is a schedule as it is to be said; nil: it is so already.
@@ -193,13 +193,13 @@ func Declare(ctx context.Context, store world.Scheduler, of Set) error {
 			switch {
 			case is == nil || is.Damage != "":
 			case is.Set != set:
-				whose := "somebody by hand"
+				whose := "someone by hand"
 				if is.Set != "" {
 					whose = "the set " + is.Set
 				}
 				return nil, fmt.Errorf("schedule %s: %w: it was made by %s: delete it there first", s.Name, world.ErrConflict, whose)
 			case is.Revision > revision:
-				return nil, fmt.Errorf("schedule %s: %w: revision %d of the set %s stands, and this is %d", s.Name, world.ErrConflict, is.Revision, set, revision)
+				return nil, fmt.Errorf("schedule %s: %w: revision %d of the set %s is newer than %d", s.Name, world.ErrConflict, is.Revision, set, revision)
 			}
 			return merge(is, s)
 		})
@@ -276,7 +276,7 @@ func (k *Keeper) Trigger(ctx context.Context, name string, input []byte) (run st
 	f.ID = world.ScheduledID(name, now) + "~" + world.NewID("now", now)[len("now_"):]
 	if f.Input == nil {
 		if f.Input, err = k.input(s, f.At, f.Previous); err != nil {
-			return "", elsewhere(err, "trigger it there, or say the input")
+			return "", elsewhere(err, "trigger it there, or give the input")
 		}
 	}
 	_, err = k.Start(ctx, f)
@@ -325,12 +325,12 @@ func (k *Keeper) Backfill(ctx context.Context, name string, from, until time.Tim
 	case from.IsZero() || until.IsZero() || until.Before(from):
 		return out, fmt.Errorf("schedule %s: %w: backfill from %s to %s: want two times in order", name, world.ErrInvalid, from.Format(time.RFC3339), until.Format(time.RFC3339))
 	case until.After(world.Now()):
-		return out, fmt.Errorf("schedule %s: %w: backfill to %s: that is not past", name, world.ErrInvalid, until.Format(time.RFC3339))
+		return out, fmt.Errorf("schedule %s: %w: backfill to %s: want a time in the past", name, world.ErrInvalid, until.Format(time.RFC3339))
 	}
 	var times []time.Time
 	for at := t.Next(from.Add(-1)); !at.IsZero() && !at.After(until); at = t.Next(at) {
 		if len(times) == MostBackfilled {
-			return out, fmt.Errorf("schedule %s: %w: backfill from %s to %s: these are more than %d times; do it in parts", name, world.ErrInvalid, from.Format(time.RFC3339), until.Format(time.RFC3339), MostBackfilled)
+			return out, fmt.Errorf("schedule %s: %w: backfill from %s to %s: there are more than %d times; do it in parts", name, world.ErrInvalid, from.Format(time.RFC3339), until.Format(time.RFC3339), MostBackfilled)
 		}
 		times = append(times, at)
 	}

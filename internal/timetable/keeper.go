@@ -78,7 +78,7 @@ func (k *Keeper) Run(ctx context.Context) {
 			return
 		case err != nil:
 			if failed++; failed == 1 {
-				k.Log.Warn("schedules are not looked at", "error", err, "hint", "It is tried again")
+				k.Log.Warn("cannot check the schedules", "error", err, "hint", "It is tried again")
 			}
 			wait = min(time.Second<<min(failed-1, 5), 30*time.Second)
 		default:
@@ -208,12 +208,12 @@ func (l *looking) one(ctx context.Context, s *world.Schedule, now time.Time) boo
 		return false
 	case errors.Is(err, world.ErrNoKey), errors.Is(err, world.ErrWrongKey), errors.Is(err, world.ErrCorrupt), errors.Is(err, errElsewhere):
 		// Another program may have the key, or the function.
-		log.Warn("a schedule cannot be gone on with here", "error", err)
+		log.Warn("this process cannot continue with a schedule", "error", err)
 	case errors.Is(err, world.ErrInvalid), errors.Is(err, world.ErrTooLarge):
 		row := *s
 		pause(&row, "stepwell", err.Error()[:min(len(err.Error()), 900)], now)
 		if _, bad := l.Store.PutSchedule(ctx, row); bad == nil {
-			log.Error("a schedule is paused: its run cannot be started", "error", err, "hint", "stepwell schedules resume "+s.Name)
+			log.Error("a schedule is paused because its run cannot be started", "error", err, "hint", "stepwell schedules resume "+s.Name)
 			return true
 		}
 	default:
@@ -225,7 +225,7 @@ func (l *looking) one(ctx context.Context, s *world.Schedule, now time.Time) boo
 		row.Is.Error = err.Error()[:min(len(err.Error()), 900)]
 		row.Is.Due = now.Add(min(time.Second<<min(row.Is.Tries-1, 6), time.Minute))
 		if _, bad := l.Store.PutSchedule(ctx, row); bad == nil {
-			log.Warn("a run that is scheduled cannot be started now", "error", err, "hint", "It is tried again")
+			log.Warn("a scheduled run cannot be started now", "error", err, "hint", "It is tried again")
 			return true
 		}
 	}
@@ -267,7 +267,7 @@ func (l *looking) goOn(ctx context.Context, s *world.Schedule, now time.Time) er
 		if !errors.Is(err, world.ErrRunExists) {
 			return err
 		}
-		l.Log.Error("a time of a schedule has no run: its ID is another run's", "schedule", s.Name, "error", err)
+		l.Log.Error("a time of a schedule has no run, because another run has its ID", "schedule", s.Name, "error", err)
 		todo.strange(s, t, err)
 	}
 	if w := &todo.row.Is; !w.Waits.IsZero() && w.Last != nil {
@@ -305,7 +305,7 @@ func (k *Keeper) fire(ctx context.Context, todo *step) error {
 }
 
 // errElsewhere: the input is computed by another program, as one with a newer revision of the set.
-var errElsewhere = errors.New("its input is computed by another program")
+var errElsewhere = errors.New("another program computes its input")
 
 // input is that of a time's run.
 func (k *Keeper) input(s *world.Schedule, at, previous time.Time) (in []byte, err error) {

@@ -64,7 +64,7 @@ func zoneOf(name string) (*time.Location, error) {
 	z, err := time.LoadLocation(name)
 	first, _, _ := strings.Cut(name, "/")
 	if err != nil || notZones[first] {
-		return nil, fmt.Errorf("%w: the time zone %.60q is not known: want a name as Europe/Berlin", world.ErrInvalid, name)
+		return nil, fmt.Errorf("%w: unknown time zone %.60q: want a name such as Europe/Berlin", world.ErrInvalid, name)
 	}
 	zones.Store(name, z)
 	return z, nil
@@ -179,10 +179,10 @@ func parse(text string) (expression, error) {
 		}
 		return at(when.Truncate(time.Second)), nil
 	case "@reboot":
-		return nil, fmt.Errorf("a schedule is of no machine that boots")
+		return nil, fmt.Errorf("a schedule cannot use @reboot")
 	}
 	if strings.Contains(trimmed, "=") {
-		return nil, fmt.Errorf("want the zone as the schedule's own")
+		return nil, fmt.Errorf("use the zone of the schedule")
 	}
 	parsed, err := parser.Parse(strings.ToLower(trimmed)) // it takes the H of THU for a hash
 	if err != nil {
@@ -190,7 +190,7 @@ func parse(text string) (expression, error) {
 	}
 	spec, ok := parsed.(*cron.SpecSchedule)
 	if !ok {
-		return nil, fmt.Errorf("it is no cron expression")
+		return nil, fmt.Errorf("it is not a cron expression")
 	}
 	spec.Location = time.UTC
 	if strings.HasPrefix(trimmed, "@") {
@@ -223,7 +223,7 @@ func parseEvery(text string) (expression, error) {
 	case err != nil:
 		return nil, fmt.Errorf("want @every 6h, or @every 6h+15m: %w", err)
 	case e.span < time.Second || e.span%time.Second != 0 || e.span > world.MaxScheduleSpan || e.offset < 0 || e.offset >= e.span || e.offset%time.Second != 0:
-		return nil, fmt.Errorf("want whole seconds, from 1s to %s, and an offset that is shorter", world.MaxScheduleSpan)
+		return nil, fmt.Errorf("want whole seconds, from 1s to %s, and a shorter offset", world.MaxScheduleSpan)
 	}
 	return e, nil
 }

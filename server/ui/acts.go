@@ -73,7 +73,7 @@ func (u *UI) acts(v *visit, s *stepwell.Story) (list acts) {
 		add(act{Name: "hook", Label: "Send to a hook…", First: w.Kind == stepwell.WhyHook})
 	}
 	if slices.ContainsFunc(s.Journal.Entries, attends) {
-		add(act{Name: "heartbeat", Label: "Still at it…"})
+		add(act{Name: "heartbeat", Label: "Still working…"})
 	}
 	if w.Kind == stepwell.WhyBlocked {
 		add(act{Name: "retries", Label: "Try now", Post: true})
@@ -212,24 +212,24 @@ func (u *UI) cancelForm(v *visit, info *stepwell.RunInfo) (*form, error) {
 	if err != nil {
 		return nil, err
 	}
-	about := "Its code is told, cleans up, and the run ends as cancelled. What was done stays done, but for what the code undoes."
+	about := "Its code is told and cleans up, and the run ends as cancelled. Completed work stays, except what the code undoes."
 	if why.Cancel != "" {
 		about = "The run is blocked, and ends as cancelled without its code: " + why.Cancel + "."
 	}
 	f := &form{
 		Title: "Cancel this run?", About: about,
-		Fields: []field{{Name: "reason", Label: "Reason", Kind: "text", Hint: "It stands in the run's log."}}, Submit: "Cancel the run", Danger: true,
+		Fields: []field{{Name: "reason", Label: "Reason", Kind: "text", Hint: "Kept in the run's log."}}, Submit: "Cancel the run", Danger: true,
 	}
 	if v.may(Admin) {
-		f.Fields = append(f.Fields, field{Name: "force", Label: "Force: end it at once, without its code cleaning up", Kind: "check"})
+		f.Fields = append(f.Fields, field{Name: "force", Label: "Force: end it at once, without cleanup", Kind: "check"})
 	}
 	return f, nil
 }
 
 func (u *UI) pauseForm(*visit, *stepwell.RunInfo) (*form, error) {
 	return &form{
-		Title: "Pause this run?", About: "Nobody goes on with it until it is resumed. Steps that run may end; what comes meanwhile is kept.",
-		Fields: []field{{Name: "reason", Label: "Reason", Kind: "text", Hint: "It stands in the run's log."}}, Submit: "Pause the run",
+		Title: "No worker continues it until you resume it. Steps that are running may finish; deliveries are kept.", About: "Nobody goes on with it until it is resumed. Steps that run may end; what comes meanwhile is kept.",
+		Fields: []field{{Name: "reason", Label: "Reason", Kind: "text", Hint: "Kept in the run's log."}}, Submit: "Pause the run",
 	}, nil
 }
 
@@ -246,7 +246,7 @@ func inputField(info *stepwell.RunInfo) field {
 	text, long := inputOf(info)
 	f := field{Name: "input", Label: "Input", Kind: "area", Value: text, Hint: "JSON. Change it, or leave it as it was."}
 	if long {
-		f.Hint = "JSON. It cannot be shown here; where this is left empty it is as it was."
+		f.Hint = "JSON. It cannot be shown here; leave this empty to keep it."
 	}
 	return f
 }
@@ -260,7 +260,7 @@ func (u *UI) restartForm(v *visit, info *stepwell.RunInfo) (*form, error) {
 	if err != nil {
 		return nil, err
 	}
-	about := "A new run begins from nothing; this one is not touched."
+	about := "A new run starts from the beginning; this one does not change."
 	if why.Restart != "" {
 		about += " Mind that " + why.Restart + "."
 	}
@@ -268,14 +268,14 @@ func (u *UI) restartForm(v *visit, info *stepwell.RunInfo) (*form, error) {
 		Title: "Restart this run", About: about,
 		Fields: []field{
 			inputField(info),
-			{Name: "version", Label: "Version", Kind: "text", Hint: "Empty: the highest that a live worker has."},
+			{Name: "version", Label: "Version", Kind: "text", Hint: "Empty: the highest version that a live worker has."},
 			newRun(),
 		},
 		Submit: "Restart",
 	}
 	if info.Status.Terminal() && info.Status != world.Completed {
 		f.Fields = append(f.Fields, field{
-			Name: "inPlace", Kind: "check", Label: "In its place: who starts with its key, or waits for its result, gets the new run",
+			Name: "inPlace", Kind: "check", Label: "In place: a start with its key, or a wait for its result, gets the new run",
 			Value: v.URL.Query().Get("inPlace"),
 		})
 	}
@@ -292,8 +292,8 @@ func (u *UI) forkForm(v *visit, info *stepwell.RunInfo) (*form, error) {
 	} else if ok {
 		input.Value, input.Label = text, "Input of the segment"
 	}
-	about := "A new run begins that has come as far as this one had at an event: its results up to there are taken over, and no step runs again " +
-		"that had ended. This run is not touched."
+	about := "A new run starts with everything this one had at an event: its results up to there are copied, and no step that had ended runs " +
+		"again. This run does not change."
 	if n, err := strconv.ParseInt(at, 10, 64); err == nil {
 		s, err := u.app.Story(v.Context(), info.ID, false)
 		if err != nil {
@@ -310,7 +310,7 @@ func (u *UI) forkForm(v *visit, info *stepwell.RunInfo) (*form, error) {
 	return &form{
 		Title: "Fork this run", About: about,
 		Fields: []field{
-			{Name: "at", Label: "Behind event", Kind: "text", Value: at, Hint: "The number of the last event that is taken over. Empty: all there are."},
+			{Name: "at", Label: "Behind event", Kind: "text", Value: at, Hint: "The number of the last event to copy. Empty: all events."},
 			input,
 			{Name: "results", Label: "Results to replace", Kind: "area", Hint: `JSON, by the step's name: {"charge": {"ok": true}}. Empty: as they were.`},
 			{Name: "version", Label: "Version", Kind: "text", Hint: "Empty: as this run's."},
@@ -392,7 +392,7 @@ func (v *visit) refill(f *form, err error) {
 		}
 	}
 	if f.Wrong = f.says(err); errors.Is(err, world.ErrDeliveryUsed) {
-		f.Wrong = "This form has sent another payload already, and this one was not sent. Send it once more to send both."
+		f.Wrong = "This form has already sent a different payload, so this one was not sent. Send it again to send both."
 	}
 }
 
@@ -510,7 +510,7 @@ func (v *visit) whole(name string) (int64, error) {
 	}
 	n, err := strconv.ParseInt(text, 10, 32)
 	if err != nil || n < 1 {
-		return 0, ofField(name, fmt.Errorf("%w: %.40q: want a number from 1 on", world.ErrInvalid, text))
+		return 0, ofField(name, fmt.Errorf("%w: %.40q: want a number from 1", world.ErrInvalid, text))
 	}
 	return n, nil
 }

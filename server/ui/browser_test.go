@@ -435,7 +435,7 @@ func (s *site) withoutScripts(t *testing.T, chromium context.Context) {
 	s.until(run, stepwell.WhyEvent)
 	b.open("/ui/runs/" + run)
 	b.untilText("waiting for event \"paid\"")
-	b.untilText("This page does not change by itself without scripts")
+	b.untilText("Without scripts this page does not update itself")
 	if is[bool](b, `!!document.body.dataset.fresh || !!window.stays`) {
 		t.Fatal("scripts run")
 	}

@@ -44,7 +44,7 @@ var bulkChoices = []bulkChoice{
 	{Name: "retries", Label: "Retry now (end retry delays)", Wake: []world.Waking{stepwell.WakeRetries}},
 	{Name: "starts", Label: "Start now (end start delays)", Wake: []world.Waking{stepwell.WakeStarts}},
 	{Name: "wake", Label: "Wake now (end sleeps)", Wake: []world.Waking{stepwell.WakeSleeps}},
-	{Name: "retry", Label: "Retry (failed runs, in new ones)"}, {Name: "signal", Label: "Send event to", Event: true},
+	{Name: "retry", Label: "Retry (failed runs, as new runs)"}, {Name: "signal", Label: "Send event to", Event: true},
 }
 
 var notOver = []world.Status{world.Pending, world.Running}
@@ -89,7 +89,7 @@ func (u *UI) bulk(v *visit) error {
 	name := v.Form.Get("act")
 	at := slices.IndexFunc(bulkChoices, func(c bulkChoice) bool { return c.Name == name })
 	if at < 0 {
-		return fmt.Errorf("%w: choose what is to be done", world.ErrInvalid)
+		return fmt.Errorf("%w: choose an action", world.ErrInvalid)
 	}
 	act := operate.Find(bulkChoices[at].act())
 	v.deed.asked, v.deed.more = v.Form.Get("sure") == "", []any{"act", name}
@@ -100,7 +100,7 @@ func (u *UI) bulk(v *visit) error {
 	if v.Form.Get("all") == "" {
 		p.Chosen = v.Form["run"]
 		if len(p.Chosen) == 0 || len(p.Chosen) > mostChosen {
-			return fmt.Errorf("%w: %d runs are chosen: want 1 to %d", world.ErrInvalid, len(p.Chosen), mostChosen)
+			return fmt.Errorf("%w: %d runs are selected: want 1 to %d", world.ErrInvalid, len(p.Chosen), mostChosen)
 		}
 	}
 	q, err := u.bulkQuery(p, act)

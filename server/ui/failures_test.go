@@ -81,7 +81,7 @@ func TestFailuresByCause(t *testing.T) {
 	if p := s.post("/ui/runs/act", append(fields, "sure", "yes")...); !strings.Contains(p.body, "Done: <strong>6</strong>") || !strings.Contains(p.body, `href="/ui/failures">Back`) {
 		t.Errorf("it tells: %.3000s", p.body)
 	}
-	p = s.want("/ui/failures", "6 more failed, and a retry or a restart took their place", "card 1006 is blocked")
+	p = s.want("/ui/failures", "6 more failed and were replaced by a retry or a restart", "card 1006 is blocked")
 	if strings.Contains(p.body, "no bank") {
 		t.Error("what was healed is listed")
 	}

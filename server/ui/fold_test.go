@@ -70,8 +70,8 @@ func TestAMapIsOneRow(t *testing.T) {
 	if strings.Contains(p.body, ">paid<") || strings.Count(p.body, `class="entry"`) < 40 {
 		t.Errorf("the Map's own entries: got others, or too few: %d", strings.Count(p.body, `class="entry"`))
 	}
-	s.want("/ui/runs/sixty?in=nonsense", "Nothing was going on here.")
-	s.want("/ui/runs/sixty?in=%3A", "Nothing was going on here.")
+	s.want("/ui/runs/sixty?in=nonsense", "Nothing happened here.")
+	s.want("/ui/runs/sixty?in=%3A", "Nothing happened here.")
 }
 
 func TestTheLastPageIsNotOfOneRow(t *testing.T) {
@@ -98,7 +98,7 @@ func TestZoom(t *testing.T) {
 	s.until("o-1", stepwell.WhyEvent)
 	p := s.want("/ui/runs/o-1", `rel="nofollow">Zoom in</a>`)
 	s.want(html.UnescapeString(strings.ReplaceAll("/ui/runs/o-1?zoom="+between(p.body, "/ui/runs/o-1?zoom=", `"`), "&amp;", "&")), "after it was created", ">all of it</a>")
-	s.want("/ui/runs/o-1?zoom=999999999999-1000000000000", "Nothing was going on here.")
+	s.want("/ui/runs/o-1?zoom=999999999999-1000000000000", "Nothing happened here.")
 	for _, bad := range []string{"-", "5-1", "x-y", "-5-1", "1-99999999999999999999"} {
 		if p := s.want("/ui/runs/o-1?zoom="+bad, ">charge<"); strings.Contains(p.body, ">all of it</a>") {
 			t.Errorf("zoom=%s is taken", bad)

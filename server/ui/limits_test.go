@@ -26,7 +26,7 @@ func TestLimitPages(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	s.want("/ui/limits", `<a href="/ui/limits/bank">bank</a>`, `data-label="places">2<`, "while a run is at work")
+	s.want("/ui/limits", `<a href="/ui/limits/bank">bank</a>`, `data-label="places">2<`, "while a run works")
 	p := s.want("/ui/limits/bank", "<code>&lt;b&gt;tenant-000</code>", `data-label="in use">2<`, `data-label="waiting">1<`, ">More<")
 	if strings.Contains(p.body, "tenant-100") {
 		t.Error("a page shows more than a hundred keys")
@@ -36,8 +36,8 @@ func TestLimitPages(t *testing.T) {
 	if err := world.AbilitiesOf(s.world).LimitKeeper.Limits().SetLimit(s.Context(), "bank", &none); err != nil {
 		t.Fatal(err)
 	}
-	s.want("/ui/limits", "admits nobody", `data-label="as code says">2<`)
-	s.want("/ui/limits/bank", "0, and 2 as code says")
+	s.want("/ui/limits", "admits nobody", `data-label="as in the code">2<`)
+	s.want("/ui/limits/bank", "0, and 2 as in the code")
 	if p := s.get("/ui/limits/none"); p.status != 404 {
 		t.Errorf("a limit that is none: got %d, want 404", p.status)
 	}
@@ -56,6 +56,6 @@ func TestRatePages(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	s.want("/ui/limits", "a rate: so many begin in 1h")
+	s.want("/ui/limits", "a rate: this many begin in 1h")
 	s.want("/ui/limits/bank", "1h, 2 at one moment", `data-label="next">20`)
 }

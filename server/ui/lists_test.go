@@ -25,7 +25,7 @@ func TestAFilterSaysHowFarItLooked(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, server.Options{})
 	s.manyRuns()
-	p := s.want("/ui/runs?input.n=none", "Looked at runs back to <time", ">Go on</a>", "among those that were looked at")
+	p := s.want("/ui/runs?input.n=none", "Looked at runs back to <time", ">Go on</a>", "among those that were examined")
 	_, rest, _ := strings.Cut(p.body, `about looked">`)
 	_, rest, _ = strings.Cut(rest, `<a href="`)
 	on, _, _ := strings.Cut(rest, `"`)

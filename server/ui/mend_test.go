@@ -33,7 +33,7 @@ func TestARefusedFormIsMended(t *testing.T) {
 		status  int
 		says    string
 	}{
-		"another payload from the same form": {`{"n": 2}`, 409, "Send it once more"},
+		"another payload from the same form": {`{"n": 2}`, 409, "Send it again to send both"},
 		"no JSON":                            {`{"n": `, 400, "Payload: it is not JSON: it ends in the middle"},
 		"a member twice":                     {`{"n": 1, "n": 2}`, 400, `Payload: it has the member "/n" twice`},
 		"over the limit of a payload":        {large, 413, "the limit is 1048576 bytes"},

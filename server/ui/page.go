@@ -152,17 +152,17 @@ func (v *visit) draw(status int, name, title string, view any) {
 
 // dids are what pages say of what was done on the page before.
 var dids = map[string]string{
-	"cancel": "The cancel is requested.", "forced": "The run was ended.", "pause": "The run is paused.", "resume": "The run goes on.",
+	"cancel": "The cancel is requested.", "forced": "The run was ended.", "pause": "The run is paused.", "resume": "The run continues.",
 	"wake": "Its sleeps were ended.", "retries": "Its steps are tried again now.", "starts": "It begins now.", "woken": "Its steps are tried again now, and its sleeps were ended.",
-	"nowake": "It waits for no time: there was nothing to end.", "tried": "It is tried again now.", "signal": "The event was sent.", "retry": "This run goes on from where the other failed.",
-	"restart": "This run began anew, from the input of the other.", "fork": "This run was forked.", "start": "The run was started.",
-	"there": "This run was there already.", "hook": "The payload was sent.", "heartbeat": "The run knows that somebody is still at it.",
-	"queue-pause": "The queue is paused: nothing is received from it.", "queue-resume": "Messages are received again.", "queue-redrive": "Its dead letters are messages again.",
-	"publish": "It is published.", "subscribe": "The subscription stands.", "unsubscribe": "The subscription is ended.",
+	"nowake": "It has no such wait: there was nothing to end.", "tried": "It is tried again now.", "signal": "The event was sent.", "retry": "This run continues from where the other failed.",
+	"restart": "This run started over, with the input of the other.", "fork": "This run was forked.", "start": "The run was started.",
+	"there": "This run already existed.", "hook": "The payload was sent.", "heartbeat": "The run knows that someone is still working on it.",
+	"queue-pause": "The queue is paused: nothing is received from it.", "queue-resume": "Messages are received again.", "queue-redrive": "Its dead letters are ready again.",
+	"publish": "It is published.", "subscribe": "The subscription is saved.", "unsubscribe": "The subscription is ended.",
 	"workflow-hold": "The workflow is held: none of its runs begins.", "workflow-release": "The workflow is released: its runs begin.",
-	"schedule-put": "The schedule stands.", "schedule-pause": "The schedule is paused: it starts nothing.", "schedule-resume": "It goes on with its next time.",
-	"schedule-trigger": "A run is started.", "schedule-delete": "The schedule is deleted.", "schedule-backfill": "Those times that had no run have one now.",
-	"topic-pause": "The subscription is paused: nothing is done with what it gets.", "topic-resume": "What it gets is worked on again.", "topic-redeliver": "Its dead letters are delivered again.",
+	"schedule-put": "The schedule is saved.", "schedule-pause": "The schedule is paused: it starts nothing.", "schedule-resume": "It continues with its next time.",
+	"schedule-trigger": "A run is started.", "schedule-delete": "The schedule is deleted.", "schedule-backfill": "Each of those times has a run now.",
+	"topic-pause": "The subscription is paused: its deliveries wait.", "topic-resume": "Its deliveries continue.", "topic-redeliver": "Its dead letters are delivered again.",
 }
 
 func (v *visit) did() string { return dids[v.URL.Query().Get("did")] }

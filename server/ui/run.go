@@ -284,7 +284,7 @@ func (u *UI) facts(v *visit, s *stepwell.Story) (list []fact) {
 	if j.Segment > 0 {
 		text := fmt.Sprintf("%d, continued as new %s", j.Segment+1, times(j.Segment))
 		if j.Trimmed > 0 {
-			text += fmt.Sprintf("; what was before event %d was trimmed", j.Trimmed)
+			text += fmt.Sprintf("; the log before event %d was trimmed", j.Trimmed)
 		}
 		add(fact{Name: "segment", Text: text})
 	}
@@ -292,7 +292,7 @@ func (u *UI) facts(v *visit, s *stepwell.Story) (list []fact) {
 		add(fact{Name: "undo", Text: undo})
 	}
 	for _, what := range j.NotCreated {
-		add(fact{Name: "not created", Text: cut(visible(what), mostMessage) + ": nobody waited for it when the code ended"})
+		add(fact{Name: "not created", Text: cut(visible(what), mostMessage) + ": not awaited when the code ended"})
 	}
 	if q := r.Queue; q != nil && q.Owner != "" {
 		add(fact{Name: "worker", Text: visible(r.Owner()), Path: Base + "workers/" + q.Owner})

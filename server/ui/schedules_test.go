@@ -19,7 +19,7 @@ func TestSchedulePages(t *testing.T) {
 	if p := s.post("/ui/schedules/put", "name", "nightly", "workflow", "order", "times", "0 3 * * *; @every 6h", "zone", "Europe/Berlin", "overlap", "allow", "input", `{"a":"<b>"}`); p.status != 200 {
 		t.Errorf("got %d %s", p.status, p.body)
 	}
-	p := s.want("/ui/schedules?did=schedule-put", "The schedule stands", "at 03:00; and every 6h, in Europe/Berlin", "0 3 * * *, @every 6h", `href="/ui/workflows/order"`, "schedule%3Dnightly", `\u003cb\u003e`, ">Pause<", "Run now")
+	p := s.want("/ui/schedules?did=schedule-put", "The schedule is saved", "at 03:00; and every 6h, in Europe/Berlin", "0 3 * * *, @every 6h", `href="/ui/workflows/order"`, "schedule%3Dnightly", `\u003cb\u003e`, ">Pause<", "Run now")
 	if n := strings.Count(p.body, ":00:00 CE"); n < 10 {
 		t.Errorf("%d next times are shown", n)
 	}
@@ -64,7 +64,7 @@ func TestSchedulePages(t *testing.T) {
 			t.Errorf("backfill: got %d %s", p.status, p.body)
 		}
 	}
-	s.want("/ui/schedules?did=schedule-backfill", "have one now")
+	s.want("/ui/schedules?did=schedule-backfill", "has a run now")
 	s.want("/ui/runs?search=schedule%3Dnightly", "nightly@2026-01-01T03:00:00Z", "nightly@2026-01-02T03:00:00Z")
 	for _, until := range []string{"", "2025-01-01", "2999-01-01", "then"} {
 		if p := s.post("/ui/schedules/nightly/backfill", "from", "2026-01-01", "until", until); p.status != 400 {
@@ -83,7 +83,7 @@ func TestSchedulePagesOfViewers(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, locked(t))
 	s.login(viewerSecret)
-	if p := s.want("/ui/schedules", "There is no schedule"); strings.Contains(p.body, "Make a schedule") {
+	if p := s.want("/ui/schedules", "There is no schedule"); strings.Contains(p.body, "Create a schedule") {
 		t.Error("a viewer has a form")
 	}
 	for _, path := range []string{"/ui/schedules/put", "/ui/schedules/s/pause"} {

@@ -58,7 +58,7 @@ func signalForm(u *UI, v *visit, info *stepwell.RunInfo) (*form, error) {
 		}
 	}
 	f := &form{
-		Title: "Send an event to this run", About: "The first wait that it matches takes it. One that comes before its wait is kept.", Submit: "Send",
+		Title: "Send an event to this run", About: "The first matching wait takes it. An event that arrives before its wait is kept.", Submit: "Send",
 	}
 	payload, fields := payloadFields(v, accepted(known.Events[event]), match)
 	if fields {
@@ -151,7 +151,7 @@ func fill(f *field, given map[string]json.RawMessage) {
 
 // hooksOf is the field that names a hook of a run.
 func hooksOf(hooks []world.HookRow) field {
-	token := field{Name: "hook", Label: "Token", Kind: "text", Needed: true, Hint: "Of a hook of this run."}
+	token := field{Name: "hook", Label: "Token", Kind: "text", Needed: true, Hint: "A hook of this run."}
 	for i := range hooks {
 		token.Choices = append(token.Choices, hooks[i].Token)
 	}
@@ -199,11 +199,11 @@ func heartbeatForm(u *UI, v *visit, info *stepwell.RunInfo) (*form, error) {
 		return nil, fmt.Errorf("%w: no open hook of this run takes heartbeats", world.ErrInvalid)
 	}
 	token := hooksOf(attended)
-	token.Hint = fmt.Sprintf("Of a hook of this run; its wait ends when nothing is heard for %s.", attended[0].Heartbeat)
+	token.Hint = fmt.Sprintf("A hook of this run; its wait ends if no heartbeat arrives for %s.", attended[0].Heartbeat)
 	return &form{
-		Title: "Say that somebody is still at it", About: "Who has the token of a hook works on it still, and the run goes on waiting.",
+		Title: "Say that someone is still working on it", About: "Someone who has the token of a hook is still working on it, so the run keeps waiting.",
 		Fields: []field{token, {Name: "payload", Label: "Details", Kind: "area", Hint: "JSON that people see with the run. Empty: none."}},
-		Submit: "Still at it",
+		Submit: "Still working",
 	}, nil
 }
 

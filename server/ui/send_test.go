@@ -70,8 +70,8 @@ func TestFormsThatSend(t *testing.T) {
 	s.until("c-1", stepwell.WhyHook)
 
 	// Somebody is still at it.
-	has(s.get("/ui/runs/c-1"), "Still at it…", `/ui/runs/c-1/act/heartbeat`)
-	has(s.get("/ui/runs/c-1/act/heartbeat"), `value="court-7"`, "nothing is heard for 20m")
+	has(s.get("/ui/runs/c-1"), "Still working…", `/ui/runs/c-1/act/heartbeat`)
+	has(s.get("/ui/runs/c-1/act/heartbeat"), `value="court-7"`, "no heartbeat arrives for 20m")
 	if p := s.post("/ui/runs/c-1/act/heartbeat", "hook", "court-7", "payload", `{"page": 3}`); p.at.RawQuery != "did=heartbeat" {
 		t.Fatalf("status %d, to %s\n%s", p.status, p.at, p.body)
 	}

@@ -40,7 +40,7 @@ func newStart(u *UI, v *visit, version int, asJSON bool) (*form, error) {
 	}
 	f := &form{
 		Workflow: name, Back: Base + "workflows", Title: "Start a run of " + name, Path: Base + "workflows/" + url.PathEscape(name) + "/start", Submit: "Start",
-		About: "It is durable when the next page shows; a worker that knows the workflow takes it.",
+		About: "The run is durable when the next page appears; a worker that has the workflow takes it.",
 	}
 	var accepts *schema.Schema
 	if known.Input != nil {
@@ -51,7 +51,7 @@ func newStart(u *UI, v *visit, version int, asJSON bool) (*form, error) {
 	members := membersOf(accepts)
 	switch {
 	case accepts == nil:
-		f.Fields = []field{{Name: "input", Label: "Input", Kind: "area", Value: "{}", Hint: "JSON. No live worker says what it takes."}}
+		f.Fields = []field{{Name: "input", Label: "Input", Kind: "area", Value: "{}", Hint: "JSON. No live worker describes the input."}}
 	case asJSON || members == nil:
 		f.Fields = []field{{Name: "input", Label: "Input", Kind: "area", Value: string(accepts.Skeleton()), Hint: fmt.Sprintf("JSON, as version %d takes it.", known.Version)}}
 	default:
@@ -69,15 +69,15 @@ func newStart(u *UI, v *visit, version int, asJSON bool) (*form, error) {
 		chosen = fmt.Sprint(version)
 	}
 	f.Fields = append(f.Fields,
-		field{Name: "key", Label: "Idempotency key", Kind: "text", Hint: "Used again, it leads to the run that has it."},
-		field{Name: "id", Label: "ID", Kind: "text", Value: world.NewID(world.PrefixRun, time.Now()), Hint: "A new one, or one that you choose."},
+		field{Name: "key", Label: "Idempotency key", Kind: "text", Hint: "With the same key you get the same run."},
+		field{Name: "id", Label: "ID", Kind: "text", Value: world.NewID(world.PrefixRun, time.Now()), Hint: "A new one, or your own."},
 		field{Name: "priority", Label: "Priority", Kind: "text", Hint: "From 1 to 4, which is served first. Empty: 2.", Choices: []string{"1", "2", "3", "4"}},
 		field{Name: "attributes", Label: "Attributes", Kind: "area", Hint: "One a line, such as city=Ulm. A value is JSON or a text."},
-		field{Name: "event", Label: "Event", Kind: "text", Hint: "An event that the start sends, also to a run that has the key. Empty: none."},
+		field{Name: "event", Label: "Event", Kind: "text", Hint: "An event to send with the start, also to a run that has the key. Empty: none."},
 		field{Name: "payload", Label: "Payload of the event", Kind: "area", Hint: "JSON. Empty: null."},
 		field{Name: "delivery", Kind: "hidden", Value: world.NewID("dlvr", time.Now())}, // sent twice, it sends once
 		field{Name: "delay", Label: "Delay", Kind: "text", Hint: "Such as 90s, 5m, 2h or 7d. Empty: at once."},
-		field{Name: "version", Label: "Version", Kind: "text", Value: chosen, Hint: "Empty: the highest that a live worker has."},
+		field{Name: "version", Label: "Version", Kind: "text", Value: chosen, Hint: "Empty: the highest version that a live worker has."},
 	)
 	return f, nil
 }
@@ -111,7 +111,7 @@ func memberOf(root *schema.Schema, p *schema.Property) field {
 	case typ == "number" && len(is.Type) <= 2:
 		f.Kind, f.Input, f.Step = "text", "number", "any"
 	default:
-		f.Hint = "JSON: " + f.Hint + ". Empty: it is left out."
+		f.Hint = "JSON: " + f.Hint + ". Empty: left out."
 		f.Sample = string(is.Skeleton())
 	}
 	return f
@@ -177,7 +177,7 @@ func (u *UI) startForm(v *visit) error {
 	if text := v.URL.Query().Get("version"); text != "" {
 		var err error
 		if version, err = strconv.Atoi(text); err != nil || version < 1 || world.CheckVersion(version) != nil {
-			return fmt.Errorf("%w: version is %.40q: want a number from 1 on", world.ErrInvalid, text)
+			return fmt.Errorf("%w: version is %.40q: want a number from 1", world.ErrInvalid, text)
 		}
 	}
 	f, err := newStart(u, v, version, v.URL.Query().Get("as") == "json")
@@ -214,7 +214,7 @@ func (v *visit) alsoSend() ([]stepwell.StartOption, error) {
 	event := strings.TrimSpace(v.Form.Get("event"))
 	if event == "" {
 		if strings.TrimSpace(v.Form.Get("payload")) != "" {
-			return nil, ofField("event", fmt.Errorf("%w: there is a payload, and no event that has it", world.ErrInvalid))
+			return nil, ofField("event", fmt.Errorf("%w: there is a payload, but no event for it", world.ErrInvalid))
 		}
 		return nil, nil
 	}

@@ -28,7 +28,7 @@ func TestStartForm(t *testing.T) {
 	if text := html.UnescapeString(page.body); !strings.Contains(text, "\"customer\": \"\",\n  \"cents\": 0") || !strings.Contains(text, "Fill in fields") {
 		t.Error("the JSON to fill in is not there")
 	}
-	if page := s.get("/ui/workflows/nobody-has-it/start"); !strings.Contains(page.body, "No live worker says what it takes") || !strings.Contains(page.body, `name="input"`) {
+	if page := s.get("/ui/workflows/nobody-has-it/start"); !strings.Contains(page.body, "No live worker describes the input") || !strings.Contains(page.body, `name="input"`) {
 		t.Error("a workflow that nobody has: no field for JSON")
 	}
 	for _, c := range []struct{ name, sent, wrong string }{
@@ -37,7 +37,7 @@ func TestStartForm(t *testing.T) {
 		{"attributes", "city", `write it like city=Ulm`},
 		{"priority", "9", `want 1 to 4`},
 		{"attributes", "a=1\na=2", `Attributes: "a" is there twice`},
-		{"payload", "7", `no event that has it`},
+		{"payload", "7", `no event for it`},
 	} {
 		p := s.post("/ui/workflows/order/start", "in.text.customer", "ada <b>", c.name, c.sent, "id", "wrun_never")
 		if text := html.UnescapeString(p.body); p.status != 422 && p.status != 400 || !strings.Contains(text, c.wrong) || !strings.Contains(text, `value="ada <b>"`) {

@@ -106,7 +106,7 @@ func drawTopics(u *UI, v *visit, of, secret string) error {
 		case !x.Spread && x.Due.After(v.now):
 			row.Status = status{"delayed", warm, "○"}
 		case !x.Spread:
-			row.Status = status{"to be spread", busy, "○"}
+			row.Status = status{"to be delivered", busy, "○"}
 		}
 		if x.Encrypted != "" {
 			row.Payload = encryptedPayload(x.Encrypted, page.Publications[i].Payload)
@@ -150,7 +150,7 @@ func subscribe(u *UI, v *visit) error {
 	case "endpoint":
 		sub.Endpoint = &world.PostTarget{URL: to}
 	default:
-		return fmt.Errorf("%w: a subscription is of a queue, a workflow or an endpoint", world.ErrInvalid)
+		return fmt.Errorf("%w: a subscription needs one of a queue, a workflow or an endpoint", world.ErrInvalid)
 	}
 	if err := u.host.Postable(sub.Endpoint); err != nil {
 		return err

@@ -76,7 +76,7 @@ var (
 	errNoPage   = fmt.Errorf("%w: there is no such page", world.ErrNotFound)
 	errLevel    = errors.New("your key does not allow this")
 	errWrongKey = fmt.Errorf("%w: no such key", errLevel)
-	errForm     = errors.New("this form is of another session, or of before the server was started again: go back, reload the page, and send it anew")
+	errForm     = errors.New("this form belongs to another session, or to one before the server was restarted: go back, reload the page, and send it again")
 )
 
 // route is one page.
@@ -221,7 +221,7 @@ func (v *visit) readForm(known bool) error {
 	if err := v.ParseForm(); err != nil {
 		var more *http.MaxBytesError
 		if errors.As(err, &more) {
-			return fmt.Errorf("%w: the form has more than %d bytes; nothing was sent, and going back in the browser shows it again", world.ErrTooLarge, more.Limit)
+			return fmt.Errorf("%w: the form has more than %d bytes; nothing was sent, and the form is still there if you go back in the browser", world.ErrTooLarge, more.Limit)
 		}
 		return fmt.Errorf("%w: the form: %w", world.ErrInvalid, err)
 	}

@@ -102,7 +102,7 @@ func (v *visit) keepView() (cookie string, set bool, err error) {
 	}
 	text, err := json.Marshal(own)
 	if err != nil || len(text) > mostViewBytes || len(own) > mostViews {
-		return "", false, fmt.Errorf("%w: there is room for %d views of %d bytes in all: remove one first", world.ErrInvalid, mostViews, mostViewBytes)
+		return "", false, fmt.Errorf("%w: there is room for %d views of %d bytes in total: remove one first", world.ErrInvalid, mostViews, mostViewBytes)
 	}
 	if len(own) == 0 {
 		return "", true, nil

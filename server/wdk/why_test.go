@@ -38,15 +38,15 @@ func TestWhyNoAppTakesIt(t *testing.T) {
 	if got := info.Why(nil, info.CreatedAt).String(); !strings.Contains(got, "Workflow DevKit (app d)") {
 		t.Errorf("a list says: %s", got)
 	}
-	why("no message", `no message about it is in queue "wdk.d"`)
+	why("no message", `no message for it is in queue "wdk.d"`)
 	r.call(r.host, "queue.send", `{'queueName': '__wkf_workflow_f', 'message': {'runId': '`+id+`'}, 'deploymentId': 'd'}`)
-	why("nobody asks", `from queue "wdk.d", where it is ready since`, "no app asks for it")
+	why("nobody asks", `from queue "wdk.d", where it is ready since`, "no app is asking for it")
 	receive := func() string {
 		got, _ := r.call(r.host, "queue.receive", `{'deploymentId': 'd'}`)
 		return got["it"].([]any)[0].(map[string]any)["receipt"].(string)
 	}
 	receipt := receive()
-	why("an app has it", "which has the message about it, attempt 1")
+	why("an app has it", "which has its message, attempt 1")
 	r.call(r.host, "queue.settle", `{'receipts': ['`+receipt+`'], 'kind': 'unread', 'seconds': 60, 'error': 'http://app/flow did not answer: that is no attempt'}`)
 	why("the app sleeps", `from queue "wdk.d" at `, "said before: http://app/flow did not answer: that is no attempt")
 }

@@ -28,9 +28,9 @@ func (j *Journal) Again(behind int64) string {
 	if n := len(done); n > mostDone {
 		some += fmt.Sprintf(" and %d more", n-mostDone)
 	}
-	what := "what completed"
+	what := "completed steps"
 	if behind > 0 {
-		what += fmt.Sprintf(" behind event %d", behind)
+		what += fmt.Sprintf(" after event %d", behind)
 	}
-	return what + " is done again, under new idempotency keys: " + some
+	return what + " run again, with new idempotency keys: " + some
 }

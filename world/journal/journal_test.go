@@ -347,9 +347,9 @@ func TestAgain(t *testing.T) {
 	events = append(events, world.Event{Type: world.StepCreated, ID: "step_open", Kind: world.KindClosure, Name: "open"})
 	j := told(false, story(events))
 	for behind, want := range map[int64]string{
-		0:  `what completed is done again, under new idempotency keys: "charge", "mail", "pack" and 1 more`,
-		8:  `what completed behind event 8 is done again, under new idempotency keys: "pack", "ship"`,
-		13: `what completed behind event 13 is done again, under new idempotency keys: "ship"`,
+		0:  `completed steps run again, with new idempotency keys: "charge", "mail", "pack" and 1 more`,
+		8:  `completed steps after event 8 run again, with new idempotency keys: "pack", "ship"`,
+		13: `completed steps after event 13 run again, with new idempotency keys: "ship"`,
 		14: "",
 	} {
 		if got := j.Again(behind); got != want {

@@ -162,7 +162,7 @@ func (w *rowWriter) rare(e *world.Event) error {
 	if e.Next != nil {
 		n := *e.Next
 		if len(attrs) > 0 && len(n.Attributes) > 0 {
-			return fmt.Errorf("%w: an event is a birth or a continuation", world.ErrInvalid)
+			return fmt.Errorf("%w: such an event is the start of a run or of a segment", world.ErrInvalid)
 		}
 		if len(n.Attributes) > 0 {
 			attrs = n.Attributes

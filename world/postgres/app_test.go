@@ -316,7 +316,7 @@ func TestInTheCallersTransaction(t *testing.T) {
 	t.Cleanup(func() { db.Close() })
 	_, started := order.Start(t.Context(), b.app, "nothing", stepwell.In(nil))
 	for what, err := range map[string]error{"start": started, "send": paid.Send(t.Context(), b.app, "nobody", 1, stepwell.In(nil))} {
-		if !errors.Is(err, stepwell.ErrInvalid) || !strings.Contains(err.Error(), "or nil: use postgres.Tx") || strings.Contains(err.Error(), "noTx") {
+		if !errors.Is(err, stepwell.ErrInvalid) || !strings.Contains(err.Error(), "and not nil: use postgres.Tx") || strings.Contains(err.Error(), "noTx") {
 			t.Errorf("%s in no transaction: got %v, want ErrInvalid and what to use", what, err)
 		}
 	}

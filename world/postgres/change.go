@@ -138,7 +138,7 @@ func broken(err error) bool {
 func (db *database) failed(err error) error {
 	switch {
 	case errors.Is(err, errAgain):
-		return fmt.Errorf("%w: %s: others change what this needs, again and again; nothing was written", world.ErrStorage, db.place)
+		return fmt.Errorf("%w: %s: other transactions keep changing the same rows; nothing was written", world.ErrStorage, db.place)
 	case ours(err):
 		return err
 	}

@@ -64,7 +64,7 @@ func TestFewConnections(t *testing.T) {
 			}
 			if most < 4 {
 				err := client.Run(t.Context())
-				if want := fmt.Sprintf("may have %d connections there, and a worker needs 4", most); !errors.Is(err, world.ErrInvalid) || !strings.Contains(err.Error(), want) {
+				if want := fmt.Sprintf("may have %d connections there, but a worker needs at least 4", most); !errors.Is(err, world.ErrInvalid) || !strings.Contains(err.Error(), want) {
 					t.Errorf("Run = %v, want it to say %q", err, want)
 				}
 				return

@@ -231,7 +231,7 @@ func (se *sender) heldUp(ctx context.Context, m *sending, err error) error {
 		who = fmt.Sprintf("a transaction (process %d of the server, application %q, open since %s)", pid, name, since)
 		return nil
 	}, se.sendsClass())
-	return fmt.Errorf("run %s: delivery %q: %s has sent it and is neither committed nor rolled back; nothing was written: end that one, or wait for it, and send this again: %w",
+	return fmt.Errorf("run %s: delivery %q: %s has sent it and is neither committed nor rolled back; nothing was written: end that transaction or wait for it, then send this again: %w",
 		m.d.Run, m.d.ID, who, err)
 }
 

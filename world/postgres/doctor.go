@@ -59,7 +59,7 @@ func (w *World) Examine(ctx context.Context, begin func(check string), tell func
 		case errors.Is(err, world.ErrClosed) || ctx.Err() != nil:
 			return err
 		case err != nil:
-			f = world.Finding{Health: world.HealthWarning, Found: err.Error(), Advice: "this could not be looked at"}
+			f = world.Finding{Health: world.HealthWarning, Found: err.Error(), Advice: "this could not be examined"}
 		}
 		if f.Check = c.name; f.Health == "" {
 			f.Health = world.HealthGood

@@ -59,7 +59,7 @@ func (x *examination) inboxes(ctx context.Context) (world.Finding, error) {
 		return err
 	})
 	if wrong == 0 {
-		return good("%d deliveries wait, as they were sent", n), err
+		return good("%d deliveries wait, unchanged since they were sent", n), err
 	}
-	return bad("restore a backup; or end the run: `stepwell runs cancel --force`, then fork it", "%d of %d deliveries: %s", wrong, n, strings.Join(runs, "; ")), err
+	return bad("restore a backup; or end the run with `stepwell runs cancel --force`, then fork it", "%d of %d deliveries: %s", wrong, n, strings.Join(runs, "; ")), err
 }

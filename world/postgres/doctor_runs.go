@@ -52,9 +52,9 @@ func (x *examination) overdue(all []waiting, kind, limit string) world.Finding {
 	}
 	found := fmt.Sprintf("%d for over a minute; first %s, for %s", total, worst.what, x.ago(worst.since))
 	if worst.known {
-		return world.Finding{Health: world.HealthWarning, Found: found, Advice: "workers are there but too few: raise their " + limit + ", or start more"}
+		return world.Finding{Health: world.HealthWarning, Found: found, Advice: "there are too few workers: raise their " + limit + ", or start more"}
 	}
-	return world.Finding{Health: world.HealthBad, Found: found, Advice: "no worker that is alive has registered this " + kind + ": deploy one"}
+	return world.Finding{Health: world.HealthBad, Found: found, Advice: "no live worker has registered this " + kind + ": deploy one"}
 }
 
 func (x *examination) overdueRuns(ctx context.Context) (world.Finding, error) {
@@ -96,9 +96,9 @@ func (x *examination) unowned(ctx context.Context) (f world.Finding, err error) 
 		}
 		switch f = good("none"); {
 		case nobody > 0:
-			f = bad("all at once:  stepwell doctor --mend", "%d have an owner that is not there, or are due and in nobody's reach, %s is one", n, run)
+			f = bad("to repair them now:  stepwell doctor --mend", "%d have an owner that no longer exists, or are due and no worker can reach them; one is %s", n, run)
 		case n > 0:
-			f = bad(world.MendAdvice, "%d have an owner that is not there, %s is one", n, run)
+			f = bad(world.MendAdvice, "%d have an owner that no longer exists; one is %s", n, run)
 		}
 		return nil
 	})
@@ -109,9 +109,9 @@ func (x *examination) workers(ctx context.Context) (f world.Finding, err error) 
 	err = x.readWorkers(ctx, func(alive, lost int64, _ string, _ time.Duration) {
 		switch {
 		case alive == 0:
-			f = warning("nothing moves until one starts", "none is alive")
+			f = warning("no run continues until one starts", "none is alive")
 		case lost > 0:
-			f = warning("a worker that takes would have ended their leases: are all of them full or hanging?", "%d alive; %d that hold something have not been heard of for over a minute", alive, lost)
+			f = warning("any worker that takes work would have ended their leases: are all of them full or hanging?", "%d alive; %d that hold work have not been heard of for more than a minute", alive, lost)
 		default:
 			f = good("%d alive", alive)
 		}
@@ -123,9 +123,9 @@ func (x *examination) clocks(ctx context.Context) (f world.Finding, err error) {
 	err = x.readWorkers(ctx, func(alive, _ int64, name string, skew time.Duration) {
 		switch {
 		case skew.Abs() > mostSkew:
-			f = warning("look at NTP on that host. Leases, what is due and the times of events go by the database's clock; but new run IDs, logs, signatures of webhooks and the code of steps go by that host's", "worker %s is off by %s", name, skew.Round(time.Millisecond))
+			f = warning("check NTP on that host. Leases, due times and event times use the database's clock; but new run IDs, logs, signatures of webhooks and the code of steps use the host's", "worker %s is off by %s", name, skew.Round(time.Millisecond))
 		case name == "":
-			f = good("no worker to compare with")
+			f = good("there is no worker to compare with")
 		default:
 			f = good("at most %s off the database's", skew.Abs().Round(time.Millisecond))
 		}
@@ -164,7 +164,7 @@ func (x *examination) oldMail(ctx context.Context) (f world.Finding, err error) 
 func (x *examination) blocked(ctx context.Context) (world.Finding, error) {
 	workflows, _, err := x.w.countRuns(ctx)
 	if found := world.BlockedRuns(workflows); found != "" {
-		return warning("`stepwell runs list` shows why each is blocked; heal that and it goes on by itself", "%s", found), err
+		return warning("`stepwell runs list` shows why each is blocked; fix that, and the run continues by itself", "%s", found), err
 	}
 	return good("none"), err
 }
@@ -177,7 +177,7 @@ func (x *examination) backlog(ctx context.Context) (f world.Finding, err error) 
 		}
 		f = good("%d runs to delete, %d counts to sum up", unswept, unsummed)
 		if unswept > mostUnswept || unsummed > mostUnsummed {
-			f = warning("workers do it every 5 minutes: is one alive?", "%d runs should have been deleted an hour ago, or more; %d counts are to be summed up", unswept, unsummed)
+			f = warning("workers do this every 5 minutes: is one alive?", "%d runs should have been deleted more than an hour ago; %d counts are to be summed up", unswept, unsummed)
 		}
 		return nil
 	})
@@ -194,9 +194,9 @@ func (x *examination) streams(ctx context.Context) (f world.Finding, err error) 
 		}
 		switch {
 		case wrong > 0:
-			f = bad("rows were changed by hand, or lost: restore a backup, or go on in a fork of the run", "%d batches of chunks overlap or leave a gap; run %s has some", wrong, run)
+			f = bad("rows were changed by hand, or lost: restore a backup, or continue in a fork of the run", "%d batches of chunks overlap or leave a gap; run %s has some", wrong, run)
 		case orphans > 0:
-			f = warning("nobody reads them; delete those whose run is in no row of runs, by key", "%d batches of chunks are of runs that are not there", orphans)
+			f = warning("nothing reads them; delete those whose run is in no row of runs, by key", "%d batches of chunks belong to runs that do not exist", orphans)
 		default:
 			f = good("no gaps")
 		}

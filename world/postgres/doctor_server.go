@@ -45,7 +45,7 @@ func (x *examination) schema(ctx context.Context) (world.Finding, error) {
 	case version < len(all):
 		return bad("run `stepwell migrate`", "%s", f), nil
 	case version > len(all):
-		return warning("it works; finish the upgrade of all programs", "%s", f), nil
+		return warning("it works; upgrade the remaining programs", "%s", f), nil
 	default:
 		return good("%q has version %d", x.w.opt.Schema, version), nil
 	}
@@ -97,9 +97,9 @@ func (x *examination) indexes(ctx context.Context) (world.Finding, error) {
 		}
 	}
 	if len(missing) > 0 {
-		return bad("make them as the migrations do: see the repository's world/postgres/migrations", "%s", strings.Join(missing, ", ")), nil
+		return bad("create them as the migrations do: see world/postgres/migrations in the repository", "%s", strings.Join(missing, ", ")), nil
 	}
-	return good("all %d are there", len(want)), nil
+	return good("all %d exist", len(want)), nil
 }
 
 // settings reads what doctor_settings tells.

@@ -84,7 +84,7 @@ func (db *database) classify(err error) error {
 	case codeNoPermission:
 		return storage("the role may not do this: grant it usage of the schema and all rights on its tables and sequences")
 	case codeDeadlock, codeSerial, codeLockTimeout:
-		return storage("others hold what this needs; nothing was written, try again")
+		return storage("other transactions hold the same rows; nothing was written, try again")
 	case "":
 		if connectionLost(err) {
 			return fmt.Errorf("%w: %s: no connection: %w", world.ErrStorage, db.place, onceEach{err})

@@ -35,7 +35,7 @@ func (rd *reader) Events(ctx context.Context, id string, q world.EventQuery) (wo
 		return world.EventPage{}, fmt.Errorf("run %s: %w", id, world.ErrNotFound)
 	}
 	if p.More && p.From == from { // or a reader would ask for ever
-		return world.EventPage{}, &world.CorruptError{Run: id, Seq: from + 1, Err: errors.New("the log does not go on with it, and has events behind it")}
+		return world.EventPage{}, &world.CorruptError{Run: id, Seq: from + 1, Err: errors.New("the log does not continue with it, but has events after it")}
 	}
 	rd.counters.rowsRead.Add(p.Rows)
 	return p.EventPage.EventPage, nil

@@ -141,7 +141,7 @@ func TestMendLimits(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for _, want := range []string{"3 of the counts were wrong", "0 of the counts were wrong"} {
+	for _, want := range []string{"corrected 3 counts", "corrected 0 counts"} {
 		found, err := w.Mend(t.Context())
 		if err != nil || !slices.ContainsFunc(found, func(f world.Finding) bool { return f.Found == want }) {
 			t.Fatalf("mended: %+v, %v; want %q", found, err, want)

@@ -87,7 +87,7 @@ func (m *migrator) pending(ctx context.Context, q querier) ([]Migration, error) 
 	case err != nil:
 		return nil, err
 	case version > len(all)+ahead:
-		return nil, fmt.Errorf("%w: %s: schema %q has version %d, this release knows up to %d: use a newer release", world.ErrStorage, m.place, m.opt.Schema, version, len(all)+ahead)
+		return nil, fmt.Errorf("%w: %s: schema %q has version %d, but this release only knows up to %d: use a newer release", world.ErrStorage, m.place, m.opt.Schema, version, len(all)+ahead)
 	}
 	return all[min(version, len(all)):], nil
 }

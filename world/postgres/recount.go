@@ -133,7 +133,7 @@ func (x *examination) counts(ctx context.Context) (world.Finding, error) {
 		return err
 	})
 	if len(wrong) == 0 {
-		return good("as many as there are"), err
+		return good("all counts are right"), err
 	}
 	return bad(world.MendAdvice, "%d are wrong: %s", len(wrong), strings.Join(wrong[:min(len(wrong), mostDamaged)], "; ")), err
 }
@@ -146,8 +146,8 @@ func (x *examination) ends(ctx context.Context) (f world.Finding, err error) {
 		if err := row.Scan(&n, &run); err != nil {
 			return err
 		}
-		if f = good("none is cut short"); n > 0 {
-			f = bad(world.LostEndAdvice, "%d end before an event that they had; that of run %s is one", n, run)
+		if f = good("no log is cut short"); n > 0 {
+			f = bad(world.LostEndAdvice, "%d end before an event that they had; one is that of run %s", n, run)
 		}
 		return nil
 	})

@@ -49,7 +49,7 @@ type transaction struct {
 }
 
 // errNotOurs says that a transaction is ended by who began it.
-var errNotOurs = fmt.Errorf("%w: the transaction is the caller's: commit it or roll it back as always", world.ErrInvalid)
+var errNotOurs = fmt.Errorf("%w: the transaction is yours: commit it or roll it back as always", world.ErrInvalid)
 
 // stepPool are connections for the bodies of steps, so that none that waits for its application keeps the queue from its own. It is opened when it
 // is needed first.
@@ -108,8 +108,8 @@ const beginStep = "BEGIN ISOLATION LEVEL READ COMMITTED; RESET ALL; RESET ROLE; 
 const beginTries = 3
 
 // errEndedByBody says that what a body wrote cannot be undone or committed with its step any more.
-var errEndedByBody = fmt.Errorf("%w: the body ended the step's transaction by a statement of its own (COMMIT, ROLLBACK, or the like); "+
-	"what it committed so stays: leave the end of the transaction to the step", world.ErrInvalid)
+var errEndedByBody = fmt.Errorf("%w: the body ended the step's transaction with its own statement (COMMIT, ROLLBACK, or the like); "+
+	"what it committed stays committed: let the step end the transaction", world.ErrInvalid)
 
 // Begin begins a transaction for the body of a step, at isolation level read committed, on one of Options.Conns connections that are for this alone. It
 // waits for one where all are in use. Commit or Rollback must be called.
@@ -184,9 +184,9 @@ func (w *World) of(tx world.Tx) (*transaction, txn, error) {
 	t, ok := tx.(*transaction)
 	switch {
 	case !ok || t == nil:
-		return nil, nil, fmt.Errorf("%w: what was given is no transaction of package postgres, or nil: use postgres.Tx or postgres.SQLTx", world.ErrInvalid)
+		return nil, nil, fmt.Errorf("%w: want a transaction of package postgres, and not nil: use postgres.Tx or postgres.SQLTx", world.ErrInvalid)
 	case t.w != nil && t.w != w:
-		return nil, nil, fmt.Errorf("%w: the transaction was begun by another World", world.ErrInvalid)
+		return nil, nil, fmt.Errorf("%w: another store began the transaction", world.ErrInvalid)
 	case w.isClosed():
 		return nil, nil, world.ErrClosed
 	case t.sql != nil:
@@ -208,7 +208,7 @@ func (w *World) CommitIn(ctx context.Context, tx world.Tx, c *world.Commit) (wor
 		return world.Committed{}, err
 	}
 	if c.Items > 0 {
-		return world.Committed{}, fmt.Errorf("%w: run %s: a start is not merged in a transaction", world.ErrInvalid, c.Run)
+		return world.Committed{}, fmt.Errorf("%w: run %s: a start cannot be merged in a transaction", world.ErrInvalid, c.Run)
 	}
 	if c.Worker == "" && c.Birth() {
 		return w.createIn(ctx, t, conn, c)
@@ -379,11 +379,11 @@ func (w *World) guardOnce(ctx context.Context, t *transaction, conn txn, f func(
 	case codeReadOnly:
 		server := true
 		if ask := conn.each(ctx, notWritable, func(row scanner) error { return row.Scan(&server) }); ask == nil && !server {
-			return fmt.Errorf("%w: the transaction is READ ONLY: begin one that may write: %w", world.ErrInvalid, err)
+			return fmt.Errorf("%w: the transaction is READ ONLY: begin one that can write: %w", world.ErrInvalid, err)
 		}
 	case codeSerial:
-		return fmt.Errorf("%w: the caller's transaction sees the database as it was when it began (REPEATABLE READ or SERIALIZABLE), and what this needs was written since; nothing was written: "+
-			"roll it back and begin anew: %w", world.ErrStorage, err)
+		return fmt.Errorf("%w: your transaction sees the database as it was when the transaction began (REPEATABLE READ or SERIALIZABLE), and a row that this needs was written since; nothing was written: "+
+			"roll it back and begin a new one: %w", world.ErrStorage, err)
 	}
 	return err
 }

@@ -167,11 +167,11 @@ func TestTxIsolation(t *testing.T) {
 				t.Fatal(err)
 			}
 			got, err := w.DeliverIn(t.Context(), tx.Tx, signalTo("other", run("since")))
-			if told := err != nil && errors.Is(err, world.ErrStorage) && strings.Contains(err.Error(), "begin anew"); told != old || !old && !got.Duplicate {
+			if told := err != nil && errors.Is(err, world.ErrStorage) && strings.Contains(err.Error(), "begin a new one"); told != old || !old && !got.Duplicate {
 				t.Errorf("%s: a signal that was sent since: got %+v, %v", level, got, err)
 			}
 			created, err := w.CommitIn(t.Context(), tx.Tx, withIdem(birthOf(run("copy"), "w"), run("key")))
-			if told := err != nil && errors.Is(err, world.ErrStorage) && strings.Contains(err.Error(), "begin anew"); told != old || !old && created.Existing != run("since") {
+			if told := err != nil && errors.Is(err, world.ErrStorage) && strings.Contains(err.Error(), "begin a new one"); told != old || !old && created.Existing != run("since") {
 				t.Errorf("%s: a run that was created since: got %+v, %v", level, created, err)
 			}
 			if _, err := w.DeliverIn(t.Context(), tx.Tx, signalTo(run("since"), "d")); errors.Is(err, world.ErrNotFound) != old {

@@ -21,7 +21,7 @@ import (
 func TxFrom(ctx context.Context) pgx.Tx {
 	t, ok := world.TxFrom(ctx).(*transaction)
 	if !ok {
-		panic("postgres.TxFrom: not the context of a transactional step's body: give the step the option stepwell.Transactional(), or the handler queue.Transactional()")
+		panic("postgres.TxFrom: this is not the context of a transactional step's body: give the step the option stepwell.Transactional(), or the handler queue.Transactional()")
 	}
 	return bodyTx{t.pgx}
 }

@@ -259,7 +259,7 @@ func TestTxSameKeyWaits(t *testing.T) {
 		}
 		_, err := w.Commit(t.Context(), withIdem(birthOf("s", "w"), "k"))
 		wantErr(t, err, world.ErrStorage)
-		if !strings.Contains(err.Error(), "others hold what this needs") {
+		if !strings.Contains(err.Error(), "other transactions hold the same rows") {
 			t.Errorf("got error %v, want one that says what to do", err)
 		}
 		_, err = w.CommitIn(t.Context(), second.Tx, withIdem(birthOf("s", "w"), "k"))

@@ -70,7 +70,7 @@ func (w *World) Join(ctx context.Context, wk world.Worker) (b world.Heartbeat, e
 		return b, err
 	}
 	if w.limit > 0 && w.limit < leastConns {
-		return b, fmt.Errorf("%w: %s: role %s may have %d connections there, and a worker needs %d at least: see CONNECTION LIMIT of the role and of the database, and max_connections",
+		return b, fmt.Errorf("%w: %s: role %s may have %d connections there, but a worker needs at least %d: see CONNECTION LIMIT of the role and of the database, and max_connections",
 			world.ErrInvalid, w.place, w.cfg.ConnConfig.User, w.limit, leastConns)
 	}
 	if wk.Lease == 0 {

@@ -186,13 +186,13 @@ func (w *World) once(ctx context.Context, method, path string, body []byte, sile
 	greeting, name := path == "", resp.Header.Get(wire.CallHeader)
 	named := name != ""
 	if named && name != req.Header.Get(wire.CallHeader) {
-		return fmt.Errorf("server %s: %w: what came is the answer to another call", w.base, errLost)
+		return fmt.Errorf("server %s: %w: the answer belongs to another call", w.base, errLost)
 	}
 	if resp.StatusCode != http.StatusOK {
 		return w.refused(resp, greeting)
 	}
 	if !named && w.names {
-		return fmt.Errorf("server %s: %w: what came is not the server's answer: it does not name the call", w.base, errLost)
+		return fmt.Errorf("server %s: %w: the answer is not the server's: it does not name the call", w.base, errLost)
 	}
 	answer, err := io.ReadAll(io.LimitReader(resp.Body, mostAnswer+1))
 	switch {
@@ -202,7 +202,7 @@ func (w *World) once(ctx context.Context, method, path string, body []byte, sile
 		return fmt.Errorf("%w: server %s: an answer of more than %d bytes", world.ErrStorage, w.base, mostAnswer)
 	}
 	if err := w.read(resp.Header, answer, named, out); err != nil {
-		return fmt.Errorf("server %s: %w: its answer is not that of a Stepwell server: %w", w.base, errLost, err)
+		return fmt.Errorf("server %s: %w: the answer does not come from a Stepwell server: %w", w.base, errLost, err)
 	}
 	if greeting {
 		w.names, w.says = named, out.Said()
@@ -221,7 +221,7 @@ func (w *World) read(h http.Header, answer []byte, named bool, out wire.Reply) e
 		d.DisallowUnknownFields()
 	}
 	if !bytes.HasPrefix(bytes.TrimLeft(answer, " \t\r\n"), []byte("{")) {
-		return errors.New("it is no object")
+		return errors.New("it is not an object")
 	}
 	fresh := reflect.New(reflect.TypeOf(out).Elem())           // what is half read is not to stay
 	if a, ok := fresh.Interface().(interface{ Blank() }); ok { // 0 is a value
@@ -231,7 +231,7 @@ func (w *World) read(h http.Header, answer []byte, named bool, out wire.Reply) e
 		return err
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return errors.New("there is more behind its end")
+		return errors.New("there is more after its end")
 	}
 	if w.says && !fresh.Interface().(wire.Reply).Said() {
 		return errors.New("it does not say that it is one")
@@ -289,7 +289,7 @@ func (w *World) refused(resp *http.Response, greeting bool) error {
 	if err != nil || strange || media != "application/problem+json" || json.Unmarshal(body, &p) != nil || p.Code == "" {
 		switch {
 		case resp.StatusCode == http.StatusRequestEntityTooLarge: // whoever says that has not passed it on, and never will
-			return fmt.Errorf("%w: something before the server %s takes no body of that size: status %d", world.ErrTooLarge, w.base, resp.StatusCode)
+			return fmt.Errorf("%w: a proxy in front of server %s does not accept a body of that size: status %d", world.ErrTooLarge, w.base, resp.StatusCode)
 		case resp.StatusCode >= 500 || !greeting:
 			return fmt.Errorf("server %s: %w: status %d, not from a Stepwell server", w.base, errLost, resp.StatusCode)
 		}

@@ -24,7 +24,7 @@ func (k messages) act(ctx context.Context, how manner, in *wire.MessageAct) (out
 }
 
 // errOther: the answer is not of as many messages as the question.
-var errOther = fmt.Errorf("%w: the server's answer is of other messages", world.ErrUnknownOutcome)
+var errOther = fmt.Errorf("%w: the server's answer is about other messages", world.ErrUnknownOutcome)
 
 // DeclareQueue makes a queue, or changes it; see [world.Messenger].
 func (k messages) DeclareQueue(ctx context.Context, q world.MessageQueue) error {

@@ -58,7 +58,7 @@ func (s *Single) Meet(live string) (existing string, err error) {
 // Cancel is what the run is sent whose place a new one takes.
 func (s *Single) Cancel(live string) world.Delivery {
 	return world.Delivery{Run: live, ID: "single/" + s.c.Run, Events: []world.Event{{
-		Type: world.CancelRequested, By: s.c.Run, Reason: fmt.Sprintf("run %s takes its place, by %s", s.c.Run, s.SingleText()),
+		Type: world.CancelRequested, By: s.c.Run, Reason: fmt.Sprintf("run %s replaces it, by %s", s.c.Run, s.SingleText()),
 	}}}
 }
 

@@ -165,7 +165,7 @@ func (wr *writer) tellReaders() {
 		return
 	}
 	wr.backlog.told = true
-	wr.w.complain("a reader keeps the write-ahead log from being copied into the file, and it grows: end the reader's transaction", "mib", size>>20, "reader", readers(wr.w.path))
+	wr.w.complain("a reader keeps the write-ahead log from being copied into the file, so it grows: end the reader's transaction", "mib", size>>20, "reader", readers(wr.w.path))
 }
 
 func (wr *writer) untellReaders() {
@@ -180,7 +180,7 @@ func readers(path string) string {
 	if who := readersOf(path); len(who) > 0 {
 		return strings.Join(who, ", ")
 	}
-	return "not known; look for a sqlite3 shell, a backup or another program that has " + fmt.Sprintf("%q", path) + " open"
+	return "unknown; look for a sqlite3 shell, a backup or another program that has the file open: " + fmt.Sprintf("%q", path) + " open"
 }
 
 // finish leaves a log of a wanted size behind, where other processes have the file open: the last one to close it deletes the log.

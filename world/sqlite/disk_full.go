@@ -82,7 +82,7 @@ func (r *reserve) giveUp(path string) { _ = os.Remove(reservePath(path)) }
 // fill notes that the disk is full, and gives up the reserve.
 func (wr *writer) fill() {
 	if !wr.full {
-		wr.w.complain("the disk is full; it goes on by itself when there is room")
+		wr.w.complain("the disk is full; work continues by itself when there is room")
 	}
 	wr.full = true
 	wr.reserve.giveUp(wr.w.path)

@@ -74,7 +74,7 @@ func (w *World) Examine(ctx context.Context, begin func(check string), tell func
 		case errors.Is(err, world.ErrClosed) || ctx.Err() != nil:
 			return err
 		case err != nil:
-			f = world.Finding{Health: world.HealthWarning, Found: err.Error(), Advice: "this could not be looked at"}
+			f = world.Finding{Health: world.HealthWarning, Found: err.Error(), Advice: "this could not be examined"}
 		}
 		f.Check = c.name
 		tell(f)
@@ -108,14 +108,14 @@ func (w *World) examineFile(c *conn, _ time.Time) (f world.Finding, err error) {
 		others := openToOthers(w.path)
 		switch {
 		case len(others) > 0:
-			f = warning("payloads and tokens of hooks are in them; unless that is meant:  chmod 600", "others than its owner may read or write it: %s", strings.Join(others, ", "))
+			f = warning("they contain payloads and tokens of hooks; unless you want that:  chmod 600", "users other than its owner may read or write it: %s", strings.Join(others, ", "))
 		case wal > tellAt*w.opt.CheckpointSize && len(who) > 0:
 			f = warning("it reads for so long that the log cannot be copied into the file: end its transaction", "write-ahead log of %d MiB beside a file of %d MiB; in a transaction: %s",
 				wal>>20, size>>20, strings.Join(who, ", "))
 		case wal > tellAt*w.opt.CheckpointSize:
-			f = warning("the next process that writes or closes it copies it into the file; where it stays, some process reads for very long: end it", "write-ahead log of %d MiB beside a file of %d MiB", wal>>20, size>>20)
+			f = warning("the next process that writes or closes it copies it into the file; if it stays, a process reads for very long: end that", "write-ahead log of %d MiB beside a file of %d MiB", wal>>20, size>>20)
 		case free > manyFree && free > size/2:
-			f = warning("the pages will be used again; to give them back, stop all programs and run VACUUM", "%d MiB, %d MiB of it free", size>>20, free>>20)
+			f = warning("the pages will be reused; to give them back, stop all programs and run VACUUM", "%d MiB, %d MiB of it free", size>>20, free>>20)
 		default:
 			f = good("%d MiB, write-ahead log of %d MiB", size>>20, wal>>20)
 		}
@@ -128,9 +128,9 @@ func examineWorkers(c *conn, now time.Time) (f world.Finding, err error) {
 	_, err = c.one(doctorWorkers, func(r row) error {
 		switch alive, lost := r.int(0), r.int(1); {
 		case lost > 0:
-			f = warning("a worker that starts goes on with their runs", "%d alive; %d that hold something have not been heard of for over a minute", alive, lost)
+			f = warning("a worker that starts continues their runs", "%d alive; %d that hold work have not been heard of for more than a minute", alive, lost)
 		case alive == 0:
-			f = warning("nothing moves until one starts", "none is alive")
+			f = warning("no run continues until one starts", "none is alive")
 		default:
 			f = good("%d alive", alive)
 		}
@@ -160,7 +160,7 @@ func examineOverdue(c *conn, now time.Time, s *statement, kind, limit string) (w
 	case known:
 		return warning("the worker is full or hangs: raise its "+limit, "%d for over a minute; first %s, for %s", total, worst, since), err
 	}
-	return bad("no worker that is alive has registered this "+kind+": start one", "%d for over a minute; first %s, for %s", total, worst, since), err
+	return bad("no live worker has registered this "+kind+": start one", "%d for over a minute; first %s, for %s", total, worst, since), err
 }
 
 func examineMail(c *conn, now time.Time) (f world.Finding, err error) {
@@ -180,9 +180,9 @@ func examineStreams(c *conn, _ time.Time) (f world.Finding, err error) {
 	_, err = c.one(doctorChunks, func(r row) error {
 		switch orphans, wrong := r.int(0), r.int(1); {
 		case wrong > 0:
-			f = bad("rows were changed by hand, or lost: restore a backup, or go on in a fork of the run", "%d batches of chunks overlap or leave a gap; run %s has some", wrong, r.text(2))
+			f = bad("rows were changed by hand, or lost: restore a backup, or continue in a fork of the run", "%d batches of chunks overlap or leave a gap; run %s has some", wrong, r.text(2))
 		case orphans > 0:
-			f = warning("nobody reads them; delete them: DELETE FROM chunks WHERE run NOT IN (SELECT key FROM runs)", "%d batches of chunks are of runs that are not there", orphans)
+			f = warning("nothing reads them; delete them: DELETE FROM chunks WHERE run NOT IN (SELECT key FROM runs)", "%d batches of chunks belong to runs that do not exist", orphans)
 		default:
 			f = good("no gaps")
 		}
@@ -198,7 +198,7 @@ func examineBlocked(c *conn, _ time.Time) (world.Finding, error) {
 		return true, nil
 	})
 	if found := world.BlockedRuns(tally.List()); found != "" {
-		return warning("`stepwell runs list` shows why each is blocked; heal that and it goes on by itself", "%s", found), err
+		return warning("`stepwell runs list` shows why each is blocked; fix that, and the run continues by itself", "%s", found), err
 	}
 	return good("none"), err
 }
@@ -206,7 +206,7 @@ func examineBlocked(c *conn, _ time.Time) (world.Finding, error) {
 func examineUnswept(c *conn, now time.Time) (f world.Finding, err error) {
 	_, err = c.one(doctorUnswept, func(r row) error {
 		if f = good("%d runs to delete", r.int(0)); r.int(0) > mostUnswept {
-			f = warning("a worker does it every 5 minutes: is one alive?", "%d runs should have been deleted an hour ago, or more", r.int(0))
+			f = warning("a worker does this every 5 minutes: is one alive?", "%d runs should have been deleted more than an hour ago", r.int(0))
 		}
 		return nil
 	}, now.Add(-unsweptAfter).UnixMicro())

@@ -45,7 +45,7 @@ func examineInboxes(c *conn, _ time.Time) (world.Finding, error) {
 		return true, nil
 	})
 	if wrong == 0 {
-		return good("%d deliveries wait, as they were sent", n), err
+		return good("%d deliveries wait, unchanged since they were sent", n), err
 	}
-	return bad("restore a backup; or end the run: `stepwell runs cancel --force`, then fork it", "%d of %d deliveries: %s", wrong, n, strings.Join(runs, "; ")), err
+	return bad("restore a backup; or end the run with `stepwell runs cancel --force`, then fork it", "%d of %d deliveries: %s", wrong, n, strings.Join(runs, "; ")), err
 }

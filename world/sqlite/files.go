@@ -135,7 +135,7 @@ func (f *files) lose(one *file) error {
 	}
 	advice := "stop every program that has the database open, put the file back, and start again"
 	if one == &f.side {
-		advice = "it keeps other workers out, so this one stops; start it again, and leave that file alone"
+		advice = "it keeps other workers out, so this one stops; start it again, and leave that file in place"
 	}
 	return f.stop(fmt.Errorf("%w: %w: %s %s while it was open; nothing more is written: %s", world.ErrStorage, world.ErrReplaced, one.path, happened, advice))
 }

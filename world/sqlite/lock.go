@@ -66,7 +66,7 @@ func (w *World) lockSide() (*os.File, error) {
 		}
 		_ = f.Close()
 	}
-	return nil, fmt.Errorf("%w: worker lock %s: somebody keeps replacing it", world.ErrStorage, side)
+	return nil, fmt.Errorf("%w: worker lock %s: another process keeps replacing it", world.ErrStorage, side)
 }
 
 // worksElsewhere reports whether another process is the worker process of the database, which is open. It leaves nothing behind.
@@ -96,7 +96,7 @@ func (w *World) worksElsewhere() (bool, error) {
 
 func (w *World) workerExists(who string) error {
 	if who == "" {
-		who = "a process that does not give its name"
+		who = "a process without a name"
 	}
 	return fmt.Errorf("database %s: %w: %s; a SQLite file has one worker process, stop it or use PostgreSQL", w.path, world.ErrWorkerExists, who)
 }

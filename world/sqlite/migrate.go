@@ -119,9 +119,9 @@ func checkSchema(c *conn, newest int) (int, error) {
 	}
 	switch {
 	case app == applicationID && version > int64(newest):
-		return 0, fmt.Errorf("%w: the file has schema version %d, this release knows %d; use a newer release", world.ErrStorage, version, newest)
+		return 0, fmt.Errorf("%w: the file has schema version %d, but this release only knows %d; use a newer release", world.ErrStorage, version, newest)
 	case app != applicationID && (app != 0 || version != 0 || tables != 0):
-		return 0, fmt.Errorf("%w: a SQLite database of another program; give another path", world.ErrStorage)
+		return 0, fmt.Errorf("%w: this SQLite database belongs to another program; give another path", world.ErrStorage)
 	}
 	return int(version), nil
 }

@@ -124,7 +124,7 @@ func Open(path string, options ...Options) (*World, error) {
 		ear:      ear{quit: make(chan struct{})},
 	}
 	w.crew.init(o.Now, w.harken, w.hush)
-	w.files.begin(path, func(why error) { w.complain("the database is lost", "err", why) })
+	w.files.begin(path, func(why error) { w.complain("the database is gone", "err", why) })
 	c, err := w.connect()
 	if err != nil {
 		return nil, err

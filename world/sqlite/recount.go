@@ -86,7 +86,7 @@ func (w *World) buryLost(g *group) (owners int, err error) {
 func examineUnowned(c *conn, _ time.Time) (f world.Finding, err error) {
 	_, err = c.one(doctorUnowned, func(r row) error {
 		if f = good("none"); r.int(0) > 0 {
-			f = bad(world.MendAdvice, "%d have an owner that is not there, %s is one", r.int(0), r.text(1))
+			f = bad(world.MendAdvice, "%d have an owner that no longer exists; one is %s", r.int(0), r.text(1))
 		}
 		return nil
 	})
@@ -96,8 +96,8 @@ func examineUnowned(c *conn, _ time.Time) (f world.Finding, err error) {
 // examineEnds looks for logs that have lost their last events.
 func examineEnds(c *conn, _ time.Time) (f world.Finding, err error) {
 	_, err = c.one(doctorEnds, func(r row) error {
-		if f = good("none is cut short"); r.int(0) > 0 {
-			f = bad(world.LostEndAdvice, "%d end before an event that they had; that of run %s is one", r.int(0), r.text(1))
+		if f = good("no log is cut short"); r.int(0) > 0 {
+			f = bad(world.LostEndAdvice, "%d end before an event that they had; one is that of run %s", r.int(0), r.text(1))
 		}
 		return nil
 	})
@@ -116,7 +116,7 @@ func examineCounts(c *conn, _ time.Time) (world.Finding, error) {
 	}
 	limits, err := namesWrong(c)
 	if wrong = append(wrong, limits...); len(wrong) == 0 {
-		return good("as many as there are"), err
+		return good("all counts are right"), err
 	}
 	return bad(world.MendAdvice, "%d are wrong: %s", len(wrong), strings.Join(wrong[:min(len(wrong), mostNamed)], "; ")), err
 }

@@ -48,7 +48,7 @@ func (wr *writer) distrust(d doubt, err error) {
 
 // unmended says why nothing is written.
 func (wr *writer) unmended(why error) error {
-	return fmt.Errorf("%w: database %s: the disk failed to sync, and it is not known yet what is on it: %w; nothing was written, try again", world.ErrStorage, wr.w.path, why)
+	return fmt.Errorf("%w: database %s: the disk failed to sync, and it is not yet known what it contains: %w; nothing was written, try again", world.ErrStorage, wr.w.path, why)
 }
 
 // mend makes the database whole after a sync that failed.
@@ -167,7 +167,7 @@ func (wr *writer) recopy() error {
 
 func anybody(who []string) string {
 	if len(who) == 0 {
-		return "not known which"
+		return "it is unknown which"
 	}
 	return strings.Join(who, ", ")
 }

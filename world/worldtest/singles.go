@@ -38,7 +38,7 @@ func (s *session) replaced(by string) {
 	s.Helper()
 	s.until("run "+s.run+" is to be cancelled", func() bool { return len(s.mail()) > 0 })
 	e := s.mail()[0].Events[0]
-	if e.Type != world.CancelRequested || e.By != by || !strings.Contains(e.Reason, "takes its place") {
+	if e.Type != world.CancelRequested || e.By != by || !strings.Contains(e.Reason, "replaces it, by ") {
 		s.Fatalf("got %+v", e)
 	}
 }

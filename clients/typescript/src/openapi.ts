@@ -70,7 +70,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Tell that the process answers */
+        /** Check that the process answers */
         get: operations["health"];
         put?: never;
         post?: never;
@@ -121,7 +121,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Tell whether the database answers too, and the server is not about to end */
+        /** Check that the database answers too, and that the server is not shutting down */
         get: operations["ready"];
         put?: never;
         post?: never;
@@ -172,7 +172,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Sort what failed and was not healed, and what is blocked, by its cause */
+        /** Group failed runs that were not retried, and blocked runs, by cause */
         get: operations["listFailures"];
         put?: never;
         post?: never;
@@ -189,7 +189,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List the workflows that are held */
+        /** List the held workflows */
         get: operations["listHolds"];
         put?: never;
         post?: never;
@@ -223,7 +223,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Show what a hook says of itself to whoever has its token */
+        /** Show the metadata of a hook to anyone who has its token */
         get: operations["getHook"];
         put?: never;
         /** Send a payload to a hook */
@@ -243,7 +243,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Say that whoever has the token of a hook is still at it, with details for people */
+        /** Tell a hook that someone is still working on it, with details for people */
         post: operations["heartbeatHook"];
         delete?: never;
         options?: never;
@@ -275,9 +275,9 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Show a limit, and how its keys stand */
+        /** Show a limit and the state of its keys */
         get: operations["getLimit"];
-        /** Say how many runs of a key may be at work at once, or begin in a period, in the place of what code says */
+        /** Set how many runs of a key may run at once, or begin in a period, instead of the number in the code */
         put: operations["setLimit"];
         post?: never;
         delete?: never;
@@ -293,7 +293,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List what was published, the newest first; it is kept for a day at least */
+        /** List publications, newest first; each is kept for at least a day */
         get: operations["listPublications"];
         put?: never;
         post?: never;
@@ -329,7 +329,7 @@ export interface paths {
         };
         /** Show a queue, and how many messages it has */
         get: operations["getQueue"];
-        /** Declare a queue, or say anew what holds for it */
+        /** Create a queue, or change its settings */
         put: operations["declareQueue"];
         post?: never;
         /** Delete a queue that has no messages */
@@ -348,7 +348,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Acknowledge messages: they are done, and gone */
+        /** Acknowledge messages: their work is done, and they are deleted */
         post: operations["ackMessages"];
         delete?: never;
         options?: never;
@@ -382,7 +382,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Say that messages are worked on: nobody else receives them for so long from now */
+        /** Keep messages hidden from others for longer, counted from now */
         post: operations["extendMessages"];
         delete?: never;
         options?: never;
@@ -397,7 +397,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Look at the messages of a queue in the order in which they were sent; nothing changes */
+        /** Look at the messages of a queue in the order in which they were sent, without changing anything */
         get: operations["peekMessages"];
         put?: never;
         /** Send a message to a queue, or up to 1,000, all or none */
@@ -417,7 +417,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Give messages back: they are received again, at once or later */
+        /** Give messages back, to be received again at once or later */
         post: operations["nackMessages"];
         delete?: never;
         options?: never;
@@ -434,7 +434,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Have nothing received from a queue until it is resumed */
+        /** Stop receives from a queue until you resume it */
         post: operations["pauseQueue"];
         delete?: never;
         options?: never;
@@ -468,7 +468,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Receive messages that are ready, or wait for some; who does not settle them in time receives them again */
+        /** Receive messages that are ready, or wait for some; a message that is not settled in time is received again */
         post: operations["receiveMessages"];
         delete?: never;
         options?: never;
@@ -485,7 +485,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Make dead letters messages again that were never received, all or some */
+        /** Turn dead letters back into messages, all or some */
         post: operations["redriveQueue"];
         delete?: never;
         options?: never;
@@ -502,7 +502,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Have messages received from a queue again */
+        /** Allow receives from a paused queue again */
         post: operations["resumeQueue"];
         delete?: never;
         options?: never;
@@ -571,7 +571,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Begin a new run from any event of another, of whatever workflow */
+        /** Start a new run from any event of another, of whatever workflow */
         post: operations["forkRunByID"];
         delete?: never;
         options?: never;
@@ -588,7 +588,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Stop a run until it is resumed, of whatever workflow */
+        /** Stop a run until you resume it, of whatever workflow */
         post: operations["pauseRunByID"];
         delete?: never;
         options?: never;
@@ -605,7 +605,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Begin a new run with the input of another, of whatever workflow */
+        /** Start a new run with the input of another, of whatever workflow */
         post: operations["restartRunByID"];
         delete?: never;
         options?: never;
@@ -622,7 +622,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Let a paused run go on, of whatever workflow */
+        /** Let a paused run continue, of whatever workflow */
         post: operations["resumeRunByID"];
         delete?: never;
         options?: never;
@@ -639,7 +639,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Go on, in a new run, from the step that failed a run, of whatever workflow */
+        /** Continue a failed run from the step that failed, in a new run, of whatever workflow */
         post: operations["retryRunByID"];
         delete?: never;
         options?: never;
@@ -739,7 +739,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Read a value over 1 MiB, or a blob, which the log of the run refers to, of whatever workflow */
+        /** Read a value over 1 MiB, or a blob, that the log of the run refers to, of whatever workflow */
         get: operations["getValueByID"];
         put?: never;
         post?: never;
@@ -807,9 +807,9 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Show a schedule, explained, with its next ten times */
+        /** Show a schedule in words, with its next ten times */
         get: operations["getSchedule"];
-        /** Make a schedule, or say anew what holds for it */
+        /** Create a schedule, or change its settings */
         put: operations["putSchedule"];
         post?: never;
         /** Delete a schedule; its runs stay */
@@ -845,7 +845,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Have a schedule start nothing until it is resumed */
+        /** Stop a schedule from starting runs until you resume it */
         post: operations["pauseSchedule"];
         delete?: never;
         options?: never;
@@ -862,7 +862,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Have a schedule go on with its next time */
+        /** Resume a schedule from its next time */
         post: operations["resumeSchedule"];
         delete?: never;
         options?: never;
@@ -879,7 +879,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Start one run of a schedule now, beside its times */
+        /** Start one run of a schedule now, in addition to its times */
         post: operations["triggerSchedule"];
         delete?: never;
         options?: never;
@@ -894,7 +894,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List the subscriptions, and how their queues stand */
+        /** List the subscriptions, and the state of their queues */
         get: operations["listSubscriptions"];
         put?: never;
         post?: never;
@@ -911,12 +911,12 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Show a subscription, and how its queue stands */
+        /** Show a subscription and the state of its queue */
         get: operations["getSubscription"];
-        /** Make a subscription, or say anew what holds for it */
+        /** Create a subscription, or change its settings */
         put: operations["subscribe"];
         post?: never;
-        /** End a subscription, and delete what nobody has worked on in its own queue */
+        /** End a subscription, and delete the unprocessed messages in its own queue */
         delete: operations["unsubscribe"];
         options?: never;
         head?: never;
@@ -932,7 +932,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Have nothing done with what a subscription gets until it is resumed */
+        /** Stop the deliveries of a subscription until you resume it */
         post: operations["pauseSubscription"];
         delete?: never;
         options?: never;
@@ -949,7 +949,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Have dead letters of a subscription delivered again, all or some */
+        /** Deliver dead letters of a subscription again, all or some */
         post: operations["redeliver"];
         delete?: never;
         options?: never;
@@ -966,7 +966,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Have what a subscription gets worked on again */
+        /** Resume the deliveries of a subscription */
         post: operations["resumeSubscription"];
         delete?: never;
         options?: never;
@@ -983,7 +983,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Make a new secret for a subscription's endpoint; the one before signs too until the next */
+        /** Create a new secret for a subscription's endpoint; the previous one is valid until the next rotation */
         post: operations["rotateSecret"];
         delete?: never;
         options?: never;
@@ -1000,7 +1000,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Publish under a topic: each subscription that stands then gets it */
+        /** Publish under a topic, to all of its current subscriptions */
         post: operations["publish"];
         delete?: never;
         options?: never;
@@ -1015,7 +1015,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List the workers, and what they know */
+        /** List the workers, and what they can run */
         get: operations["listWorkers"];
         put?: never;
         post?: never;
@@ -1049,7 +1049,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Tell what JSON a workflow takes and makes, in JSON Schema: clients can be generated from it */
+        /** Describe the JSON that a workflow takes and returns, in JSON Schema; you can generate clients from it */
         get: operations["getWorkflow"];
         put?: never;
         post?: never;
@@ -1068,7 +1068,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Hold a workflow: its starts are accepted, and none of its runs begins until it is released */
+        /** Hold a workflow: its starts are accepted, but its runs do not begin until you release it */
         post: operations["holdWorkflow"];
         delete?: never;
         options?: never;
@@ -1085,7 +1085,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Have the runs of a workflow that is held begin */
+        /** Let the runs of a held workflow begin */
         post: operations["releaseWorkflow"];
         delete?: never;
         options?: never;
@@ -1155,7 +1155,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Begin a new run from any event of another */
+        /** Start a new run from any event of another */
         post: operations["forkRun"];
         delete?: never;
         options?: never;
@@ -1172,7 +1172,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Stop a run until it is resumed */
+        /** Stop a run until you resume it */
         post: operations["pauseRun"];
         delete?: never;
         options?: never;
@@ -1189,7 +1189,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Begin a new run with the input of another */
+        /** Start a new run with the input of another */
         post: operations["restartRun"];
         delete?: never;
         options?: never;
@@ -1206,7 +1206,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Let a paused run go on */
+        /** Let a paused run continue */
         post: operations["resumeRun"];
         delete?: never;
         options?: never;
@@ -1223,7 +1223,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Go on, in a new run, from the step that failed a run */
+        /** Continue a failed run from the step that failed, in a new run */
         post: operations["retryRun"];
         delete?: never;
         options?: never;
@@ -1323,7 +1323,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Read a value over 1 MiB, or a blob, which the log of the run refers to */
+        /** Read a value over 1 MiB, or a blob, that the log of the run refers to */
         get: operations["getValue"];
         put?: never;
         post?: never;
@@ -1374,7 +1374,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Count the runs of a workflow that are not over by version, and the workers that have it */
+        /** Count the runs of a workflow that are not over by version, and the workers that have each version */
         get: operations["listVersions"];
         put?: never;
         post?: never;
@@ -1427,7 +1427,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Renew a worker's lease, and hear what came for what it owns */
+        /** Renew a worker's lease, and get the news for what it owns */
         post: operations["worldBeat"];
         delete?: never;
         options?: never;
@@ -1580,7 +1580,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** List what a worker holds, behind a claim whose answer was lost */
+        /** List what a worker holds, after a claim whose answer was lost */
         post: operations["worldHeld"];
         delete?: never;
         options?: never;
@@ -2247,7 +2247,7 @@ export interface components {
             parent?: string;
             /** @description Only runs that recorded this patch. */
             patch?: string;
-            /** @description Only runs whose ID begins so. */
+            /** @description Only runs whose ID begins with this. */
             prefix?: string;
             /** @description No children. */
             roots?: boolean;
@@ -3251,7 +3251,7 @@ export interface components {
             since?: string;
         };
         Reason: {
-            /** @description Why, for the log. */
+            /** @description The reason, kept in the log. */
             reason?: string;
         };
         Receipts: {
@@ -3261,7 +3261,7 @@ export interface components {
             /** @description Only messages whose payload contains this JSON, of the first 1,000 that are ready. */
             match?: unknown;
             /**
-             * @description At most so many.
+             * @description At most this many.
              * @default 1
              */
             most?: number;
@@ -5014,7 +5014,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The request is durable, and its webhook answers nothing else, or not in time. */
+            /** @description The request is durable, and its webhook gives no other answer, or none in time. */
             202: {
                 headers: {
                     [name: string]: unknown;
@@ -5088,7 +5088,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The request is durable, and its webhook answers nothing else, or not in time. */
+            /** @description The request is durable, and its webhook gives no other answer, or none in time. */
             202: {
                 headers: {
                     [name: string]: unknown;
@@ -5162,7 +5162,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The request is durable, and its webhook answers nothing else, or not in time. */
+            /** @description The request is durable, and its webhook gives no other answer, or none in time. */
             202: {
                 headers: {
                     [name: string]: unknown;
@@ -5232,7 +5232,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The request is durable, and its webhook answers nothing else, or not in time. */
+            /** @description The request is durable, and its webhook gives no other answer, or none in time. */
             202: {
                 headers: {
                     [name: string]: unknown;
@@ -5306,7 +5306,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The request is durable, and its webhook answers nothing else, or not in time. */
+            /** @description The request is durable, and its webhook gives no other answer, or none in time. */
             202: {
                 headers: {
                     [name: string]: unknown;
@@ -5377,7 +5377,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The request is durable, and its webhook answers nothing else, or not in time. */
+            /** @description The request is durable, and its webhook gives no other answer, or none in time. */
             202: {
                 headers: {
                     [name: string]: unknown;
@@ -5452,7 +5452,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The request is durable, and its webhook answers nothing else, or not in time. */
+            /** @description The request is durable, and its webhook gives no other answer, or none in time. */
             202: {
                 headers: {
                     [name: string]: unknown;
@@ -5527,7 +5527,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The request is durable, and its webhook answers nothing else, or not in time. */
+            /** @description The request is durable, and its webhook gives no other answer, or none in time. */
             202: {
                 headers: {
                     [name: string]: unknown;
@@ -5598,7 +5598,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The request is durable, and its webhook answers nothing else, or not in time. */
+            /** @description The request is durable, and its webhook gives no other answer, or none in time. */
             202: {
                 headers: {
                     [name: string]: unknown;
@@ -5673,7 +5673,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The request is durable, and its webhook answers nothing else, or not in time. */
+            /** @description The request is durable, and its webhook gives no other answer, or none in time. */
             202: {
                 headers: {
                     [name: string]: unknown;
@@ -5861,7 +5861,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description It is durable. What is uploaded for a run that is not there a day later is deleted. */
+            /** @description It is durable. A blob whose run does not exist after a day is deleted. */
             201: {
                 headers: {
                     [name: string]: unknown;
@@ -5885,7 +5885,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Of signal, the delivery ID: the same ID is delivered to a run once for each event, for at least 24 hours and the last 10,000 deliveries of the run. */
+                /** @description For signal, the delivery ID: the same ID is delivered to a run once for each event, for at least 24 hours and the last 10,000 deliveries of the run. */
                 "Idempotency-Key"?: components["schemas"]["Text"];
             };
             path: {
@@ -5899,7 +5899,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description What became of each run, newest first, of as many as there was time for in 10 s, 10,000 at most. With a cursor there are more: send the same again, with that. Where the answer was lost, the same may be sent again as it was: what was done is not done twice. With Accept: application/x-ndjson, a line now and then until all is done or the time is up: what became of further runs, the counts so far, and the cursor to go on from where it breaks off. The last line has end, and no cursor where all is done. */
+            /** @description The result for each run, newest first: all that were done in 10 s, 10,000 at most. With a cursor there are more: send the same request with it. Where the answer was lost, the same may be sent again as it was: what was done is not done twice. With Accept: application/x-ndjson, a line now and then until all is done or the time is up: what became of further runs, the counts so far, and the cursor to go on from where it breaks off. The last line has end, and no cursor where all is done. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -5934,7 +5934,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The causes, those of most runs first; of the newest 500 runs that failed and 500 that are blocked. */
+            /** @description The causes, most runs first; of the newest 500 failed runs and the newest 500 blocked ones. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -6101,7 +6101,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description It is durable, or one before it is that is no older than an eighth of the hook's time. */
+            /** @description It is durable, or an earlier one is that is recent enough (an eighth of the hook's timeout). */
             202: {
                 headers: {
                     [name: string]: unknown;
@@ -6153,9 +6153,9 @@ export interface operations {
     getLimit: {
         parameters: {
             query?: {
-                /** @description Go on behind the page that had this cursor. */
+                /** @description Continue after the page that had this cursor. */
                 cursor?: components["schemas"]["Cursor"];
-                /** @description At most so many. */
+                /** @description At most this many. */
                 limit?: components["schemas"]["Limit1000"];
             };
             header?: never;
@@ -6224,11 +6224,11 @@ export interface operations {
     listPublications: {
         parameters: {
             query?: {
-                /** @description Only under topics that this pattern means. */
+                /** @description Only under topics that match this pattern. */
                 topic?: components["schemas"]["Text"];
-                /** @description Go on behind the page that had this cursor. */
+                /** @description Continue after the page that had this cursor. */
                 cursor?: components["schemas"]["Cursor"];
-                /** @description At most so many. */
+                /** @description At most this many. */
                 limit?: components["schemas"]["Limit1000"];
             };
             header?: never;
@@ -6363,7 +6363,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It is gone. */
+            /** @description It is deleted. */
             204: {
                 headers: {
                     [name: string]: unknown;
@@ -6396,7 +6396,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Which receipts held; the others changed nothing. */
+            /** @description Which receipts were valid; the others changed nothing. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -6431,7 +6431,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Which receipts held; the others changed nothing. */
+            /** @description Which receipts were valid; the others changed nothing. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -6466,7 +6466,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Which receipts held; the others changed nothing. */
+            /** @description Which receipts were valid; the others changed nothing. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -6489,11 +6489,11 @@ export interface operations {
     peekMessages: {
         parameters: {
             query?: {
-                /** @description Only those that are so. */
+                /** @description Only those in this state. */
                 state?: components["schemas"]["MessageState"];
-                /** @description Go on behind the page that had this cursor. */
+                /** @description Continue after the page that had this cursor. */
                 cursor?: components["schemas"]["Cursor"];
-                /** @description At most so many. */
+                /** @description At most this many. */
                 limit?: components["schemas"]["Limit1000"];
             };
             header?: never;
@@ -6577,7 +6577,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Which receipts held; the others changed nothing. */
+            /** @description Which receipts were valid; the others changed nothing. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -6682,7 +6682,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The messages; none where none came. */
+            /** @description The messages; an empty list if there were none. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -6775,21 +6775,21 @@ export interface operations {
     listAllRuns: {
         parameters: {
             query?: {
-                /** @description Only runs with one of these statuses, or that stand so; several with commas. */
+                /** @description Only runs with one of these statuses or conditions; several with commas. */
                 status?: components["schemas"]["Statuses"];
-                /** @description Only runs created at this time or later: a time, or so long ago. */
+                /** @description Only runs created at this time or later: a time, or that long ago. */
                 since?: components["schemas"]["Moment"];
                 /** @description Only runs created before this time. */
                 until?: components["schemas"]["Moment"];
-                /** @description What a person knows of a run: its ID, its idempotency key, its workflow, an attribute as name=value, or the beginning of its ID; the first that fits any run. */
+                /** @description What you know of a run: its ID, its idempotency key, its workflow, an attribute as name=value, or the beginning of its ID; the first that matches any run. */
                 search?: components["schemas"]["Text"];
-                /** @description Only runs with this idempotency key, one of each workflow, and the newest in its place where it did not complete and was retried. */
+                /** @description Only runs with this idempotency key, one of each workflow, and the newest run that replaced each. */
                 key?: components["schemas"]["Text"];
-                /** @description Only runs whose ID begins so. */
+                /** @description Only runs whose ID begins with this. */
                 prefix?: components["schemas"]["Text"];
                 /** @description Only runs of this version. */
                 version?: components["schemas"]["Version"];
-                /** @description Only runs that recorded this patch, and so take its new way. Their logs are read: at most 100 for a page. */
+                /** @description Only runs that recorded this patch, and so take its new path. Their logs are read: at most 100 for a page. */
                 patch?: components["schemas"]["Text"];
                 /** @description Only runs that did not record this patch. */
                 unpatched?: components["schemas"]["Text"];
@@ -6797,17 +6797,17 @@ export interface operations {
                 roots?: components["schemas"]["Flag"];
                 /** @description Only children of this run. */
                 parent?: components["schemas"]["Text"];
-                /** @description Only runs that were made of this one: its forks, restarts and retries. */
+                /** @description Only runs made from this one: its forks, restarts and retries. */
                 origin?: components["schemas"]["Text"];
-                /** @description Only runs whose input has this value at a path: input.customer.id=42. Read as JSON if it is, else as a string; objects and arrays need contain it. */
+                /** @description Only runs whose input has this value at a path: input.customer.id=42. It is read as JSON if it is valid JSON, else as a string; objects and arrays only need to contain it. */
                 "input."?: components["schemas"]["FilterValue"];
                 /** @description Only runs whose attribute has this value: attr.city=Ulm. */
                 "attr."?: components["schemas"]["FilterValue"];
                 /** @description With inputs and outputs. */
                 payloads?: components["schemas"]["Flag"];
-                /** @description Go on behind the page that had this cursor. */
+                /** @description Continue after the page that had this cursor. */
                 cursor?: components["schemas"]["Cursor"];
-                /** @description At most so many. */
+                /** @description At most this many. */
                 limit?: components["schemas"]["Limit200"];
             };
             header?: never;
@@ -6839,9 +6839,9 @@ export interface operations {
     findRun: {
         parameters: {
             query?: {
-                /** @description Wait so long for the run to be over: 30s. At most 60 s, unless the server is told otherwise. */
+                /** @description Wait this long for the run to be over: 30s. At most 60 s, unless the server is configured otherwise. */
                 wait?: components["schemas"]["Duration"];
-                /** @description true: show the newest run in the place of one that did not complete, its retry or restart in place. With wait it is so unless this is false. */
+                /** @description true: show the newest run that replaced this one, by a retry or a restart in place. With wait this is the default. */
                 newest?: components["schemas"]["Truth"];
             };
             header?: never;
@@ -6852,7 +6852,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The run as it stands; with wait, perhaps still not over, and the newest run in its place where it did not complete. */
+            /** @description The current state of the run; with wait, possibly still not over, and the newest run that replaced it. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -6875,7 +6875,7 @@ export interface operations {
     cancelRunByID: {
         parameters: {
             query?: {
-                /** @description Why, for the log. */
+                /** @description The reason, kept in the log. */
                 reason?: components["schemas"]["Text"];
                 /** @description End it at once, without its code cleaning up. Needs a key of scope admin. */
                 force?: components["schemas"]["Flag"];
@@ -6911,9 +6911,9 @@ export interface operations {
     getEventsByID: {
         parameters: {
             query?: {
-                /** @description Go on behind the page that had this cursor, or behind the event with this ID. */
+                /** @description Continue after the page that had this cursor, or after the event with this ID. */
                 cursor?: components["schemas"]["Cursor"];
-                /** @description At most so many. */
+                /** @description At most this many. */
                 limit?: components["schemas"]["Limit1000"];
                 /** @description Only events about this step, wait or hook. */
                 correlationId?: components["schemas"]["Text"];
@@ -6928,7 +6928,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description A page of events, in order. It has a cursor always: reading on from it gives what was appended meanwhile. The events from the cursor, or the header Last-Event-ID, on, until the run is over: id is the cursor behind the event, event its type, data the event. A last one of type end says how the run stands. */
+            /** @description A page of events, in order. It always has a cursor: use it later to get the events appended since. The events after the cursor, or after the header Last-Event-ID, until the run is over: id is the cursor, event the type, data the event. A last one of type end has the run's status. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -6938,7 +6938,7 @@ export interface operations {
                     "text/event-stream": string;
                 };
             };
-            /** @description There is nothing to follow: the run is over, and all of its log behind Last-Event-ID was read. */
+            /** @description There is nothing to follow: the run is over, and all of its log after Last-Event-ID was read. */
             204: {
                 headers: {
                     [name: string]: unknown;
@@ -7143,9 +7143,9 @@ export interface operations {
     listSignalsByID: {
         parameters: {
             query?: {
-                /** @description Go on behind the page that had this cursor, or behind the event with this ID. */
+                /** @description Continue after the page that had this cursor, or after the event with this ID. */
                 cursor?: components["schemas"]["Cursor"];
-                /** @description At most so many. */
+                /** @description At most this many. */
                 limit?: components["schemas"]["Limit1000"];
             };
             header?: never;
@@ -7156,7 +7156,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description A page of its log, with the events of type signal_received alone. One that was sent to a run which nobody works on is there when somebody does. */
+            /** @description A page of its log, with the events of type signal_received only. An event that was sent to a run without a worker appears when a worker takes the run. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -7295,7 +7295,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description What was written: strings as their text, one behind the other, all else as JSON, a line each. The connection is cut where what was read is not all, or became void. With Accept: application/x-ndjson, a chunk a line, with its index. With Accept: text/event-stream: id is the chunk's index, event is chunk or reset, data the chunk. A last one says end, or error. */
+            /** @description The chunks: strings as plain text, one after the other, other chunks as JSON, one per line. The connection is cut if what was read is incomplete or became void. With Accept: application/x-ndjson, a chunk a line, with its index. With Accept: text/event-stream: id is the chunk's index, event is chunk or reset, data the chunk. A last one says end, or error. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -7306,7 +7306,7 @@ export interface operations {
                     "text/plain; charset=utf-8": string;
                 };
             };
-            /** @description There is nothing to follow: all behind Last-Event-ID was read. */
+            /** @description There is nothing to follow: everything after Last-Event-ID was read. */
             204: {
                 headers: {
                     [name: string]: unknown;
@@ -7336,7 +7336,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The value, JSON as it was recorded, or the bytes of the blob. An answer that is cut short of its Content-Length is not what was written. */
+            /** @description The value, as JSON, or the bytes of the blob. An answer shorter than its Content-Length is incomplete. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -7425,9 +7425,9 @@ export interface operations {
     listSchedules: {
         parameters: {
             query?: {
-                /** @description Go on behind the page that had this cursor. */
+                /** @description Continue after the page that had this cursor. */
                 cursor?: components["schemas"]["Cursor"];
-                /** @description At most so many. */
+                /** @description At most this many. */
                 limit?: components["schemas"]["Limit1000"];
             };
             header?: never;
@@ -7533,7 +7533,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It is gone. One that a program declares is made again when that starts. */
+            /** @description It is deleted. If a program declares it, it is created again when that program starts. */
             204: {
                 headers: {
                     [name: string]: unknown;
@@ -7566,7 +7566,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The runs that were started, and those that were there. */
+            /** @description The runs that were started, and those that existed already. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -7766,7 +7766,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The subscription as it is now, and the secret that was made for its endpoint, which is shown once. */
+            /** @description The current state of the subscription, and the new secret of its endpoint, which is shown only once. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -7797,7 +7797,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It is gone, and had all that was published before. */
+            /** @description It is deleted; what was published earlier was delivered. */
             204: {
                 headers: {
                     [name: string]: unknown;
@@ -7935,7 +7935,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The secret: it is shown once. */
+            /** @description The secret, which is shown only once. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -8002,7 +8002,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The workers that are alive, or were not yet found dead. */
+            /** @description The workers that are alive, or not yet known to be dead. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -8054,7 +8054,7 @@ export interface operations {
     getWorkflow: {
         parameters: {
             query?: {
-                /** @description Of this version; else of the one that a start gets, the highest that a live worker has. */
+                /** @description This version; by default the one that a start gets, the highest that a live worker has. */
                 version?: components["schemas"]["Version"];
             };
             header?: never;
@@ -8065,7 +8065,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description What a live worker has published. Without a version: no live worker has the workflow; without a schema: it takes, or makes, what is not known. */
+            /** @description What a live worker has published. Without a version: no live worker has the workflow; without a schema: the type is unknown. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -8158,21 +8158,21 @@ export interface operations {
     listRuns: {
         parameters: {
             query?: {
-                /** @description Only runs with one of these statuses, or that stand so; several with commas. */
+                /** @description Only runs with one of these statuses or conditions; several with commas. */
                 status?: components["schemas"]["Statuses"];
-                /** @description Only runs created at this time or later: a time, or so long ago. */
+                /** @description Only runs created at this time or later: a time, or that long ago. */
                 since?: components["schemas"]["Moment"];
                 /** @description Only runs created before this time. */
                 until?: components["schemas"]["Moment"];
-                /** @description What a person knows of a run: its ID, its idempotency key, its workflow, an attribute as name=value, or the beginning of its ID; the first that fits any run. */
+                /** @description What you know of a run: its ID, its idempotency key, its workflow, an attribute as name=value, or the beginning of its ID; the first that matches any run. */
                 search?: components["schemas"]["Text"];
-                /** @description Only runs with this idempotency key, one of each workflow, and the newest in its place where it did not complete and was retried. */
+                /** @description Only runs with this idempotency key, one of each workflow, and the newest run that replaced each. */
                 key?: components["schemas"]["Text"];
-                /** @description Only runs whose ID begins so. */
+                /** @description Only runs whose ID begins with this. */
                 prefix?: components["schemas"]["Text"];
                 /** @description Only runs of this version. */
                 version?: components["schemas"]["Version"];
-                /** @description Only runs that recorded this patch, and so take its new way. Their logs are read: at most 100 for a page. */
+                /** @description Only runs that recorded this patch, and so take its new path. Their logs are read: at most 100 for a page. */
                 patch?: components["schemas"]["Text"];
                 /** @description Only runs that did not record this patch. */
                 unpatched?: components["schemas"]["Text"];
@@ -8180,17 +8180,17 @@ export interface operations {
                 roots?: components["schemas"]["Flag"];
                 /** @description Only children of this run. */
                 parent?: components["schemas"]["Text"];
-                /** @description Only runs that were made of this one: its forks, restarts and retries. */
+                /** @description Only runs made from this one: its forks, restarts and retries. */
                 origin?: components["schemas"]["Text"];
-                /** @description Only runs whose input has this value at a path: input.customer.id=42. Read as JSON if it is, else as a string; objects and arrays need contain it. */
+                /** @description Only runs whose input has this value at a path: input.customer.id=42. It is read as JSON if it is valid JSON, else as a string; objects and arrays only need to contain it. */
                 "input."?: components["schemas"]["FilterValue"];
                 /** @description Only runs whose attribute has this value: attr.city=Ulm. */
                 "attr."?: components["schemas"]["FilterValue"];
                 /** @description With inputs and outputs. */
                 payloads?: components["schemas"]["Flag"];
-                /** @description Go on behind the page that had this cursor. */
+                /** @description Continue after the page that had this cursor. */
                 cursor?: components["schemas"]["Cursor"];
-                /** @description At most so many. */
+                /** @description At most this many. */
                 limit?: components["schemas"]["Limit200"];
             };
             header?: never;
@@ -8225,7 +8225,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The idempotency key: used again, the run that has it is returned. */
+                /** @description The idempotency key: with the same key you get the run that has it. */
                 "Idempotency-Key"?: components["schemas"]["Text"];
             };
             path: {
@@ -8239,7 +8239,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The run that has the idempotency key, or, of a singleton, that is live. */
+            /** @description The run that has the idempotency key, or the live run of a singleton. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -8271,9 +8271,9 @@ export interface operations {
     getRun: {
         parameters: {
             query?: {
-                /** @description Wait so long for the run to be over: 30s. At most 60 s, unless the server is told otherwise. */
+                /** @description Wait this long for the run to be over: 30s. At most 60 s, unless the server is configured otherwise. */
                 wait?: components["schemas"]["Duration"];
-                /** @description true: show the newest run in the place of one that did not complete, its retry or restart in place. With wait it is so unless this is false. */
+                /** @description true: show the newest run that replaced this one, by a retry or a restart in place. With wait this is the default. */
                 newest?: components["schemas"]["Truth"];
             };
             header?: never;
@@ -8285,7 +8285,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The run as it stands; with wait, perhaps still not over, and the newest run in its place where it did not complete. */
+            /** @description The current state of the run; with wait, possibly still not over, and the newest run that replaced it. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -8308,7 +8308,7 @@ export interface operations {
     cancelRun: {
         parameters: {
             query?: {
-                /** @description Why, for the log. */
+                /** @description The reason, kept in the log. */
                 reason?: components["schemas"]["Text"];
                 /** @description End it at once, without its code cleaning up. Needs a key of scope admin. */
                 force?: components["schemas"]["Flag"];
@@ -8345,9 +8345,9 @@ export interface operations {
     getEvents: {
         parameters: {
             query?: {
-                /** @description Go on behind the page that had this cursor, or behind the event with this ID. */
+                /** @description Continue after the page that had this cursor, or after the event with this ID. */
                 cursor?: components["schemas"]["Cursor"];
-                /** @description At most so many. */
+                /** @description At most this many. */
                 limit?: components["schemas"]["Limit1000"];
                 /** @description Only events about this step, wait or hook. */
                 correlationId?: components["schemas"]["Text"];
@@ -8363,7 +8363,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description A page of events, in order. It has a cursor always: reading on from it gives what was appended meanwhile. The events from the cursor, or the header Last-Event-ID, on, until the run is over: id is the cursor behind the event, event its type, data the event. A last one of type end says how the run stands. */
+            /** @description A page of events, in order. It always has a cursor: use it later to get the events appended since. The events after the cursor, or after the header Last-Event-ID, until the run is over: id is the cursor, event the type, data the event. A last one of type end has the run's status. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -8373,7 +8373,7 @@ export interface operations {
                     "text/event-stream": string;
                 };
             };
-            /** @description There is nothing to follow: the run is over, and all of its log behind Last-Event-ID was read. */
+            /** @description There is nothing to follow: the run is over, and all of its log after Last-Event-ID was read. */
             204: {
                 headers: {
                     [name: string]: unknown;
@@ -8583,9 +8583,9 @@ export interface operations {
     listSignals: {
         parameters: {
             query?: {
-                /** @description Go on behind the page that had this cursor, or behind the event with this ID. */
+                /** @description Continue after the page that had this cursor, or after the event with this ID. */
                 cursor?: components["schemas"]["Cursor"];
-                /** @description At most so many. */
+                /** @description At most this many. */
                 limit?: components["schemas"]["Limit1000"];
             };
             header?: never;
@@ -8597,7 +8597,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description A page of its log, with the events of type signal_received alone. One that was sent to a run which nobody works on is there when somebody does. */
+            /** @description A page of its log, with the events of type signal_received only. An event that was sent to a run without a worker appears when a worker takes the run. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -8740,7 +8740,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description What was written: strings as their text, one behind the other, all else as JSON, a line each. The connection is cut where what was read is not all, or became void. With Accept: application/x-ndjson, a chunk a line, with its index. With Accept: text/event-stream: id is the chunk's index, event is chunk or reset, data the chunk. A last one says end, or error. */
+            /** @description The chunks: strings as plain text, one after the other, other chunks as JSON, one per line. The connection is cut if what was read is incomplete or became void. With Accept: application/x-ndjson, a chunk a line, with its index. With Accept: text/event-stream: id is the chunk's index, event is chunk or reset, data the chunk. A last one says end, or error. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -8751,7 +8751,7 @@ export interface operations {
                     "text/plain; charset=utf-8": string;
                 };
             };
-            /** @description There is nothing to follow: all behind Last-Event-ID was read. */
+            /** @description There is nothing to follow: everything after Last-Event-ID was read. */
             204: {
                 headers: {
                     [name: string]: unknown;
@@ -8782,7 +8782,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The value, JSON as it was recorded, or the bytes of the blob. An answer that is cut short of its Content-Length is not what was written. */
+            /** @description The value, as JSON, or the bytes of the blob. An answer shorter than its Content-Length is incomplete. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -8881,7 +8881,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Of the newest 20,000 runs that are not over; more says that there are more. */
+            /** @description Of the newest 20,000 runs that are not over; more says whether there are more. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -8943,7 +8943,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The world's answer. */
+            /** @description The store's answer. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -8976,7 +8976,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The world's answer. */
+            /** @description The store's answer. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -9009,7 +9009,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The world's answer. */
+            /** @description The store's answer. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -9042,7 +9042,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The world's answer. */
+            /** @description The store's answer. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -9075,7 +9075,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The world's answer. */
+            /** @description The store's answer. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -9108,7 +9108,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The world's answer. */
+            /** @description The store's answer. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -9141,7 +9141,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The world's answer. */
+            /** @description The store's answer. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -9174,7 +9174,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The world's answer. */
+            /** @description The store's answer. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -9207,7 +9207,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The world's answer. */
+            /** @description The store's answer. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -9240,7 +9240,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The world's answer. */
+            /** @description The store's answer. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -9273,7 +9273,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The world's answer. */
+            /** @description The store's answer. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -9306,7 +9306,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The world's answer. */
+            /** @description The store's answer. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -9339,7 +9339,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The world's answer. */
+            /** @description The store's answer. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -9372,7 +9372,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The world's answer. */
+            /** @description The store's answer. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -9405,7 +9405,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The world's answer. */
+            /** @description The store's answer. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -9438,7 +9438,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The world's answer. */
+            /** @description The store's answer. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -9471,7 +9471,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The world's answer. */
+            /** @description The store's answer. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -9504,7 +9504,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The world's answer. */
+            /** @description The store's answer. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -9537,7 +9537,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The world's answer. */
+            /** @description The store's answer. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -9570,7 +9570,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The world's answer. */
+            /** @description The store's answer. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -9603,7 +9603,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The world's answer. */
+            /** @description The store's answer. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -9636,7 +9636,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The world's answer. */
+            /** @description The store's answer. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -9669,7 +9669,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The world's answer. */
+            /** @description The store's answer. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -9731,7 +9731,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The world's answer. */
+            /** @description The store's answer. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -9764,7 +9764,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The world's answer. */
+            /** @description The store's answer. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -9797,7 +9797,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The world's answer. */
+            /** @description The store's answer. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -9830,7 +9830,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The world's answer. */
+            /** @description The store's answer. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -9863,7 +9863,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The world's answer. */
+            /** @description The store's answer. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -9896,7 +9896,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The world's answer. */
+            /** @description The store's answer. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -9929,7 +9929,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The world's answer. */
+            /** @description The store's answer. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -9962,7 +9962,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The world's answer. */
+            /** @description The store's answer. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -9995,7 +9995,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The world's answer. */
+            /** @description The store's answer. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -10028,7 +10028,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The world's answer. */
+            /** @description The store's answer. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -10061,7 +10061,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The world's answer. */
+            /** @description The store's answer. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -10094,7 +10094,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The world's answer. */
+            /** @description The store's answer. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -10127,7 +10127,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The world's answer. */
+            /** @description The store's answer. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -10160,7 +10160,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The world's answer. */
+            /** @description The store's answer. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -10193,7 +10193,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The world's answer. */
+            /** @description The store's answer. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -10226,7 +10226,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The world's answer. */
+            /** @description The store's answer. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -10259,7 +10259,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The world's answer. */
+            /** @description The store's answer. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -10292,7 +10292,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The world's answer. */
+            /** @description The store's answer. */
             200: {
                 headers: {
                     [name: string]: unknown;

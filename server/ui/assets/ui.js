@@ -108,7 +108,7 @@
     const follow = new EventSource(text.dataset.stream);
     const most = 2_000_000;
     text.scrollTop = text.scrollHeight;
-    if (state) state.textContent = "Following: more shows as it is written.";
+    if (state) state.textContent = "Following: new chunks appear as they are written.";
     follow.addEventListener("text", (e) => {
       const down = text.scrollTop + text.clientHeight >= text.scrollHeight - 40;
       text.append(JSON.parse(e.data));

@@ -160,7 +160,7 @@ class BulkFilter(TypedDict, total=False):
     parent: str
     # Only runs that recorded this patch.
     patch: str
-    # Only runs whose ID begins so.
+    # Only runs whose ID begins with this.
     prefix: str
     # No children.
     roots: bool
@@ -599,7 +599,7 @@ class Nack(_NackRequired, total=False):
 
 
 class Reason(TypedDict, total=False):
-    # Why, for the log.
+    # The reason, kept in the log.
     reason: str
 
 
@@ -617,7 +617,7 @@ class QueueChanged(TypedDict):
 class Receive(TypedDict, total=False):
     # Only messages whose payload contains this JSON, of the first 1,000 that are ready.
     match: Any
-    # At most so many.
+    # At most this many.
     most: int
     # How long they are nobody else's, where that is not what the queue says: 1s to 12h.
     visibility: str
