@@ -166,7 +166,7 @@ func (b *build) install() error {
 			return fmt.Errorf("the package brings %s: it is to have no dependencies", p.Name())
 		}
 	}
-	for _, name := range []string{"client.test.mjs", "uses.ts", "smoke.mjs", "cli.mjs", "edge.mjs", "page.html"} {
+	for _, name := range []string{"client.test.mjs", "steps.test.mjs", "steps_program.mjs", "uses.ts", "smoke.mjs", "cli.mjs", "edge.mjs", "page.html"} {
 		if err := copyFile(filepath.Join("clients/typescript/test", name), filepath.Join(b.app(), name)); err != nil {
 			return err
 		}
