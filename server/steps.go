@@ -8,6 +8,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"slices"
 	"sync"
@@ -32,9 +33,9 @@ func stepRoutes() []route {
 	}
 	all := []route{
 		at("take", "takeSteps", "Take steps that are to be run, or wait for some; without worker it joins as one", "StepTake",
-			response{200, "StepsTaken", "", "The steps; none where none came."}, (*stepDoor).take),
+			response{200, "StepsTaken", "", "The steps; none where none came."}, (*stepDoor).claim),
 		at("heartbeat", "beatSteps", "Say that a step worker is alive, how far its steps are, and hear which are to end", "StepBeat",
-			response{200, "StepsBeaten", "", "The lease holds on."}, (*stepDoor).beat),
+			response{200, "StepsBeaten", "", "The lease holds on."}, (*stepDoor).heartbeat),
 		at("complete", "completeStep", "End an attempt of a step with its output", "StepOutput",
 			response{202, "Accepted", "", "It is durable."}, (*stepDoor).complete),
 		at("fail", "failStep", "End an attempt of a step with an error; the step's definition says whether it is tried again", "StepFailure",
@@ -54,31 +55,35 @@ func stepRoutes() []route {
 //   - A receipt says which attempt it is of, and what its definition says. Whoever changes one hurts only what he holds:
 //     the world looks at who holds what, and guard at whose worker it is.
 type stepDoor struct {
-	doors *doors
-	world world.World
-	able  world.Abilities // of world
-	says  *logs.Seldom
+	doors  *doors
+	guard  *guard
+	claims *claims
+	places *places
+	log    *slog.Logger
+	says   *logs.Seldom
+	world  world.World
+	able   world.Abilities // of world
 
-	mu       sync.Mutex
-	suspects map[string]world.TaskKey        // of workers: what they run that may end their process; guarded by mu
-	earlier  map[world.TaskKey][]world.Event // of attempts that are not the first: those before; guarded by mu
+	mu          sync.Mutex
+	quarantined map[string]world.TaskKey        // of workers: what they run that may end their process; guarded by mu
+	earlier     map[world.TaskKey][]world.Event // of attempts that are not the first: those before; guarded by mu
 }
 
 // mostSteps is how much of each kind is remembered.
 const mostSteps = 10_000
 
 // remember notes what belongs to an attempt that is given out.
-func (s *stepDoor) remember(t *world.Task, suspect bool) {
+func (s *stepDoor) remember(t *world.Task, alone bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if len(s.suspects) >= mostSteps || s.suspects == nil {
-		s.suspects = map[string]world.TaskKey{}
+	if len(s.quarantined) >= mostSteps || s.quarantined == nil {
+		s.quarantined = map[string]world.TaskKey{}
 	}
 	if len(s.earlier) >= mostSteps || s.earlier == nil {
 		s.earlier = map[world.TaskKey][]world.Event{}
 	}
-	if suspect {
-		s.suspects[t.Worker] = keyOfTask(t)
+	if alone {
+		s.quarantined[t.Worker] = keyOfTask(t)
 	}
 	if t.Attempt > 1 {
 		s.earlier[keyOfTask(t)] = t.History
@@ -89,17 +94,17 @@ func (s *stepDoor) remember(t *world.Task, suspect bool) {
 func (s *stepDoor) forget(worker string, k world.TaskKey) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.suspects[worker] == k {
-		delete(s.suspects, worker)
+	if s.quarantined[worker] == k {
+		delete(s.quarantined, worker)
 	}
 	delete(s.earlier, k)
 }
 
-// suspects reports whether a worker runs one already.
-func (s *stepDoor) hasSuspect(worker string) bool {
+// hasQuarantined reports whether a worker runs one in quarantine already.
+func (s *stepDoor) hasQuarantined(worker string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	_, has := s.suspects[worker]
+	_, has := s.quarantined[worker]
 	return has
 }
 
@@ -107,8 +112,8 @@ func keyOfTask(t *world.Task) world.TaskKey {
 	return world.TaskKey{Run: t.Run, Step: t.Step, Attempt: t.Attempt}
 }
 
-// stepTake is the body of a take.
-type stepTake struct {
+// stepClaim is the body of a take.
+type stepClaim struct {
 	Worker string   `json:"worker"`
 	Name   string   `json:"name"`
 	Lease  duration `json:"lease"`
@@ -119,16 +124,16 @@ type stepTake struct {
 	Number int64    `json:"number"`
 }
 
-// stepsTaken is the answer to a take.
-type stepsTaken struct {
-	Worker      string      `json:"worker"`
-	LeaseMs     int64       `json:"leaseMs,omitempty"` // of one that has joined
-	HeartbeatMs int64       `json:"heartbeatMs"`
-	Tasks       []takenStep `json:"tasks"`
+// claimedSteps is the answer to a take.
+type claimedSteps struct {
+	Worker      string        `json:"worker"`
+	LeaseMs     int64         `json:"leaseMs,omitempty"` // of one that has joined
+	HeartbeatMs int64         `json:"heartbeatMs"`
+	Tasks       []claimedStep `json:"tasks"`
 }
 
-// takenStep is an attempt of a step that is to be run.
-type takenStep struct {
+// claimedStep is an attempt of a step that is to be run.
+type claimedStep struct {
 	Receipt   string          `json:"receipt"`
 	Step      string          `json:"step"`
 	ID        string          `json:"id"`
@@ -144,16 +149,16 @@ type takenStep struct {
 // Bounds of step workers.
 const (
 	stepLease     = 10 * time.Second
-	stepHeartbeat = time.Second // while they run something
+	stepPause     = time.Second // while they run something
 	mostStepBytes = 8 << 20     // of inputs in one answer, but for one large one
 )
 
-func (s *stepDoor) take(w http.ResponseWriter, r *request) error {
-	b := stepTake{Most: 1}
+func (s *stepDoor) claim(w http.ResponseWriter, r *request) error {
+	b := stepClaim{Most: 1}
 	if err := r.decode(&b); err != nil {
 		return err
 	}
-	out := stepsTaken{Worker: b.Worker, HeartbeatMs: stepHeartbeat.Milliseconds(), Tasks: []takenStep{}}
+	out := claimedSteps{Worker: b.Worker, HeartbeatMs: stepPause.Milliseconds(), Tasks: []claimedStep{}}
 	if err := b.check(r); err != nil {
 		return err
 	}
@@ -165,29 +170,35 @@ func (s *stepDoor) take(w http.ResponseWriter, r *request) error {
 		out.Worker, out.LeaseMs = b.Worker, lease.Milliseconds()
 		return answer(w, http.StatusOK, out) // what it was given nobody would know of if this were lost
 	}
-	if err := s.doors.guard.mayActFor(r, b.Worker); err != nil {
+	if err := s.guard.mayActFor(r, b.Worker); err != nil {
 		return err
 	}
-	taken, err := s.claim(r, &b)
-	if err == nil {
-		out.Tasks, err = s.give(r, taken)
+	tasks, err := s.claimTasks(r, &b)
+	if err != nil {
+		return err
 	}
-	if err == nil {
-		err = r.Context().Err()
-	}
-	if err == nil {
-		err = answer(w, http.StatusOK, out)
-	}
-	if err != nil { // nobody has seen them
-		for i := range taken {
-			s.giveBack(r.Context(), &taken[i], 0, "its worker was gone before it was told")
+	if err := s.tellTasks(w, r, &out, tasks); err != nil { // nobody has seen them
+		for i := range tasks {
+			s.giveBack(r.Context(), &tasks[i], 0, "its worker was gone before it was told")
 		}
+		return err
 	}
-	return err
+	return nil
+}
+
+// tellTasks answers with tasks.
+func (s *stepDoor) tellTasks(w http.ResponseWriter, r *request, out *claimedSteps, tasks []world.Task) (err error) {
+	if out.Tasks, err = s.give(r, tasks); err != nil {
+		return err
+	}
+	if err := r.Context().Err(); err != nil {
+		return err
+	}
+	return answer(w, http.StatusOK, out)
 }
 
 // check refuses what makes no sense, or what the key is not for.
-func (b *stepTake) check(r *request) error {
+func (b *stepClaim) check(r *request) error {
 	switch {
 	case len(b.Steps) == 0:
 		return invalid("body: steps names none")
@@ -209,7 +220,7 @@ func (b *stepTake) check(r *request) error {
 }
 
 // join makes a worker.
-func (s *stepDoor) join(r *request, b *stepTake) (lease time.Duration, err error) {
+func (s *stepDoor) join(r *request, b *stepClaim) (lease time.Duration, err error) {
 	wk := world.Worker{
 		ID: world.NewID(world.PrefixWorker, s.doors.time()), Name: b.Name, Steps: b.Steps, Remote: true,
 		Lease: time.Duration(b.Lease),
@@ -223,25 +234,25 @@ func (s *stepDoor) join(r *request, b *stepTake) (lease time.Duration, err error
 	if r.key != nil {
 		wk.Name = nameWithKey(wk.Name, r.key.Name)
 	}
-	beat, err := lasting(r.Context(), func(ctx context.Context) (world.Heartbeat, error) { return s.world.Join(ctx, wk) })
+	heard, err := lasting(r.Context(), func(ctx context.Context) (world.Heartbeat, error) { return s.world.Join(ctx, wk) })
 	if err != nil {
 		return 0, err
 	}
 	if r.key != nil {
-		s.doors.guard.joins(wk.ID, r.key.Name)
+		s.guard.joins(wk.ID, r.key.Name)
 	}
 	b.Worker = wk.ID
-	return beat.Until.Sub(beat.Now), nil
+	return heard.Until.Sub(heard.Now), nil
 }
 
-// claim takes tasks, and gives back those that the worker holds and does not know of: an answer was lost.
-func (s *stepDoor) claim(r *request, b *stepTake) ([]world.Task, error) {
+// claimTasks claims tasks, and gives back those that the worker holds and does not know of: an answer was lost.
+func (s *stepDoor) claimTasks(r *request, b *stepClaim) ([]world.Task, error) {
 	known, err := keysOf(b.Worker, b.Holds)
 	if err != nil {
 		return nil, err
 	}
 	if b.Number > 0 { // an earlier one that comes late takes nothing any more
-		mine, _, err := s.doors.claims.begin(&wire.TakeQuery{Worker: b.Worker, N: b.Number})
+		mine, _, err := s.claims.begin(&wire.TakeQuery{Worker: b.Worker, N: b.Number})
 		if err != nil {
 			return nil, err
 		}
@@ -261,7 +272,7 @@ func (s *stepDoor) claim(r *request, b *stepTake) ([]world.Task, error) {
 	q := world.ClaimQuery{Worker: b.Worker, Steps: b.Steps, Tasks: b.Most, Number: b.Number}
 	claimed, err := s.doors.awaitWork(r.Context(), time.Duration(b.Wait), func() (world.Claimed, error) {
 		return lasting(r.Context(), func(ctx context.Context) (world.Claimed, error) { return s.world.Claim(ctx, q) })
-	}, s.doors.places.keyed(r)...)
+	}, s.places.keyed(r)...)
 	for i := range claimed.Tasks {
 		claimed.Tasks[i].Worker = b.Worker
 	}
@@ -269,12 +280,12 @@ func (s *stepDoor) claim(r *request, b *stepTake) ([]world.Task, error) {
 }
 
 // give makes an answer of tasks. Those that the worker cannot run, or is not to run now, are handed back, or ended.
-func (s *stepDoor) give(r *request, tasks []world.Task) ([]takenStep, error) {
-	out := []takenStep{}
+func (s *stepDoor) give(r *request, tasks []world.Task) ([]claimedStep, error) {
+	out := []claimedStep{}
 	bytes := 0
 	for i := range tasks {
 		t := &tasks[i]
-		suspect, over := kit.DeathsOf(t)
+		alone, over := kit.DeathsOf(t)
 		switch {
 		case t.Damage != "":
 			s.damaged(r.Context(), t)
@@ -282,7 +293,7 @@ func (s *stepDoor) give(r *request, tasks []world.Task) ([]takenStep, error) {
 		case over != nil:
 			s.end(r.Context(), t, over)
 			continue
-		case suspect && s.hasSuspect(t.Worker):
+		case alone && s.hasQuarantined(t.Worker):
 			s.giveBack(r.Context(), t, kit.RestOf(t, true), "another step that may have ended its process runs alone")
 			continue
 		}
@@ -299,17 +310,17 @@ func (s *stepDoor) give(r *request, tasks []world.Task) ([]takenStep, error) {
 		if err != nil {
 			return nil, err
 		}
-		s.remember(t, suspect)
+		s.remember(t, alone)
 		out = append(out, given)
 	}
 	return out, nil
 }
 
 // given is a task as its worker is told of it.
-func (s *stepDoor) given(ctx context.Context, t *world.Task, input []byte) (takenStep, error) {
+func (s *stepDoor) given(ctx context.Context, t *world.Task, input []byte) (claimedStep, error) {
 	rule := kit.StepRuleOf(t.Options)
 	rc := receiptOf(t, s.doors.time())
-	out := takenStep{
+	out := claimedStep{
 		Receipt: rc.text(), Step: t.Name, ID: t.Step, Run: t.Run, Workflow: t.Workflow, Attempt: t.Attempt, Input: input,
 		TimeoutMs: rule.Timeout.Milliseconds(), SilenceMs: rule.Silence.Milliseconds(),
 	}

@@ -51,7 +51,7 @@ func (s *stepDoor) unreadable(ctx context.Context, t *world.Task, why error) {
 
 // damaged tells the run of a task which nobody can run: it is blocked by that.
 func (s *stepDoor) damaged(ctx context.Context, t *world.Task) {
-	s.doors.log.Error("a task is damaged", "run_id", t.Run, "step.id", t.Step, "err", t.Damage)
+	s.log.Error("a task is damaged", "run_id", t.Run, "step.id", t.Step, "err", t.Damage)
 	d := deliveryOf(t.Worker, keyOfTask(t))
 	d.ID = "damaged:" + d.ID
 	d.Events = []world.Event{{
@@ -105,8 +105,8 @@ func deliveryOf(worker string, k world.TaskKey) *world.Delivery {
 	return &world.Delivery{Run: k.Run, ID: fmt.Sprintf("task:%s:%d", k.Step, k.Attempt), Worker: worker, Task: &k}
 }
 
-// stepBeat is the body of a heartbeat.
-type stepBeat struct {
+// stepHeartbeat is the body of a heartbeat.
+type stepHeartbeat struct {
 	Worker string `json:"worker"`
 	Tasks  []struct {
 		Receipt  string          `json:"receipt"`
@@ -115,8 +115,8 @@ type stepBeat struct {
 	} `json:"tasks"`
 }
 
-// stepsBeaten is the answer.
-type stepsBeaten struct {
+// heardSteps is the answer.
+type heardSteps struct {
 	LeaseMs int64       `json:"leaseMs"`
 	Ended   []endedStep `json:"ended"`
 }
@@ -133,12 +133,12 @@ const (
 	whyTimeout = "timeout" // of the attempt
 )
 
-func (s *stepDoor) beat(w http.ResponseWriter, r *request) error {
-	var b stepBeat
+func (s *stepDoor) heartbeat(w http.ResponseWriter, r *request) error {
+	var b stepHeartbeat
 	if err := r.decode(&b); err != nil {
 		return err
 	}
-	if err := s.doors.guard.mayActFor(r, b.Worker); err != nil {
+	if err := s.guard.mayActFor(r, b.Worker); err != nil {
 		return err
 	}
 	texts := make([]string, len(b.Tasks))
@@ -153,18 +153,18 @@ func (s *stepDoor) beat(w http.ResponseWriter, r *request) error {
 	for _, rc := range all {
 		q.Tasks = append(q.Tasks, rc.key())
 	}
-	beat, err := lasting(r.Context(), func(ctx context.Context) (world.Heartbeat, error) { return s.world.Heartbeat(ctx, q) })
+	heard, err := lasting(r.Context(), func(ctx context.Context) (world.Heartbeat, error) { return s.world.Heartbeat(ctx, q) })
 	if err != nil {
 		return err
 	}
-	out := stepsBeaten{LeaseMs: beat.Until.Sub(beat.Now).Milliseconds(), Ended: []endedStep{}}
+	out := heardSteps{LeaseMs: heard.Until.Sub(heard.Now).Milliseconds(), Ended: []endedStep{}}
 	for i, rc := range all {
 		switch {
-		case slices.Contains(beat.Ended, rc.key()):
+		case slices.Contains(heard.Ended, rc.key()):
 			s.forget(b.Worker, rc.key())
 			out.Ended = append(out.Ended, endedStep{texts[i], whyEnded})
 			continue
-		case rc.late(beat.Now):
+		case rc.late(heard.Now):
 			out.Ended = append(out.Ended, endedStep{texts[i], whyTimeout})
 		}
 		if b.Tasks[i].Progress == nil {
@@ -207,7 +207,7 @@ func (s *stepDoor) append(ctx context.Context, rc *stepReceipt, sw world.StreamW
 func (s *stepDoor) receipt(r *request, text string) (*stepReceipt, error) {
 	rc, err := readReceipt(text)
 	if err == nil {
-		err = s.doors.guard.mayActFor(r, rc.Worker)
+		err = s.guard.mayActFor(r, rc.Worker)
 	}
 	return rc, err
 }
@@ -410,7 +410,7 @@ func (s *stepDoor) leave(w http.ResponseWriter, r *request) error {
 	if err := r.decode(&b); err != nil {
 		return err
 	}
-	if err := s.doors.guard.mayActFor(r, b.Worker); err != nil {
+	if err := s.guard.mayActFor(r, b.Worker); err != nil {
 		return err
 	}
 	if s.able.Holder != nil {
@@ -422,8 +422,8 @@ func (s *stepDoor) leave(w http.ResponseWriter, r *request) error {
 			s.giveBack(r.Context(), &world.Task{Run: k.Run, Step: k.Step, Attempt: k.Attempt, Worker: b.Worker}, 0, "its worker shut down")
 		}
 	}
-	s.doors.claims.forget(b.Worker)
-	defer s.doors.guard.leaves(b.Worker)
+	s.claims.forget(b.Worker)
+	defer s.guard.leaves(b.Worker)
 	_, err := lasting(r.Context(), func(ctx context.Context) (struct{}, error) { return struct{}{}, s.world.Leave(ctx, b.Worker) })
 	if err != nil {
 		return err

@@ -12,6 +12,7 @@ import (
 
 	"github.com/stepwell/stepwell"
 	"github.com/stepwell/stepwell/internal/sample"
+	limits "github.com/stepwell/stepwell/limit"
 	"github.com/stepwell/stepwell/world"
 )
 
@@ -38,7 +39,7 @@ var (
 type stepRig struct {
 	*rig
 	worker string
-	takes  int
+	number int
 }
 
 func newStepRig(t *testing.T, kind string) *stepRig {
@@ -64,34 +65,34 @@ func (r *stepRig) join() {
 	r.Helper()
 	a := r.steps(200, "take", object{"steps": []string{"resize"}, "name": "tester"})
 	r.worker = a.get("worker").(string)
-	r.takes = 0
+	r.number = 0
 	if a.get("leaseMs") != 10000.0 || a.get("heartbeatMs") != 1000.0 || len(a.get("tasks").([]any)) > 0 {
 		r.Fatalf("joined: got %s", a.body)
 	}
 }
 
-// taken is a task as it was given.
-type taken struct {
+// given is a task as it was given.
+type given struct {
 	Receipt, Step, ID, Run, Workflow string
 	Attempt                          int
 	Input, Progress                  json.RawMessage
 	TimeoutMs                        int64
 }
 
-func (r *stepRig) take(most int, wait string, holds ...string) []taken {
+func (r *stepRig) claim(most int, wait string, holds ...string) []given {
 	r.Helper()
-	r.takes++
-	a := r.steps(200, "take", object{"worker": r.worker, "steps": []string{"resize"}, "most": most, "wait": wait, "holds": append([]string{}, holds...), "number": r.takes})
-	var got struct{ Tasks []taken }
+	r.number++
+	a := r.steps(200, "take", object{"worker": r.worker, "steps": []string{"resize"}, "most": most, "wait": wait, "holds": append([]string{}, holds...), "number": r.number})
+	var got struct{ Tasks []given }
 	if err := json.Unmarshal(a.body, &got); err != nil {
 		r.Fatal(err)
 	}
 	return got.Tasks
 }
 
-func (r *stepRig) takeOne(holds ...string) taken {
+func (r *stepRig) claimOne(holds ...string) given {
 	r.Helper()
-	got := r.take(1, "20s", holds...)
+	got := r.claim(1, "20s", holds...)
 	if len(got) != 1 {
 		r.Fatalf("got %d tasks, want one; log: %s", len(got), r.log)
 	}
@@ -146,7 +147,7 @@ func TestRemoteStep(t *testing.T) {
 				return strings.Contains(string(r.want(200, "GET", "/v1/runs/p1/why", "", as(operatorSecret)...).body), "resize")
 			})
 			r.join()
-			got := r.takeOne()
+			got := r.claimOne()
 			if got.Step != "resize" || got.Run != "p1" || got.Workflow != "pictures" || got.Attempt != 1 || got.TimeoutMs != 3_600_000 || string(got.Input) != `{"name":"p1","size":64}` {
 				t.Fatalf("got %+v", got)
 			}
@@ -186,7 +187,7 @@ func TestRemoteStepFails(t *testing.T) {
 	}
 	r.begin("f1")
 	for i := 1; i <= 3; i++ {
-		got := r.takeOne()
+		got := r.claimOne()
 		if got.Attempt != i || i == 2 && string(got.Progress) != `"half"` {
 			t.Fatalf("attempt %d: got %+v", i, got)
 		}
@@ -207,7 +208,7 @@ func TestRemoteStepFails(t *testing.T) {
 		"step_started 3", "step_failed 3 COLOUR no colour")
 
 	r.begin("f2")
-	if a := fail(r.takeOne().Receipt, object{"final": true}); a.get("retryAt") != nil {
+	if a := fail(r.claimOne().Receipt, object{"final": true}); a.get("retryAt") != nil {
 		t.Errorf("a final error: got %s", a.body)
 	}
 	if a := r.result("f2"); a.get("status") != "failed" {
@@ -217,7 +218,7 @@ func TestRemoteStepFails(t *testing.T) {
 
 	r.begin("f3")
 	now := time.Now()
-	a := fail(r.takeOne().Receipt, object{"delay": "1h"})
+	a := fail(r.claimOne().Receipt, object{"delay": "1h"})
 	at, err := time.Parse(time.RFC3339, fmt.Sprint(a.get("retryAt")))
 	if err != nil || at.Sub(now) < 59*time.Minute {
 		t.Errorf("a delay of an hour: got %s, %v", a.body, err)
@@ -230,7 +231,7 @@ func TestRemoteStepIsCancelled(t *testing.T) {
 	r := newStepRig(t, sample.OneKey(t, kinds)[0])
 	r.join()
 	r.begin("c1")
-	got := r.takeOne()
+	got := r.claimOne()
 	r.want(202, "DELETE", "/v1/runs/c1", "", as(operatorSecret)...)
 	r.until("the heartbeat to say so", func() bool {
 		a := r.steps(200, "heartbeat", object{"worker": r.worker, "tasks": []object{{"receipt": got.Receipt}}})
@@ -242,7 +243,7 @@ func TestRemoteStepIsCancelled(t *testing.T) {
 	}
 
 	r.begin("c2")
-	late := r.takeOne()
+	late := r.claimOne()
 	rc, err := readReceipt(late.Receipt)
 	if err != nil {
 		t.Fatal(err)
@@ -265,12 +266,12 @@ func TestLostStepTasks(t *testing.T) {
 	r := newStepRig(t, sample.OneKey(t, kinds)[0])
 	r.join()
 	r.begin("l1")
-	first := r.takeOne() // and say that this was lost
-	again := r.takeOne()
+	first := r.claimOne() // and say that this was lost
+	again := r.claimOne()
 	if again.Run != first.Run || again.Attempt != 2 {
 		t.Errorf("got %+v, want the second attempt of %+v", again, first)
 	}
-	if got := r.take(1, "0s", again.Receipt); len(got) > 0 {
+	if got := r.claim(1, "0s", again.Receipt); len(got) > 0 {
 		t.Errorf("got %+v, and holds it", got)
 	}
 	late := object{"worker": r.worker, "steps": []string{"resize"}, "holds": []string{}, "number": 1}
@@ -281,7 +282,7 @@ func TestLostStepTasks(t *testing.T) {
 	r.steps(409, "complete", object{"receipt": again.Receipt, "output": "late"})
 	gone := r.worker
 	r.join()
-	third := r.takeOne()
+	third := r.claimOne()
 	if third.Attempt != 3 {
 		t.Errorf("got %+v, want the third attempt", third)
 	}
@@ -303,7 +304,7 @@ func TestStepThatEndsItsWorkers(t *testing.T) {
 	r.begin("d1")
 	for i := 1; i <= 7; i++ {
 		r.join()
-		if got := r.takeOne(); got.Attempt != i {
+		if got := r.claimOne(); got.Attempt != i {
 			t.Fatalf("got %+v, want attempt %d", got, i)
 		}
 		if err := r.world.Leave(t.Context(), r.worker); err != nil { // as the lease of a dead one ends
@@ -312,7 +313,7 @@ func TestStepThatEndsItsWorkers(t *testing.T) {
 	}
 	r.join()
 	r.until("the step to fail", func() bool {
-		r.take(1, "0s")
+		r.claim(1, "0s")
 		return r.want(200, "GET", "/v1/runs/d1", "", as(operatorSecret)...).get("status") == "failed"
 	})
 	if a := r.result("d1"); !strings.Contains(string(a.body), "ended its process 7 times") {
@@ -327,7 +328,7 @@ func TestStepKeys(t *testing.T) {
 	r := newStepRig(t, "memory")
 	r.join()
 	r.begin("k1")
-	got := r.takeOne()
+	got := r.claimOne()
 	blur := as(blurSecret)
 	r.refused(403, "FORBIDDEN", "POST", stepsPrefix+"/take", `{"steps": ["resize"]}`, blur...)
 	r.refused(403, "FORBIDDEN", "POST", stepsPrefix+"/take", `{"steps": ["blur", "resize"]}`, blur...)
@@ -362,14 +363,6 @@ func TestStepKeys(t *testing.T) {
 	for _, path := range []string{"/v1/runs/k1", "/v1/runs/k1/events", "/v1/runs/k1/streams/words", "/v1/workers", "/v1/world", "/metrics", "/.well-known/workflow/v1/manifest.json"} {
 		r.refused(403, "FORBIDDEN", "GET", path, "", as(stepsSecret)...)
 	}
-	for _, rt := range routes() { // TestScopes has each with what is no request; here they are real ones, of others
-		if rt.scope == Steps || rt.scope == Open || rt.raw {
-			continue
-		}
-		if a := r.send(rt.method, pathOf(&rt), "", as(stepsSecret)...); a.status != 403 {
-			t.Errorf("%s: got %d, want 403", rt.op.id, a.status)
-		}
-	}
 	r.want(200, "POST", stepsPrefix+"/take", `{"steps": ["any"]}`, as(workerSecret)...)
 	r.refused(403, "FORBIDDEN", "POST", stepsPrefix+"/take", `{"steps": ["any"]}`, as(operatorSecret)...)
 	r.refused(400, "INVALID", "POST", stepsPrefix+"/write", `{"receipt": "`+got.Receipt+`", "stream": "progress/`+got.ID+`", "chunks": [1]}`, as(stepsSecret)...)
@@ -396,5 +389,36 @@ func TestStepKeys(t *testing.T) {
 	}
 	if err := checkKeys([]Key{bare}); !errors.Is(err, stepwell.ErrInvalid) {
 		t.Errorf("a key of scope steps that names none: got %v", err)
+	}
+}
+
+// TestRemoteStepUnderALimit: the limits of its definition hold for step workers.
+func TestRemoteStepUnderALimit(t *testing.T) {
+	t.Parallel()
+	bank := stepwell.DefineRemoteStep[picture, string]("resize", limits.Concurrency(1))
+	one := stepwell.Define("limited", func(ctx stepwell.Context, in picture) (string, error) { return bank.Run(ctx, in) })
+	more, err := ParseKeys("steps?step=resize:py:" + stepsSecret)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &stepRig{rig: newRig(t, sample.OneKey(t, kinds)[0], Options{Keys: append(testKeys(t), more...)}, one, bank)}
+	r.join()
+	for _, id := range []string{"u1", "u2", "u3"} {
+		r.want(201, "POST", "/v1/workflows/limited/runs", fmt.Sprintf(`{"id": %q, "input": {"name": "n"}}`, id), as(operatorSecret)...)
+	}
+	for range 3 {
+		got := r.claim(5, "20s")
+		if len(got) != 1 {
+			t.Fatalf("got %d tasks, want one at a time", len(got))
+		}
+		if more := r.claim(5, "0s", got[0].Receipt); len(more) > 0 {
+			t.Fatalf("got %+v beside the one that runs", more)
+		}
+		r.steps(202, "complete", object{"receipt": got[0].Receipt, "output": "done"})
+	}
+	for _, id := range []string{"u1", "u2", "u3"} {
+		if a := r.result(id); a.get("output") != "done" {
+			t.Errorf("got %s", a.body)
+		}
 	}
 }
