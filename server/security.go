@@ -64,8 +64,11 @@ var (
 	keySecret = regexp.MustCompile(`^[A-Za-z0-9._~+/=-]{1,512}$`) // what RFC 6750 lets a bearer token be
 )
 
-// ParseKeys reads keys written as scope:name:secret, such as operator:ci:7Jx0…, with spaces, commas or new lines between them; lines that begin
-// with # are comments. A worker's scope may be limited: worker?workflow=orders&step=charge:name:secret; that of a step worker says its steps: steps?step=resize:name:secret. A secret of sha256=HEX is the hash of one, so that a file need not have it. No error shows a secret.
+// ParseKeys reads keys written as scope:name:secret, such as operator:ci:7Jx0…, with spaces, commas or new lines
+// between them; lines that begin with # are comments. A worker's scope may be limited,
+// worker?workflow=orders&step=charge:name:secret, and that of a step worker names its steps:
+// steps?step=resize:name:secret. A secret of sha256=HEX is the hash of one, so that a file need not have it. No error
+// shows a secret.
 func ParseKeys(text string) (keys []Key, err error) {
 	err = eachWord(text, "API key", func(word string) error {
 		k, err := parseKey(word)

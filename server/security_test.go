@@ -234,11 +234,11 @@ func TestKeys(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
 		"ann":                                  "scope:name:secret",
-		"root:ann:0123456789abcdef":            "viewer, operator, worker and admin",
+		"root:ann:0123456789abcdef":            "viewer, operator, worker, admin and steps",
 		"admin:ops:CHANGE-ME-CHANGE-ME":        "placeholder",
 		"admin:ops:please_change.me.0123":      "placeholder",
 		"admin:ops:sha256=" + hexOf(published): "placeholder",
-		"open:ann:0123456789abcdef":            "viewer, operator, worker and admin",
+		"open:ann:0123456789abcdef":            "viewer, operator, worker, admin and steps",
 		"admin:a/n:0123456789abcdef":           "name",
 		"admin:ann:0123456789abcde":            "15 characters",
 		"admin:ann:0123456789abcdef\x01":       "header",

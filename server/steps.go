@@ -52,8 +52,8 @@ func stepRoutes() []route {
 // stepDoor is a server as step workers see it.
 //
 //   - What it remembers saves reading. Any other server of the database goes on where this one ends.
-//   - A receipt says which attempt it is of, and what its definition says. Whoever changes one hurts only what he holds:
-//     the world looks at who holds what, and guard at whose worker it is.
+//   - A receipt says which attempt it is of, and what its definition says. Whoever changes one hurts only what he
+//     holds: the world looks at who holds what, and guard at whose worker it is.
 type stepDoor struct {
 	doors  *doors
 	guard  *guard

@@ -195,7 +195,8 @@ func TestRemoteStepFails(t *testing.T) {
 			r.steps(200, "heartbeat", object{"worker": r.worker, "tasks": []object{{"receipt": got.Receipt, "progress": "half"}}})
 		}
 		if i == 3 {
-			r.server.stepper.forget(r.worker, world.TaskKey{Run: got.Run, Step: got.ID, Attempt: 3}) // another server hears of it
+			key := world.TaskKey{Run: got.Run, Step: got.ID, Attempt: 3}
+			r.server.stepper.forget(r.worker, key) // another server hears of it
 		}
 		if a := fail(got.Receipt, nil); (a.get("retryAt") == nil) != (i == 3) {
 			t.Errorf("attempt %d: got %s", i, a.body)
@@ -321,8 +322,8 @@ func TestStepThatEndsItsWorkers(t *testing.T) {
 	}
 }
 
-// TestStepKeys: a key of scope steps opens the doors of step workers, for its own steps and its own workers, and nothing
-// else; and what it cannot be is refused.
+// TestStepKeys: a key of scope steps opens the door of step workers, for its own steps and its own workers, and no
+// other; what it cannot be is refused. TestScopes has all routes.
 func TestStepKeys(t *testing.T) {
 	t.Parallel()
 	r := newStepRig(t, "memory")

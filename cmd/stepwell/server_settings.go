@@ -63,7 +63,7 @@ func (s *setting) env() string {
 var serverSettings = []setting{
 	{flag: "listen", def: defaultListen, about: "where it listens, host:port; a public address needs API keys",
 		set: func(c *serverConfig, v string) error { c.listen = v; return nil }},
-	{flag: "api-key", about: "API keys, scope:name:secret, several with commas; scopes are viewer, operator, worker, admin",
+	{flag: "api-key", about: "API keys, scope:name:secret, several with commas; scopes are viewer, operator, worker, admin, steps",
 		set: func(c *serverConfig, v string) error { return c.addKeys(v) }},
 	{flag: "api-key-file", about: "a file with API keys, one a line; # begins a comment; a secret may be sha256=HEX", set: (*serverConfig).readKeys},
 	{flag: "webhook-secret", about: "secrets that requests to webhooks are signed with, name=secret, several with commas; one that has a comma goes into the file",

@@ -28,9 +28,9 @@ type FailedStep struct {
 // StepRuleOf reads the rule that travels with a task.
 var StepRuleOf func(options []byte) StepRule
 
-// DeathsOf says what the deaths of a task that was claimed mean: it runs as its worker's only suspect, or not at all any
-// more. RestOf is how long one rests that is handed back: a suspect for which there is no place, or what its worker
-// cannot read.
+// DeathsOf says what the deaths of a claimed task mean: it runs as its worker's only one in quarantine, or not at all
+// any more. RestOf is how long one rests that is handed back: one in quarantine for which there is no place, or what
+// its worker cannot read.
 var (
 	DeathsOf func(t *world.Task) (alone bool, over *world.Error)
 	RestOf   func(t *world.Task, alone bool) time.Duration
