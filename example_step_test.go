@@ -245,3 +245,19 @@ func ExampleIn() {
 		})
 	}
 }
+
+// A step that a program in another language runs: see docs/remote-steps.md. Here nobody does, and the run waits.
+func ExampleDefineRemoteStep() {
+	thumbnail := stepwell.DefineRemoteStep[string, string]("thumbnail", stepwell.Retry{Attempts: 5}, stepwell.Timeout(time.Minute))
+	publish := stepwell.Define("publish", func(ctx stepwell.Context, file string) (string, error) {
+		return thumbnail.Run(ctx, file)
+	})
+	app, stop := exampleApp(publish, thumbnail)
+	defer stop()
+	ctx := context.Background()
+	run, _ := publish.Start(ctx, app, "cat.png")
+	waitsFor(app, run.ID(), stepwell.WhyNoWorker)
+	why, err := app.Why(ctx, run.ID())
+	fmt.Println(why.Kind, err)
+	// Output: no_worker <nil>
+}

@@ -5,8 +5,10 @@ package stepwell
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"os"
+	"time"
 
 	"github.com/stepwell/stepwell/internal/engine"
 	"github.com/stepwell/stepwell/internal/kit"
@@ -59,6 +61,7 @@ func init() {
 		return record(ctx.(Context), kind, name, input, spec)
 	}
 	kit.Answer = func(ctx any, stream string, chunk []byte) error { return answer(ctx.(Context), stream, chunk) }
+	kit.StepRuleOf, kit.DeathsOf, kit.RestOf = stepRuleOf, engine.DeathsOf, engine.PauseOf
 	kit.Checker = func(config any) (kit.Checking, error) {
 		cfg := *config.(*Config)
 		if cfg.Logger == nil { // what does not fit is reported otherwise
@@ -77,3 +80,21 @@ func init() {
 		return kit.Checking{Knows: app.engine.Knows, Replay: app.replay}, nil
 	}
 }
+
+// stepRuleOf is the rule that a remote step's definition gave to its task.
+func stepRuleOf(options []byte) kit.StepRule {
+	p := engine.PolicyOf(options)
+	return kit.StepRule{Timeout: p.Timeout, Silence: p.Heartbeat, Next: func(f kit.FailedStep) (time.Duration, bool) {
+		err := errAttempt
+		switch {
+		case f.Final:
+			err = &engine.FatalError{Err: err}
+		case f.After != nil:
+			err = &engine.RetryError{Err: err, After: *f.After}
+		}
+		return p.Verdict(err, f.Failures, f.First, f.Now)
+	}}
+}
+
+// errAttempt stands for whatever failed an attempt elsewhere.
+var errAttempt = errors.New("the attempt failed")

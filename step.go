@@ -124,6 +124,7 @@ func (l *landing[T]) result(ctx Context, f *replay.Future) (T, error) {
 type RegisteredStep[In, Out any] struct {
 	name   string
 	fn     func(context.Context, In) (Out, error)
+	remote bool
 	policy engine.Policy
 	limits limits       // of its definition
 	own    []StepOption // of this call: see With
@@ -134,14 +135,53 @@ type RegisteredStep[In, Out any] struct {
 // JSON. What is wrong with a definition shows in [New].
 func DefineStep[In, Out any](name string, fn func(ctx context.Context, in In) (Out, error), opts ...StepOption) *RegisteredStep[In, Out] {
 	s := &RegisteredStep[In, Out]{name: name, fn: fn}
-	s.limits, opts = limitsOf(opts)
-	s.fault = errors.Join(world.CheckName("step name", name), stepPolicy(&s.policy, opts))
-	s.fault = errors.Join(append([]error{s.fault}, s.limits.ofStep(name, reflect.TypeFor[In]())...)...)
+	s.define(opts)
 	if fn == nil {
 		s.fault = errors.Join(s.fault, fmt.Errorf("%w: no function", ErrInvalid))
 	}
 	return s
 }
+
+func (s *RegisteredStep[In, Out]) define(opts []StepOption) {
+	s.limits, opts = limitsOf(opts)
+	s.fault = errors.Join(world.CheckName("step name", s.name), stepPolicy(&s.policy, opts))
+	s.fault = errors.Join(append([]error{s.fault}, s.limits.ofStep(s.name, reflect.TypeFor[In]())...)...)
+}
+
+// DefineRemoteStep names a step that a program in another language runs: a step worker, which takes it from a server.
+// remote-steps.md in docs says how. No worker in Go runs it, and it never runs in place: it waits in the queue for a
+// step worker that has its name. Options hold as for [DefineStep], but for [Transactional] and [NonRetryable]: the
+// step worker says which of its errors are final. Have it in [Config].Definitions, as its limits are known by that.
+//
+// A test gives it a function with stepwelltest.FakeStep.
+func DefineRemoteStep[In, Out any](name string, opts ...StepOption) *RegisteredStep[In, Out] {
+	s := &RegisteredStep[In, Out]{name: name, remote: true}
+	s.fn = func(context.Context, In) (out Out, err error) { return out, &notHereError{name} }
+	s.define(opts)
+	s.fault = errors.Join(s.fault, remotely(&s.policy))
+	return s
+}
+
+// remotely refuses what a step of another program cannot have.
+func remotely(p *engine.Policy) error {
+	switch {
+	case p.Tx:
+		return fmt.Errorf("%w: Transactional: a remote step is not done beside the database", ErrInvalid)
+	case p.Final != nil:
+		return fmt.Errorf("%w: NonRetryable: the errors of a remote step have no Go type; its worker says which are final", ErrInvalid)
+	}
+	return nil
+}
+
+// notHereError is what a remote step comes to where its body in Go is asked for: in a test that gives it none.
+type notHereError struct{ name string }
+
+func (e *notHereError) Error() string {
+	return fmt.Sprintf("step %q is remote, and has no function in Go; in a test, give it one with stepwelltest.FakeStep", e.name)
+}
+
+// Permanent says that a retry would not help.
+func (*notHereError) Permanent() bool { return true }
 
 // Name is the step's name.
 func (s *RegisteredStep[In, Out]) Name() string { return s.name }
@@ -157,7 +197,7 @@ func (s *RegisteredStep[In, Out]) Alone(opts ...WorkflowOption) *Workflow[In, Ou
 		return nil
 	}
 	w := Define(s.name, s.Run, opts...)
-	w.of, w.source = s, engine.Source(s.fn)
+	w.of, w.source = s, s.source()
 	return w
 }
 
@@ -172,12 +212,23 @@ func (s *RegisteredStep[In, Out]) register(r *registrar) {
 		limit = r.cfg.MaxPayload
 	}
 	r.steps = append(r.steps, &engine.Step{
-		Name: s.name, Policy: policy, Check: s.check, Limits: s.limits.said(), Source: engine.Source(s.fn),
+		Name: s.name, Remote: s.isRemote(&r.cfg.overrides), Policy: policy, Check: s.check, Limits: s.limits.said(), Source: s.source(),
 		Run: r.cfg.overrides.Wrap(func(ctx context.Context, input []byte) ([]byte, error) {
 			return s.call(ctx, input, limit, new(landing[Out]))
 		}),
 	})
 }
+
+// source is where its function begins; "": it has none here.
+func (s *RegisteredStep[In, Out]) source() string {
+	if s.remote {
+		return ""
+	}
+	return engine.Source(s.fn)
+}
+
+// isRemote reports whether another program runs it: a test runs it itself.
+func (s *RegisteredStep[In, Out]) isRemote(in *kit.Overrides) bool { return s.remote && in.Body == nil }
 
 func (s *RegisteredStep[In, Out]) check(input []byte) error { return codec.Fits(input, new(In)) }
 
@@ -188,7 +239,9 @@ func (s *RegisteredStep[In, Out]) call(ctx context.Context, input []byte, limit 
 	}
 	out, err := s.fn(ctx, in)
 	if err != nil {
-		engine.FailedIn(ctx, s.fn)
+		if !s.remote {
+			engine.FailedIn(ctx, s.fn)
+		}
 		return nil, err
 	}
 	return to.encode(out, limit)
@@ -220,13 +273,16 @@ func (s *RegisteredStep[In, Out]) Start(ctx Context, in In, opts ...StepOption) 
 		return failedFuture[Out](kit.Missing("the registered step"))
 	}
 	opts = append(slices.Clip(s.own), opts...)
-	spec := &engine.StepSpec{Task: true, Check: s.check, Policy: s.policy}
+	spec := &engine.StepSpec{Task: true, Remote: s.isRemote(ctx.env.overrides), Check: s.check, Policy: s.policy}
 	if len(s.limits) > 0 {
 		spec.Places = s.limits.places
 	}
 	err := s.fault
 	if err == nil {
 		err = stepPolicy(&spec.Policy, opts)
+	}
+	if s.remote {
+		err = errors.Join(err, remotely(&spec.Policy))
 	}
 	spec.Policy.Tx = spec.Policy.Tx && ctx.env.overrides.Together()
 	if err == nil && len(opts) > 0 {

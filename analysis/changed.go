@@ -304,7 +304,7 @@ func (c records) recorded() map[string]*typed {
 				add(fmt.Sprintf("workflow %s v%d input", name, v), id, inst.TypeArgs.At(0))
 				add(fmt.Sprintf("workflow %s v%d output", name, v), id, inst.TypeArgs.At(1))
 			}
-		case "DefineStep":
+		case "DefineStep", "DefineRemoteStep":
 			if name != "" {
 				add("step "+name+" input", id, inst.TypeArgs.At(0))
 				add("step "+name, id, inst.TypeArgs.At(1))

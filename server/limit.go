@@ -14,7 +14,7 @@ import (
 	"github.com/stepwell/stepwell/world/remote/wire"
 )
 
-// Limit says which workflows and steps a worker's key is for. The zero value limits nothing.
+// Limit says which workflows and steps a key of scope worker or steps is for. The zero value limits nothing.
 type Limit struct {
 	Workflows []string
 	Steps     []string // names of registered steps, which the worker runs for runs of any workflow: it gets their inputs
@@ -27,7 +27,7 @@ func (l *Limit) limits() bool { return len(l.Workflows)+len(l.Steps) > 0 }
 func parseScope(text string) (Scope, Limit, error) {
 	scope, query, limited := strings.Cut(text, "?")
 	if !limited {
-		return Scope(text), Limit{}, nil
+		return Scope(text), Limit{}, new(Limit).fits(Scope(text))
 	}
 	values, err := url.ParseQuery(query)
 	l := Limit{Workflows: values["workflow"], Steps: values["step"]}
@@ -36,10 +36,22 @@ func parseScope(text string) (Scope, Limit, error) {
 	switch {
 	case err != nil || len(values) > 0 || !l.limits():
 		return "", l, invalid("after the scope's ? write workflow=NAME and step=NAME, joined by &; %%3A is a colon, %%20 a space")
-	case Scope(scope) != Worker:
-		return "", l, invalid("only a worker's key can be limited to workflows and steps")
 	}
-	return Worker, l, l.check()
+	if err := l.fits(Scope(scope)); err != nil {
+		return "", l, err
+	}
+	return Scope(scope), l, l.check()
+}
+
+// fits refuses a limit that no key of the scope has.
+func (l *Limit) fits(s Scope) error {
+	switch {
+	case l.limits() && !s.limitable():
+		return invalid("only a worker's key can be limited to workflows and steps")
+	case s == Steps && (len(l.Steps) == 0 || len(l.Workflows) > 0):
+		return invalid("a key of scope steps names its steps, and nothing else: steps?step=resize&step=blur")
+	}
+	return nil
 }
 
 func (l *Limit) check() error {

@@ -32,6 +32,8 @@ var (
 		"TriggeredSchedule": reflect.TypeFor[triggeredSchedule](), "BackfilledSchedule": reflect.TypeFor[backfilledSchedule](),
 		"InLine": reflect.TypeFor[world.InLine](), "Limits": reflect.TypeFor[limitList](), "Limit": reflect.TypeFor[operate.Limit](), "LimitPage": reflect.TypeFor[operate.LimitPage](),
 		"Sent": reflect.TypeFor[sentMessages](), "ReceivedMessages": reflect.TypeFor[receivedMessages](), "MessagePage": reflect.TypeFor[messagePage](), "Settled": reflect.TypeFor[settled](),
+		"StepsTaken": reflect.TypeFor[claimedSteps](), "StepsBeaten": reflect.TypeFor[heardSteps](), "StepFailed": reflect.TypeFor[stepFailed](),
+		"StepWritten": reflect.TypeFor[stepWritten](),
 	}
 	readTypes = map[string]reflect.Type{
 		"Bulk": reflect.TypeFor[bulk](), "Empty": reflect.TypeFor[struct{}](), "Fork": reflect.TypeFor[fork](), "Reason": reflect.TypeFor[reason](), "Note": reflect.TypeFor[noted](), "Restart": reflect.TypeFor[restart](),
@@ -41,6 +43,8 @@ var (
 		"Publish":  reflect.TypeFor[publishing](), "Subscribe": reflect.TypeFor[subscribing](), "PutSchedule": reflect.TypeFor[scheduling](), "TriggerSchedule": reflect.TypeFor[triggering](), "BackfillSchedule": reflect.TypeFor[backfilling](),
 		"SendMessages": reflect.TypeFor[sending](), "NewMessage": reflect.TypeFor[newMessage](), "Receive": reflect.TypeFor[receive](), "Receipts": reflect.TypeFor[receipts](),
 		"Nack": reflect.TypeFor[nack](), "Extend": reflect.TypeFor[extend](), "Bury": reflect.TypeFor[bury](),
+		"StepTake": reflect.TypeFor[stepClaim](), "StepBeat": reflect.TypeFor[stepHeartbeat](), "StepOutput": reflect.TypeFor[stepOutput](),
+		"StepFailure": reflect.TypeFor[stepFailure](), "StepWrite": reflect.TypeFor[stepWrite](), "StepWorker": reflect.TypeFor[stepWorker](),
 	}
 )
 

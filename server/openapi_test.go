@@ -75,7 +75,7 @@ func generate(t *testing.T) []byte {
 		"components": object{
 			"schemas": schemas,
 			"securitySchemes": object{"key": object{"type": "http", "scheme": "bearer", "description": "An API key. Scopes: viewer reads; " +
-				"operator starts, sends and acts on one run; worker works on runs; admin forces, and acts on many. x-scope says what an operation needs."}},
+				"operator starts, sends and acts on one run; worker works on runs; admin forces, and acts on many; steps runs steps. x-scope says what an operation needs."}},
 		},
 		"security": []object{{"key": []string{}}},
 	}); err != nil {

@@ -89,6 +89,7 @@ func routes() []route {
 		systemRoutes(),
 		telemetryRoutes(),
 		wireRoutes(),
+		stepRoutes(),
 		manifestRoutes(),
 		wdkRoutes(),
 	))

@@ -19,7 +19,7 @@ import (
 	"github.com/stepwell/stepwell/world/remote/wire"
 )
 
-// Scope says what a key may do. Each has what the one before has.
+// Scope says what a key may do. Each has what the one before has, but for [Steps].
 type Scope string
 
 // The scopes. Open is of routes that need no key: health, and hooks, whose token is the key.
@@ -29,20 +29,30 @@ const (
 	Operator Scope = "operator" // start runs, send, and act on one run
 	Worker   Scope = "worker"   // work on runs from another process: take them, and write their logs
 	Admin    Scope = "admin"    // force a cancel, and act on many runs at once
+	Steps    Scope = "steps"    // run the steps that it is limited to, and nothing else: see docs/remote-steps.md
 )
 
 var scopes = []Scope{Open, Viewer, Operator, Worker, Admin}
 
-// covers reports whether a scope has what another has.
+// covers reports whether a scope has what another has. What Steps has, who works on whole runs has too.
 func (s Scope) covers(other Scope) bool {
+	switch {
+	case s == Steps:
+		return other == Steps || other == Open
+	case other == Steps:
+		other = Worker
+	}
 	return slices.Index(scopes, s) >= slices.Index(scopes, other)
 }
+
+// limitable reports whether a key of the scope may be limited to workflows and steps.
+func (s Scope) limitable() bool { return s == Worker || s == Steps }
 
 // Key is an API key. Of its secret only a hash is kept.
 type Key struct {
 	Name  string // who has it: in the log of runs and in the audit log
 	Scope Scope
-	Limit Limit // of a worker's key
+	Limit Limit // of a key of scope worker, or steps
 	hash  [sha256.Size]byte
 }
 
@@ -54,8 +64,11 @@ var (
 	keySecret = regexp.MustCompile(`^[A-Za-z0-9._~+/=-]{1,512}$`) // what RFC 6750 lets a bearer token be
 )
 
-// ParseKeys reads keys written as scope:name:secret, such as operator:ci:7Jx0…, with spaces, commas or new lines between them; lines that begin
-// with # are comments. A worker's scope may be limited: worker?workflow=orders&step=charge:name:secret. A secret of sha256=HEX is the hash of one, so that a file need not have it. No error shows a secret.
+// ParseKeys reads keys written as scope:name:secret, such as operator:ci:7Jx0…, with spaces, commas or new lines
+// between them; lines that begin with # are comments. A worker's scope may be limited,
+// worker?workflow=orders&step=charge:name:secret, and that of a step worker names its steps:
+// steps?step=resize:name:secret. A secret of sha256=HEX is the hash of one, so that a file need not have it. No error
+// shows a secret.
 func ParseKeys(text string) (keys []Key, err error) {
 	err = eachWord(text, "API key", func(word string) error {
 		k, err := parseKey(word)
@@ -84,8 +97,8 @@ func parseKey(word string) (Key, error) {
 // NewKey makes a key. The secret has 16 or more characters of [A-Za-z0-9._~+/=-]; see [ParseKeys] for sha256=HEX.
 func NewKey(scope Scope, name, secret string) (Key, error) {
 	k := Key{Name: name, Scope: scope}
-	if scope == Open || !slices.Contains(scopes, scope) {
-		return Key{}, invalid("the scope is not one of viewer, operator, worker and admin; want scope:name:secret")
+	if scope == Open || !slices.Contains(scopes, scope) && scope != Steps {
+		return Key{}, invalid("the scope is not one of viewer, operator, worker, admin and steps; want scope:name:secret")
 	}
 	if !keyName.MatchString(name) {
 		return Key{}, invalid("the name does not have 1 to 64 letters, digits, '_', '.', '@' and '-'")
@@ -129,8 +142,8 @@ func placeholder(secret string) bool {
 func checkKeys(keys []Key) error {
 	var errs []error
 	for i, k := range keys {
-		if k.Limit.limits() && k.Scope != Worker {
-			errs = append(errs, fmt.Errorf("%w: the key %s: only a worker's key can be limited to workflows and steps", stepwell.ErrInvalid, k.Name))
+		if err := k.Limit.fits(k.Scope); err != nil {
+			errs = append(errs, fmt.Errorf("the key %s: %w", k.Name, err))
 		}
 		if err := k.Limit.check(); err != nil {
 			errs = append(errs, fmt.Errorf("the key %s: %w", k.Name, err))
@@ -169,8 +182,8 @@ func (e *entry) admit(r *http.Request, rt *route) (*Key, error) {
 		return nil, errNoKey
 	case !key.Scope.covers(rt.scope):
 		return nil, fmt.Errorf("%w: its scope is %s, and this needs %s", errScope, key.Scope, rt.scope)
-	case key.Limit.limits() && !strings.HasPrefix(rt.path, wire.Prefix):
-		return nil, fmt.Errorf("%w: it is limited to some workflows and steps, so it opens only %s", errScope, wire.Prefix)
+	case key.Limit.limits() && rt.scope != Steps && !strings.HasPrefix(rt.path, wire.Prefix):
+		return nil, fmt.Errorf("%w: it is limited to some workflows and steps, so it opens only %s and %s", errScope, wire.Prefix, stepsPrefix)
 	}
 	return key, nil
 }

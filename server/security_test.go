@@ -42,7 +42,11 @@ func pathOf(rt *route) string {
 // TestScopes: no route lets in who may not, and none keeps out who may.
 func TestScopes(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, "memory", Options{Keys: testKeys(t)})
+	steps, err := ParseKeys("steps?step=resize:py:" + stepsSecret)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := newRig(t, "memory", Options{Keys: append(testKeys(t), steps...)})
 	r.server.Drain() // nothing waits, and no answer goes on for ever
 	for _, rt := range routes() {
 		if rt.raw {
@@ -52,7 +56,7 @@ func TestScopes(t *testing.T) {
 		if rt.op.body != "" {
 			body = `{"no such field": 1}`
 		}
-		for secret, scope := range map[string]Scope{"": Open, "nobody's-secret-0123456789": Open, viewerSecret: Viewer, operatorSecret: Operator, workerSecret: Worker, adminSecret: Admin} {
+		for secret, scope := range map[string]Scope{"": Open, "nobody's-secret-0123456789": Open, viewerSecret: Viewer, operatorSecret: Operator, workerSecret: Worker, adminSecret: Admin, stepsSecret: Steps} {
 			headers := []string{"Authorization", bearer(secret)}
 			if secret == "" {
 				headers = nil
@@ -230,11 +234,11 @@ func TestKeys(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
 		"ann":                                  "scope:name:secret",
-		"root:ann:0123456789abcdef":            "viewer, operator, worker and admin",
+		"root:ann:0123456789abcdef":            "viewer, operator, worker, admin and steps",
 		"admin:ops:CHANGE-ME-CHANGE-ME":        "placeholder",
 		"admin:ops:please_change.me.0123":      "placeholder",
 		"admin:ops:sha256=" + hexOf(published): "placeholder",
-		"open:ann:0123456789abcdef":            "viewer, operator, worker and admin",
+		"open:ann:0123456789abcdef":            "viewer, operator, worker, admin and steps",
 		"admin:a/n:0123456789abcdef":           "name",
 		"admin:ann:0123456789abcde":            "15 characters",
 		"admin:ann:0123456789abcdef\x01":       "header",

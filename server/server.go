@@ -133,11 +133,12 @@ type Server struct {
 	queues   world.Messenger  // nil: the database keeps none
 	topics   *courier.Courier // nil: the same
 	room     *room
-	entry    entry   // who may come in
-	audit    auditor // what is told of it
-	places   places  // of those who wait
-	guard    guard   // what keys of workers may do
-	doors    doors   // of remote workers
+	entry    entry    // who may come in
+	audit    auditor  // what is told of it
+	places   places   // of those who wait
+	guard    guard    // what keys of workers may do
+	doors    doors    // of remote workers
+	stepper  stepDoor // of step workers
 
 	reception reception
 	system    system
@@ -176,6 +177,10 @@ func New(app *stepwell.App, o Options) (*Server, error) {
 	s.doors = doors{
 		app: app, opts: &s.opts, log: s.log, below: below, able: world.AbilitiesOf(below), guard: &s.guard, places: &s.places,
 		audit: &s.audit, seed: maphash.MakeSeed(), id: world.NewID("srv", time.Now()), pageBytes: &s.pageBytes, drain: s.drain,
+	}
+	s.stepper = stepDoor{
+		doors: &s.doors, guard: &s.guard, claims: &s.doors.claims, places: &s.places, log: s.log, says: logs.NewSeldom(s.log),
+		world: s.world, able: world.AbilitiesOf(s.world),
 	}
 	if k := world.AbilitiesOf(s.world).MessageKeeper; k != nil {
 		s.queues = k.Messages()

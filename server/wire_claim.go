@@ -84,13 +84,19 @@ func (d *doors) claimOrWait(r *request, in *wire.TakeQuery) (wire.Taken, error) 
 			return claimed, err
 		})
 	}
+	claimed, err := d.awaitWork(ctx, time.Duration(in.WaitMs)*time.Millisecond, claim)
+	return wireClaimed(&claimed), err
+}
+
+// awaitWork claims, and where there is nothing waits for news, as one with such parts in the places of those who wait.
+func (d *doors) awaitWork(ctx context.Context, wait time.Duration, claim func() (world.Claimed, error), parts ...seat) (world.Claimed, error) {
 	claimed, err := claim()
-	if err != nil || in.WaitMs == 0 || len(claimed.Runs)+len(claimed.Tasks) > 0 {
-		return wireClaimed(&claimed), err
+	if err != nil || wait == 0 || len(claimed.Runs)+len(claimed.Tasks) > 0 {
+		return claimed, err
 	}
-	done, err := d.places.wait()
+	done, err := d.places.wait(parts...)
 	if err != nil {
-		return wire.Taken{}, err
+		return world.Claimed{}, err
 	}
 	defer done()
 	news := make(chan struct{}, 1)
@@ -104,28 +110,27 @@ func (d *doors) claimOrWait(r *request, in *wire.TakeQuery) (wire.Taken, error) 
 			}
 		})()
 	}
-	over := time.NewTimer(time.Duration(in.WaitMs) * time.Millisecond)
+	over := time.NewTimer(wait)
 	defer over.Stop()
 	for {
 		if claimed, err = claim(); err != nil || len(claimed.Runs)+len(claimed.Tasks) > 0 {
-			return wireClaimed(&claimed), err
+			return claimed, err
 		}
 		look := time.NewTimer(nextLook(&claimed))
 		select {
 		case <-news:
 		case <-look.C:
 		case <-over.C:
-			in.WaitMs = 0
+			look.Stop()
+			return claimed, nil
 		case <-d.drain:
-			in.WaitMs = 0
+			look.Stop()
+			return claimed, nil
 		case <-ctx.Done(): // nothing was taken, and nobody is there to be told
 			look.Stop()
-			return wire.Taken{}, ctx.Err()
+			return world.Claimed{}, ctx.Err()
 		}
 		look.Stop()
-		if in.WaitMs == 0 {
-			return wireClaimed(&claimed), nil
-		}
 	}
 }
 

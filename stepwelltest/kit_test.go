@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -13,6 +14,7 @@ import (
 	"github.com/stepwell/stepwell"
 	"github.com/stepwell/stepwell/stepwelltest"
 	"github.com/stepwell/stepwell/world"
+	"github.com/stepwell/stepwell/world/memory"
 )
 
 var charge = stepwell.DefineStep("charge", func(context.Context, int) (string, error) { return "", errors.New("a real card") })
@@ -246,4 +248,47 @@ func TestStepsInTransactionsAreFaked(t *testing.T) {
 			t.Errorf("got %d, want 130", got)
 		}
 	})
+}
+
+// TestRemoteStep: a test gives a remote step a function; without one it fails, and says what to do.
+func TestRemoteStep(t *testing.T) {
+	t.Parallel()
+	resize := stepwell.DefineRemoteStep[string, int]("resize", stepwell.Retry{Attempts: 3, Base: time.Second})
+	album := stepwell.Define("album", func(ctx stepwell.Context, files []string) ([]int, error) {
+		return stepwell.Map(ctx, files, 2, resize.Run)
+	})
+	e := stepwelltest.New(t, album, resize)
+	stepwelltest.FakeStep(e, resize, func(ctx context.Context, file string) (int, error) {
+		if file == "b" && stepwell.Info(ctx).Attempt == 1 {
+			return 0, errors.New("not yet")
+		}
+		return len(file), nil
+	})
+	run := stepwelltest.Start(e, album, []string{"a", "b", "cc"})
+	if got := fmt.Sprint(run.MustComplete()); got != "[1 1 2]" {
+		t.Errorf("got %s", got)
+	}
+	run.WantEvents(world.StepRetrying, world.RunCompleted)
+	e.CrashEverywhere()
+
+	bare := stepwelltest.New(t, album, resize)
+	if err := stepwelltest.Start(bare, album, []string{"a"}).MustFail(); !strings.Contains(err.Error(), "give it one with stepwelltest.FakeStep") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// TestRemoteStepOptions: what a remote step cannot have is refused where it is defined, and at its calls.
+func TestRemoteStepOptions(t *testing.T) {
+	t.Parallel()
+	for what, step := range map[string]stepwell.Definition{
+		"Transactional": stepwell.DefineRemoteStep[int, int]("r", stepwell.Transactional()),
+		"NonRetryable":  stepwell.DefineRemoteStep[int, int]("r", stepwell.NonRetryable[*stepwell.StepError]()),
+		"step name":     stepwell.DefineRemoteStep[int, int](""),
+		"retry":         stepwell.DefineRemoteStep[int, int]("r", stepwell.Retry{Attempts: -2}),
+	} {
+		_, err := stepwell.New(memory.New(), stepwell.Config{Definitions: []stepwell.Definition{step}})
+		if !errors.Is(err, stepwell.ErrInvalid) || !strings.Contains(fmt.Sprint(err), what) {
+			t.Errorf("%s: got %v, want it refused", what, err)
+		}
+	}
 }

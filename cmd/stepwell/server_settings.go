@@ -63,7 +63,7 @@ func (s *setting) env() string {
 var serverSettings = []setting{
 	{flag: "listen", def: defaultListen, about: "where it listens, host:port; a public address needs API keys",
 		set: func(c *serverConfig, v string) error { c.listen = v; return nil }},
-	{flag: "api-key", about: "API keys, scope:name:secret, separated by commas; scopes are viewer, operator, worker, admin",
+	{flag: "api-key", about: "API keys, scope:name:secret, separated by commas; scopes are viewer, operator, worker, admin, steps",
 		set: func(c *serverConfig, v string) error { return c.addKeys(v) }},
 	{flag: "api-key-file", about: "a file with API keys, one per line; # begins a comment; a secret may be sha256=HEX", set: (*serverConfig).readKeys},
 	{flag: "webhook-secret", about: "secrets that sign requests to webhooks, name=secret, separated by commas; put one that contains a comma into the file",

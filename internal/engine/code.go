@@ -5,6 +5,8 @@ package engine
 import (
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/stepwell/stepwell/world"
 )
@@ -18,6 +20,7 @@ type code struct {
 	classes []world.Class // in the order in which they were registered
 	byClass map[world.Class]*Workflow
 	byName  map[string]*Step
+	names   []string // of the steps that this worker runs, and not another program
 }
 
 // init refuses what is registered twice.
@@ -32,6 +35,9 @@ func (c *code) init(workflows []*Workflow, steps []*Step) error {
 			errs = append(errs, fmt.Errorf("%w: step %q is registered twice", world.ErrInvalid, st.Name))
 		}
 		c.byName[st.Name] = st
+		if !st.Remote {
+			c.names = append(c.names, st.Name)
+		}
 	}
 	return errors.Join(errs...)
 }
@@ -55,7 +61,7 @@ func (c *code) register(wf *Workflow) error {
 
 // stepLimits are the limits of the steps.
 func (c *code) stepLimits() (all []world.SaidLimit) {
-	for _, name := range c.stepNames() {
+	for _, name := range slices.Sorted(maps.Keys(c.byName)) {
 		all = append(all, c.byName[name].Limits...)
 	}
 	return all
@@ -93,21 +99,17 @@ func (c *code) workflow(class world.Class) *Workflow { return c.byClass[class] }
 // step finds a registered step; nil: it is not here.
 func (c *code) step(name string) *Step { return c.byName[name] }
 
-// hasSteps reports whether any step is registered.
-func (c *code) hasSteps() bool { return len(c.byName) > 0 }
+// hasSteps reports whether this worker runs any registered step.
+func (c *code) hasSteps() bool { return len(c.stepNames()) > 0 }
 
-func (c *code) stepNames() []string {
-	names := make([]string, 0, len(c.byName))
-	for n := range c.byName {
-		names = append(names, n)
-	}
-	return names
-}
+// stepNames are the registered steps that this worker runs.
+func (c *code) stepNames() []string { return c.names }
 
 // has reports whether a worker with this code has something.
 func (c *code) has(what wanted) bool {
 	if what.step != "" {
-		return c.step(what.step) != nil
+		st := c.step(what.step)
+		return st != nil && !st.Remote
 	}
 	return c.workflow(what.class) != nil
 }

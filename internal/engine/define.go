@@ -39,6 +39,7 @@ type Workflow struct {
 // Step is a registered step, which any worker that registered it can run by name.
 type Step struct {
 	Name   string
+	Remote bool // another program runs it: this worker takes none of its tasks
 	Run    func(ctx context.Context, input []byte) ([]byte, error)
 	Check  func(input []byte) error // whether the input can be what the function takes
 	Policy Policy
@@ -50,6 +51,7 @@ type Step struct {
 type StepSpec struct {
 	Run      func(ctx context.Context, input []byte) ([]byte, error) // a closure, or the registered function, with the recorded input
 	Task     bool                                                    // a registered step: others may run it
+	Remote   bool                                                    // only others may: it is always queued
 	Check    func(input []byte) error                                // of a registered step: whether its recorded input can be what the function takes
 	Policy   Policy
 	Override json.RawMessage                           // registered steps: what the call asks for instead of the definition's policy; travels with the task
@@ -65,6 +67,16 @@ func (s *StepSpec) Contents() []byte {
 		return b
 	}
 	return nil
+}
+
+// options are what travels with the task: what the call asks for, or, where nobody else has the definition, all of the
+// policy.
+func (s *StepSpec) options() []byte {
+	if !s.Remote {
+		return s.Override
+	}
+	b, _ := json.Marshal(s.Policy) // of numbers and words
+	return b
 }
 
 // Backoff says how the delays between attempts grow.

@@ -74,7 +74,7 @@ func (e *Engine) changed(ctx context.Context, t *world.Task) *world.Error {
 // returnUnfit hands back a task that this worker cannot run.
 func (e *Engine) returnUnfit(t *world.Task, why string) {
 	defer e.steps.release(1)
-	pause := min(time.Second<<min(t.Abandoned, 5), mostEncryptedPause)
+	pause := PauseOf(t, false)
 	if world.TaskKeyID(t.Options) != "" && e.shun(shunned{step: t.Name}) {
 		pause = 0
 	}

@@ -115,7 +115,7 @@ func (what wanted) in(w *world.WorkerRow) bool {
 func (t *teller) nobodyHas(what wanted, run string, live []world.WorkerRow) {
 	if what.step != "" {
 		t.Warn("no live worker has a step that a run needs", slog.String("step.name", what.step), "run_id", run, "workers", len(live),
-			"hint", "Start a worker with it in Config.Definitions; the run waits, and nothing is lost. To see the workers: stepwell workers")
+			"hint", "Start a worker with it in Config.Definitions, or, if it is remote, a step worker; the run waits, and nothing is lost. To see the workers: stepwell workers")
 		return
 	}
 	args := []any{"run_id", run, "workers", len(live)}

@@ -119,8 +119,11 @@ func (e *Engine) failTask(t *world.Task, why *world.Error) {
 // against it.
 func (e *Engine) returnTask(t *world.Task) {
 	defer e.steps.release(1)
-	pause := quarantinePause<<min(t.Abandoned, 2) + rand.N(quarantinePause) // so that they do not all come at once
-	_ = e.deliverTask(e.abandonment(t, e.clock.now().Add(pause), "another step that may have ended its process runs alone"))
+	_ = e.deliverTask(e.abandonment(t, e.clock.now().Add(quarantineRest(t)), "another step that may have ended its process runs alone"))
+}
+
+func quarantineRest(t *world.Task) time.Duration {
+	return quarantinePause<<min(t.Abandoned, 2) + rand.N(quarantinePause) // so that they do not all come at once
 }
 
 // abandonment gives an attempt of a task up.

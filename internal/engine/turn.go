@@ -85,11 +85,9 @@ func (w *steps) record(op *replay.Op) {
 	inPlace := true
 	var unplaced error
 	if spec != nil && spec.Task {
+		inPlace = !spec.Remote && spec.Places == nil && w.runsHere(op.Key.Name)
 		if spec.Places != nil { // who holds the run has no place for it
-			inPlace = false
 			e.Places, unplaced = spec.Places(op.Input)
-		} else {
-			inPlace = w.runsHere(op.Key.Name)
 		}
 		e.Queued = !inPlace
 	}
@@ -142,20 +140,20 @@ func (c *course) at() time.Time {
 
 // runsHere decides where a registered step runs: here, in place, if this session has nothing else to do and knows it; else it is queued.
 func (w *steps) runsHere(name string) bool {
-	return !w.bodies.some() && !w.ready.some() && w.bodies.starting() == 0 && w.e.code.step(name) != nil && !w.stay.drains()
+	return !w.bodies.some() && !w.ready.some() && w.bodies.starting() == 0 && w.e.code.has(wanted{step: name}) && !w.stay.drains()
 }
 
 // queueTask makes a task of a registered step: held by this worker if it has a free slot, open to every worker if not.
 // One under limits nobody holds: it is given to who takes it when it has its places.
 func (w *steps) queueTask(op *replay.Op, spec *StepSpec, places []world.Place) {
 	t := world.Task{
-		Run: w.own.run, Step: op.ID, Name: op.Key.Name, Workflow: w.course.state().Birth.Workflow, Input: op.Input, Options: w.notes.withSeen(w.course.state(), spec.Override),
+		Run: w.own.run, Step: op.ID, Name: op.Key.Name, Workflow: w.course.state().Birth.Workflow, Input: op.Input, Options: w.notes.withSeen(w.course.state(), spec.options()),
 		Priority: w.course.state().Birth.Priority, Places: places,
 	}
 	if op.Apart != "" {
 		t.Options = world.ApartOptions(t.Options, op.Apart)
 	}
-	if def := w.e.code.step(t.Name); def != nil && len(places) == 0 && !w.stay.drains() && w.e.steps.try(1) == 1 {
+	if !spec.Remote && w.e.code.has(wanted{step: t.Name}) && len(places) == 0 && !w.stay.drains() && w.e.steps.try(1) == 1 {
 		t.Worker, t.Attempt = w.own.worker, 1
 		w.bodies.start(&body{step: op.ID, task: &t, attempt: 1})
 	}

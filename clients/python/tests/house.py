@@ -12,24 +12,29 @@ import time
 import urllib.request
 from typing import List
 
-KEYS = {scope: scope + "-0123456789abcdef0123456789" for scope in ("admin", "operator", "viewer")}
+KEYS = {scope: scope + "-0123456789abcdef0123456789" for scope in ("admin", "operator", "viewer", "worker", "steps")}
+SCOPES = {"steps": "steps?step=remote&step=brief&step=quiet"}
 
 
 class House:
-    """A server that can be killed and started again, on its database and at its address; with TLS without a worker."""
+    """A server that can be killed and started again, on its database and at its address; with TLS without a worker.
 
-    def __init__(self, tls: bool = False) -> None:
+    Its worker is beside it, or works through it: a SQLite file has one process with workers.
+    """
+
+    def __init__(self, tls: bool = False, through: bool = False) -> None:
         self.db = os.environ["STEPWELL_TEST_DB"]
         self.address = f"127.0.0.1:{free_port()}"
         self.url = ("https://" if tls else "http://") + self.address
         self.tls = ssl.create_default_context(cafile=os.environ["STEPWELL_TEST_CERT"]) if tls else None
         self.log = open(os.environ["STEPWELL_TEST_LOG"], "ab")
         self.start()
-        worker = [os.environ["STEPWELL_TEST_WORKER"], "-db", self.db]
-        self.worker = None if tls else subprocess.Popen(worker, stderr=self.log)
+        worker = [os.environ["STEPWELL_TEST_WORKER"], "-db", self.url if through else self.db]
+        env = {**os.environ, "STEPWELL_API_KEY": KEYS["worker"]}
+        self.worker = None if tls else subprocess.Popen(worker, stderr=self.log, env=env)
 
     def start(self) -> None:
-        keys = ",".join(f"{scope}:tests:{secret}" for scope, secret in KEYS.items())
+        keys = ",".join(f"{SCOPES.get(scope, scope)}:tests:{secret}" for scope, secret in KEYS.items())
         settings = {"STEPWELL_API_KEY": keys}
         if self.tls:
             settings["STEPWELL_TLS_CERT"] = os.environ["STEPWELL_TEST_CERT"]

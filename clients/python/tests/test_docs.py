@@ -34,6 +34,20 @@ class Pages(unittest.TestCase):
         self.assertEqual([line for line in lines if "Bob" in line], ["4200 cents, by Bob"] * 2)
         self.assertRegex(lines[-1], r"^NO_STOCK \S+ .*no lamp is left$")
 
+    def test_the_step_of_the_page(self) -> None:
+        page = (root / "docs" / "remote-steps.md").read_text(encoding="utf-8")
+        blocks = re.findall(r"^```python\n(.*?)^```$", page, re.DOTALL | re.MULTILINE)
+        self.assertEqual(len(blocks), 1)
+        names: Dict[str, Any] = {"__name__": "page"}
+        exec(compile(blocks[0], "docs/remote-steps.md", "exec"), names)
+        step = mock.Mock()
+        thumb = names["resize"]({"file": "a.png", "most": 2}, step)
+        self.assertEqual(thumb, {"file": "small-a.png", "width": 2})
+        self.assertEqual(step.heartbeat.call_args_list, [mock.call({"row": 0}), mock.call({"row": 1})])
+        with self.assertRaises(names["Fatal"]):
+            names["resize"]({"file": "a.png", "most": 0}, step)
+        self.assertEqual(names["Worker"].__module__, "stepwell.steps")
+
     def test_codes_have_classes(self) -> None:
         page = (root / "docs" / "server.md").read_text(encoding="utf-8")
         rows = page.partition("\n## Problems\n")[2].partition("\n## ")[0]

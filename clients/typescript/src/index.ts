@@ -7,6 +7,7 @@ import type { CallOptions, Options, Req } from './http.js';
 import type { components, operations, paths } from './openapi.js';
 
 export * from './errors.js';
+export * from './steps.js';
 export type { CallOptions, Json, Options } from './http.js';
 export type { components, operations, paths } from './openapi.js';
 

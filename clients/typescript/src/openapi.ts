@@ -887,6 +887,108 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/steps/complete": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** End an attempt of a step with its output */
+        post: operations["completeStep"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/steps/fail": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** End an attempt of a step with an error; the step's definition says whether it is tried again */
+        post: operations["failStep"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/steps/heartbeat": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Say that a step worker is alive, how far its steps are, and hear which are to end */
+        post: operations["beatSteps"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/steps/leave": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** End a step worker: what it holds is ready again at once, and nothing counts as failed */
+        post: operations["leaveSteps"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/steps/take": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Take steps that are to be run, or wait for some; without worker it joins as one */
+        post: operations["takeSteps"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/steps/write": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Add chunks to a stream of the run, or close it */
+        post: operations["writeStepStream"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/subscriptions": {
         parameters: {
             query?: never;
@@ -3548,6 +3650,131 @@ export interface components {
         /** @enum {string} */
         Status: "pending" | "running" | "completed" | "failed" | "cancelled";
         Statuses: ("pending" | "running" | "completed" | "failed" | "cancelled" | "blocked" | "paused" | "held" | "delayed" | "limited" | "queued" | "working" | "retrying" | "sleeping" | "waiting" | "damaged")[];
+        StepBeat: {
+            tasks?: components["schemas"]["StepStands"][];
+            worker: string;
+        };
+        /** @description A step that is to end. */
+        StepEnded: {
+            receipt: string;
+            /**
+             * @description ended: nobody waits for it any more, or another worker has it. timeout: it has had its time, and is to fail.
+             * @enum {string}
+             */
+            why: "ended" | "timeout";
+        };
+        StepError: {
+            /** @description For programs. */
+            code?: string;
+            message: string;
+            /** @description Of its class. */
+            name?: string;
+            stack?: string;
+            /** @description file:line */
+            where?: string;
+        };
+        StepFailed: {
+            /**
+             * Format: date-time
+             * @description When the next attempt is due; none: the step has failed.
+             */
+            retryAt?: string;
+        };
+        /** @description delay: how long to wait for the next attempt, in the place of what the definition says. */
+        StepFailure: {
+            delay?: components["schemas"]["Duration"];
+            error: components["schemas"]["StepError"];
+            /** @description It is not tried again. */
+            final?: boolean;
+            receipt: string;
+            /** @description It failed as it had said nothing of its progress for silenceMs. */
+            silent?: boolean;
+        };
+        StepOutput: {
+            /** @description Any JSON. */
+            output?: unknown;
+            receipt: string;
+        };
+        /** @description A step that the worker runs. */
+        StepStands: {
+            /** @description How often this attempt has said its progress before. */
+            position?: number;
+            /** @description Any JSON of 4 KiB at most: how far it is. */
+            progress?: unknown;
+            receipt: string;
+        };
+        /** @description A worker takes one by one. lease: how long it is believed alive behind a heartbeat, 10 s unless it says so; wait: 30 s at most. */
+        StepTake: {
+            /** @description Receipts of all that it runs: what it was given besides was in an answer that was lost, and is ready again. */
+            holds?: string[];
+            lease?: components["schemas"]["Duration"];
+            /**
+             * @description So many at most.
+             * @default 1
+             */
+            most?: number;
+            /** @description What people call a worker that joins. */
+            name?: string;
+            /** @description Counts the takes of the worker from 1, so that a copy of one that comes late takes nothing. */
+            number?: number;
+            /** @description Names of the steps that it runs. */
+            steps: string[];
+            wait?: components["schemas"]["Duration"];
+            /** @description Who takes; none: it joins, is given an ID, and nothing else yet. */
+            worker?: string;
+        };
+        /** @description An attempt of a step that is to be run. */
+        StepTask: {
+            attempt: number;
+            /** @description The same on every attempt, and for no other step: an idempotency key for whatever the step calls. */
+            id: string;
+            /** @description Any JSON. */
+            input: unknown;
+            /** @description Any JSON: what an attempt before said last of how far it is. */
+            progress?: unknown;
+            /** @description The right to say something of this attempt. */
+            receipt: string;
+            run: string;
+            /** @description How long it may say nothing of its progress; none: for ever. */
+            silenceMs?: number;
+            /** @description Its name. */
+            step: string;
+            /** @description How long the attempt may take; none: as long as it likes. */
+            timeoutMs?: number;
+            workflow: string;
+        };
+        StepWorker: {
+            worker: string;
+        };
+        /** @description error: nothing follows, as something went wrong. */
+        StepWrite: {
+            chunks?: unknown[];
+            /** @description Nothing follows. */
+            close?: boolean;
+            error?: components["schemas"]["StepError"];
+            /** @description How many chunks and marks this attempt has added to the stream before: so one that comes twice is written once. */
+            position?: number;
+            receipt: string;
+            stream: string;
+        };
+        StepWritten: {
+            /** @description Number of the first chunk. */
+            first: number;
+        };
+        StepsBeaten: {
+            ended: components["schemas"]["StepEnded"][];
+            /** @description The worker is believed alive so long from when it sent this. */
+            leaseMs: number;
+        };
+        StepsTaken: {
+            /** @description Time between heartbeats, while it runs steps. */
+            heartbeatMs: number;
+            /** @description Of a worker that has joined: it is believed alive so long. */
+            leaseMs?: number;
+            tasks: components["schemas"]["StepTask"][];
+            /** @description Its ID, to be given with all that it asks. */
+            worker: string;
+        };
         StreamList: {
             streams: {
                 /**
@@ -7678,6 +7905,204 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["TriggeredSchedule"];
+                };
+            };
+            /** @description What went wrong. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    completeStep: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["StepOutput"];
+            };
+        };
+        responses: {
+            /** @description It is durable. */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Accepted"];
+                };
+            };
+            /** @description What went wrong. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    failStep: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["StepFailure"];
+            };
+        };
+        responses: {
+            /** @description It is durable. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["StepFailed"];
+                };
+            };
+            /** @description What went wrong. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    beatSteps: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["StepBeat"];
+            };
+        };
+        responses: {
+            /** @description The lease holds on. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["StepsBeaten"];
+                };
+            };
+            /** @description What went wrong. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    leaveSteps: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["StepWorker"];
+            };
+        };
+        responses: {
+            /** @description It has left. */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Accepted"];
+                };
+            };
+            /** @description What went wrong. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    takeSteps: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["StepTake"];
+            };
+        };
+        responses: {
+            /** @description The steps; none where none came. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["StepsTaken"];
+                };
+            };
+            /** @description What went wrong. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    writeStepStream: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["StepWrite"];
+            };
+        };
+        responses: {
+            /** @description It is durable. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["StepWritten"];
                 };
             };
             /** @description What went wrong. */

@@ -1,12 +1,14 @@
 // A program that uses all of the package, for the compiler alone: with strict, as a browser's and as Node's.
 
 import {
-  BusyError, ConflictError, DeliveryUsedError, ForbiddenError, InvalidError, NotFoundError, NotOverError,
-  RateLimitedError, RunCancelledError, RunEndedError, RunExistsError, RunFailedError, RunHandle, RunOverError, Stepwell,
-  StepwellError, StreamError, TooLargeError, UnauthenticatedError, UnavailableError, UnfitError,
+  BusyError, ConflictError, DeliveryUsedError, FatalError, ForbiddenError, InvalidError, NotFoundError, NotOverError,
+  RateLimitedError, RetryError, RunCancelledError, RunEndedError, RunExistsError, RunFailedError, RunHandle, RunOverError,
+  StepCancelledError, Stepwell, StepwellError, StreamError, TooLargeError, UnauthenticatedError, UnavailableError, UnfitError,
+  Worker,
 } from '@stepwell/client';
 import type {
-  Answer, CallArgs, Chunk, Duration, Event, Hook, Json, ListedRun, Options, PathWith, Problem, Run, SentMessage, Time,
+  Answer, CallArgs, Chunk, Duration, Event, Hook, Json, ListedRun, Options, PathWith, Problem, Run, SentMessage,
+  StepContext, StepEnd, StepFunction, Time, WorkerOptions,
 } from '@stepwell/client';
 
 interface Order { customer: string; cents: number }
@@ -75,6 +77,36 @@ export async function use(signal: AbortSignal): Promise<string> {
   // @ts-expect-error: no such option
   await client.start('order', {}, { idempotencyKey: 'x' });
   return order.result({ timeout: 1000, newest: false, signal, retryFor: Infinity }) ?? `${started} ${there} ${nothing}`;
+}
+
+const count: StepFunction<{ words: string[] }, number> = (input) => input.words.length;
+const worker: WorkerOptions = {
+  steps: {
+    count,
+    resize: async (input: { file: string; most: number }, step) => {
+      const context: StepContext = step;
+      const before = step.progress as { row: number } | undefined;
+      step.signal.throwIfAborted();
+      step.heartbeat({ row: 1 + (before?.row ?? 0) });
+      await step.write('log', `${step.name} ${step.attempt}`, input.most);
+      await step.flush('log');
+      step.close('log');
+      if (input.most < 1) throw new FatalError('no size', { code: 'NO_SIZE', cause: context });
+      if (input.most > 9000) throw new RetryError('busy', { after: 5000 });
+      return { file: input.file, width: input.most };
+    },
+  },
+  concurrency: 2, name: 'resizer', lease: '10s', drain: 5000, signals: false,
+  onError: (err, step) => {
+    const why: StepEnd | undefined = err instanceof StepCancelledError ? err.why : undefined;
+    if (why) throw new Error(step?.run);
+  },
+};
+
+export async function serve(): Promise<void> {
+  const steps = new Worker(new Stepwell(options), worker);
+  setTimeout(() => steps.stop(), 1000);
+  await steps.run();
 }
 
 export function what(err: unknown): string | number | Problem | Run | undefined {

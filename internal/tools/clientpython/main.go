@@ -1,6 +1,6 @@
 // Command clientpython tests the Python client as its users have it: it packs a wheel, installs that in a fresh
 // environment, and runs the client's tests there against a server and a worker that are built from this tree, on SQLite
-// and on PostgreSQL. Then it runs the example, and mypy where that is installed.
+// and on PostgreSQL. Then it runs the examples, and mypy where that is installed.
 //
 //	go run ./internal/tools/clientpython
 //	go run ./internal/tools/clientpython -store sqlite -run test_streams
@@ -87,7 +87,7 @@ func run() (err error) {
 	if *only != "" {
 		return nil
 	}
-	return errors.Join(types(), example(pythons[0]))
+	return errors.Join(types(), example("examples/python", pythons[0]), example("examples/resize", pythons[0]))
 }
 
 // find returns the Pythons to test with that are there, and one that can pack.
@@ -200,22 +200,22 @@ func types() error {
 	}
 	env := []string{"MYPYPATH=clients/python/src" + string(filepath.ListSeparator) + "clients/python/tests"}
 	return do(env, mypy, "--strict", "--cache-dir", os.DevNull, "--config-file", "clients/python/pyproject.toml",
-		"clients/python/src/stepwell", "clients/python/tests", "examples/python/order.py")
+		"clients/python/src/stepwell", "clients/python/tests", "examples/python/order.py", "examples/resize/resize.py", "examples/resize/album.py")
 }
 
-// example runs the example, and holds its page to what that prints.
-func example(python string) error {
-	page, err := os.ReadFile("examples/python/README.md")
+// example runs an example, and holds its page to what that prints.
+func example(at, python string) error {
+	page, err := os.ReadFile(at + "/README.md")
 	if err != nil {
 		return err
 	}
 	_, want, _ := strings.Cut(string(page), "```text\n")
 	want, _, _ = strings.Cut(want, "```")
-	cmd := exec.Command("examples/python/run.sh")
+	cmd := exec.Command(at + "/run.sh")
 	cmd.Env = append(os.Environ(), "PYTHON="+python, "PYTHONDONTWRITEBYTECODE=1")
 	out, err := cmd.CombinedOutput()
 	if err != nil || string(out) != want {
-		return fmt.Errorf("the example: %w\n%s\nits page shows\n%s", err, out, want)
+		return fmt.Errorf("%s: %w\n%s\nits page shows\n%s", at, err, out, want)
 	}
 	return nil
 }

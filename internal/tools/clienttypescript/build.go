@@ -166,7 +166,7 @@ func (b *build) install() error {
 			return fmt.Errorf("the package brings %s: it is to have no dependencies", p.Name())
 		}
 	}
-	for _, name := range []string{"client.test.mjs", "uses.ts", "smoke.mjs", "cli.mjs", "edge.mjs", "page.html"} {
+	for _, name := range []string{"client.test.mjs", "steps.test.mjs", "steps_program.mjs", "uses.ts", "smoke.mjs", "cli.mjs", "edge.mjs", "page.html"} {
 		if err := copyFile(filepath.Join("clients/typescript/test", name), filepath.Join(b.app(), name)); err != nil {
 			return err
 		}
@@ -179,7 +179,7 @@ func (b *build) install() error {
 // and Node.
 func (b *build) compile() error {
 	programs := []string{"uses.ts"}
-	for _, page := range []string{"clients/typescript/README.md", "docs/clients.md"} {
+	for _, page := range []string{"clients/typescript/README.md", "docs/clients.md", "docs/remote-steps.md"} {
 		text, err := os.ReadFile(page)
 		if err != nil {
 			return err

@@ -18,12 +18,19 @@ import (
 const (
 	operatorKey = "0123456789abcdef0123456789abcdef"
 	viewerKey   = "fedcba9876543210fedcba9876543210"
+	workerKey   = "0123456789abcdef-works"
+	stepsKey    = "0123456789abcdef-steps"
 )
+
+// serverKeys are all of them.
+const serverKeys = "operator:ts:" + operatorKey + ",viewer:eyes:" + viewerKey + ",worker:go:" + workerKey +
+	",steps?step=remote&step=brief&step=quiet:steps:" + stepsKey
 
 // stage is a server that can be killed and started again, on its database and at its address, and a worker beside it.
 type stage struct {
 	program, db, data string
 	at                string // host and port
+	through           bool   // the worker works through the server: a SQLite file has one process with workers
 	worker            *exec.Cmd
 	door              *http.Server
 	doorAt            string
@@ -44,7 +51,7 @@ func freeAddress() (string, error) {
 
 func (s *stage) env() []string {
 	return []string{"STEPWELL_URL=http://" + s.at, "STEPWELL_API_KEY=operator:ts:" + operatorKey,
-		"STEPWELL_TEST_VIEWER=" + viewerKey, "STEPWELL_TEST_DOOR=http://" + s.doorAt, "NODE_OPTIONS="}
+		"STEPWELL_TEST_VIEWER=" + viewerKey, "STEPWELL_TEST_STEPS=" + stepsKey, "STEPWELL_TEST_DOOR=http://" + s.doorAt, "NODE_OPTIONS="}
 }
 
 // start starts all three.
@@ -67,7 +74,11 @@ func (s *stage) start() error {
 	if err := s.serve(); err != nil {
 		return errors.Join(err, s.door.Close())
 	}
-	s.worker, err = s.begin("worker", self, "-worker", s.db)
+	db := s.db
+	if s.through {
+		db = "http://" + workerKey + "@" + s.at
+	}
+	s.worker, err = s.begin("worker", self, "-worker", db)
 	if err != nil {
 		s.close()
 	}
@@ -82,7 +93,7 @@ func (s *stage) begin(name, program string, args ...string) (*exec.Cmd, error) {
 	}
 	defer func() { _ = log.Close() }()
 	cmd := exec.Command(program, args...)
-	cmd.Env = append(os.Environ(), "STEPWELL_API_KEY=operator:ts:"+operatorKey+",viewer:eyes:"+viewerKey)
+	cmd.Env = append(os.Environ(), "STEPWELL_API_KEY="+serverKeys)
 	cmd.Stdout, cmd.Stderr = log, log
 	return cmd, cmd.Start()
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/stepwell/stepwell"
 	"github.com/stepwell/stepwell/limit"
 	_ "github.com/stepwell/stepwell/world/postgres" // by their URLs
+	_ "github.com/stepwell/stepwell/world/remote"
 	_ "github.com/stepwell/stepwell/world/sqlite"
 )
 
@@ -100,6 +101,30 @@ var (
 var rare = stepwell.Define("rare", func(_ stepwell.Context, n int) (int, error) { return n, nil },
 	limit.Rate(30, time.Minute, limit.Refuse()))
 
+// remote are steps that the tests run themselves.
+var remote = map[string]*stepwell.RegisteredStep[json.RawMessage, json.RawMessage]{
+	"remote": stepwell.DefineRemoteStep[json.RawMessage, json.RawMessage]("remote",
+		stepwell.Retry{Attempts: 3, Base: 10 * time.Millisecond}),
+	"brief": stepwell.DefineRemoteStep[json.RawMessage, json.RawMessage]("brief",
+		stepwell.Retry{Attempts: 1}, stepwell.Timeout(time.Second)),
+	"quiet": stepwell.DefineRemoteStep[json.RawMessage, json.RawMessage]("quiet",
+		stepwell.Retry{Attempts: 1}, stepwell.HeartbeatTimeout(time.Second)),
+}
+
+// asked says which of them a run is to call, and with what.
+type asked struct {
+	Step  string          `json:"step"`
+	Input json.RawMessage `json:"input"`
+}
+
+var call = stepwell.Define("call", func(ctx stepwell.Context, in asked) (json.RawMessage, error) {
+	step := remote[in.Step]
+	if step == nil {
+		return nil, stepwell.Fatal(errors.New("no such step"))
+	}
+	return step.Run(ctx, in.Input)
+})
+
 func pause(ctx context.Context) error {
 	select {
 	case <-time.After(30 * time.Millisecond):
@@ -118,7 +143,10 @@ func work(db string) error {
 		return err
 	}
 	defer func() { _ = w.Close() }()
-	all := []stepwell.Definition{ship, count, talk, stammer, echo, big, rare}
+	all := []stepwell.Definition{ship, count, talk, stammer, echo, big, rare, call}
+	for _, step := range remote {
+		all = append(all, step)
+	}
 	app, err := stepwell.New(w, stepwell.Config{Definitions: all})
 	if err != nil {
 		return err

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import os
 import random
@@ -126,6 +127,12 @@ class Core:
         if key:
             self._headers["Authorization"] = b"Bearer " + key.encode()
 
+    def over(self, transport: Transport) -> Core:
+        """The same over another transport, with connections of its own."""
+        other = copy.copy(self)
+        other.transport, other._kept = transport, deque()
+        return other
+
     async def call(
         self, method: str, path: str, *, query: Optional[Query] = None, body: Any = None, key: Optional[str] = None,
         run: Optional[str] = None, safe: bool = True, decode: bool = True, timeout: Optional[float] = None,
@@ -143,7 +150,7 @@ class Core:
                     return (json.loads(raw) if raw else None) if decode else raw
             except StepwellError as err:
                 pause = _pause(err, failures)
-                if not _temporary(err) or not (safe or err.status == 429) or time.monotonic() + pause > end:
+                if not temporary(err) or not (safe or err.status == 429) or time.monotonic() + pause > end:
                     raise
             failures += 1
             await self.transport.sleep(pause)
@@ -172,7 +179,7 @@ class Core:
             except StepwellError as err:
                 pause = _pause(err, failures)
                 end = end or time.monotonic() + self.patience
-                if not _temporary(err) or time.monotonic() + pause > end:
+                if not temporary(err) or time.monotonic() + pause > end:
                     raise
             failures += 1
             await self.transport.sleep(pause)
@@ -242,7 +249,7 @@ async def _all(answer: Answer) -> bytes:
     return b"".join(pieces)
 
 
-def _temporary(err: StepwellError) -> bool:
+def temporary(err: StepwellError) -> bool:
     if isinstance(err, ConnectionFailed):
         return not isinstance(err.__cause__, ssl.SSLCertVerificationError)
     return err.status in TEMPORARY

@@ -1484,6 +1484,169 @@ class TriggeredSchedule(TypedDict):
     run: str
 
 
+class _StepOutputRequired(TypedDict):
+    receipt: str
+
+
+class StepOutput(_StepOutputRequired, total=False):
+    # Any JSON.
+    output: Any
+
+
+class _StepErrorRequired(TypedDict):
+    message: str
+
+
+class StepError(_StepErrorRequired, total=False):
+    # For programs.
+    code: str
+    # Of its class.
+    name: str
+    stack: str
+    # file:line
+    where: str
+
+
+class _StepFailureRequired(TypedDict):
+    error: StepError
+    receipt: str
+
+
+class StepFailure(_StepFailureRequired, total=False):
+    """delay: how long to wait for the next attempt, in the place of what the definition says."""
+
+    delay: Duration
+    # It is not tried again.
+    final: bool
+    # It failed as it had said nothing of its progress for silenceMs.
+    silent: bool
+
+
+class StepFailed(TypedDict, total=False):
+    # When the next attempt is due; none: the step has failed.
+    retryAt: str
+
+
+class _StepStandsRequired(TypedDict):
+    receipt: str
+
+
+class StepStands(_StepStandsRequired, total=False):
+    """A step that the worker runs."""
+
+    # How often this attempt has said its progress before.
+    position: int
+    # Any JSON of 4 KiB at most: how far it is.
+    progress: Any
+
+
+class _StepBeatRequired(TypedDict):
+    worker: str
+
+
+class StepBeat(_StepBeatRequired, total=False):
+    tasks: List[StepStands]
+
+
+class StepEnded(TypedDict):
+    """A step that is to end."""
+
+    receipt: str
+    # ended: nobody waits for it any more, or another worker has it. timeout: it has had its time, and is to fail.
+    why: Literal["ended", "timeout"]
+
+
+class StepsBeaten(TypedDict):
+    ended: List[StepEnded]
+    # The worker is believed alive so long from when it sent this.
+    leaseMs: int
+
+
+class StepWorker(TypedDict):
+    worker: str
+
+
+class _StepTakeRequired(TypedDict):
+    # Names of the steps that it runs.
+    steps: List[str]
+
+
+class StepTake(_StepTakeRequired, total=False):
+    """A worker takes one by one. lease: how long it is believed alive behind a heartbeat, 10 s unless it says so; wait: 30 s at most."""
+
+    # Receipts of all that it runs: what it was given besides was in an answer that was lost, and is ready again.
+    holds: List[str]
+    lease: Duration
+    # So many at most.
+    most: int
+    # What people call a worker that joins.
+    name: str
+    # Counts the takes of the worker from 1, so that a copy of one that comes late takes nothing.
+    number: int
+    wait: Duration
+    # Who takes; none: it joins, is given an ID, and nothing else yet.
+    worker: str
+
+
+class _StepTaskRequired(TypedDict):
+    attempt: int
+    # The same on every attempt, and for no other step: an idempotency key for whatever the step calls.
+    id: str
+    # Any JSON.
+    input: Any
+    # The right to say something of this attempt.
+    receipt: str
+    run: str
+    # Its name.
+    step: str
+    workflow: str
+
+
+class StepTask(_StepTaskRequired, total=False):
+    """An attempt of a step that is to be run."""
+
+    # Any JSON: what an attempt before said last of how far it is.
+    progress: Any
+    # How long it may say nothing of its progress; none: for ever.
+    silenceMs: int
+    # How long the attempt may take; none: as long as it likes.
+    timeoutMs: int
+
+
+class _StepsTakenRequired(TypedDict):
+    # Time between heartbeats, while it runs steps.
+    heartbeatMs: int
+    tasks: List[StepTask]
+    # Its ID, to be given with all that it asks.
+    worker: str
+
+
+class StepsTaken(_StepsTakenRequired, total=False):
+    # Of a worker that has joined: it is believed alive so long.
+    leaseMs: int
+
+
+class _StepWriteRequired(TypedDict):
+    receipt: str
+    stream: str
+
+
+class StepWrite(_StepWriteRequired, total=False):
+    """error: nothing follows, as something went wrong."""
+
+    chunks: List[Any]
+    # Nothing follows.
+    close: bool
+    error: StepError
+    # How many chunks and marks this attempt has added to the stream before: so one that comes twice is written once.
+    position: int
+
+
+class StepWritten(TypedDict):
+    # Number of the first chunk.
+    first: int
+
+
 class _EndpointRequired(TypedDict):
     url: str
 

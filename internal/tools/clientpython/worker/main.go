@@ -2,6 +2,7 @@
 // by events, not by time.
 //
 //	worker -db sqlite:app.db
+//	worker -db http://127.0.0.1:7373
 package main
 
 import (
@@ -17,6 +18,7 @@ import (
 
 	"github.com/stepwell/stepwell"
 	_ "github.com/stepwell/stepwell/world/postgres"
+	_ "github.com/stepwell/stepwell/world/remote"
 	_ "github.com/stepwell/stepwell/world/sqlite"
 )
 
@@ -109,6 +111,30 @@ var large = stepwell.Define("large", func(_ stepwell.Context, n int) (string, er
 	return strings.Repeat("é", n/2), nil
 })
 
+// remote are steps that the tests run themselves.
+var remote = map[string]*stepwell.RegisteredStep[json.RawMessage, json.RawMessage]{
+	"remote": stepwell.DefineRemoteStep[json.RawMessage, json.RawMessage]("remote",
+		stepwell.Retry{Attempts: 3, Base: 10 * time.Millisecond}),
+	"brief": stepwell.DefineRemoteStep[json.RawMessage, json.RawMessage]("brief",
+		stepwell.Retry{Attempts: 1}, stepwell.Timeout(time.Second)),
+	"quiet": stepwell.DefineRemoteStep[json.RawMessage, json.RawMessage]("quiet",
+		stepwell.Retry{Attempts: 1}, stepwell.HeartbeatTimeout(time.Second)),
+}
+
+// asked says which of them a run is to call, and with what.
+type asked struct {
+	Step  string          `json:"step"`
+	Input json.RawMessage `json:"input"`
+}
+
+var call = stepwell.Define("call", func(ctx stepwell.Context, in asked) (json.RawMessage, error) {
+	step := remote[in.Step]
+	if step == nil {
+		return nil, stepwell.Fatal(errors.New("no such step"))
+	}
+	return step.Run(ctx, in.Input)
+})
+
 func main() {
 	db := flag.String("db", "", "the `database`")
 	flag.Parse()
@@ -126,7 +152,10 @@ func run(db string) error {
 		return err
 	}
 	defer func() { _ = w.Close() }()
-	definitions := []stepwell.Definition{buy, ticks, tries, breaks, echo, large}
+	definitions := []stepwell.Definition{buy, ticks, tries, breaks, echo, large, call}
+	for _, step := range remote {
+		definitions = append(definitions, step)
+	}
 	app, err := stepwell.New(w, stepwell.Config{Definitions: definitions})
 	if err != nil {
 		return err

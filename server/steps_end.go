@@ -1,0 +1,432 @@
+package server
+
+// This file hears of steps that step workers run, and ends their attempts as a worker in Go does.
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/stepwell/stepwell/internal/apart"
+	"github.com/stepwell/stepwell/internal/kit"
+	"github.com/stepwell/stepwell/world"
+)
+
+// mostStepInput is how large an input may be that is given to a step worker.
+const mostStepInput = 64 << 20
+
+// inputOf is the input of a task, whole. The error is why the worker cannot be given it.
+func (s *stepDoor) inputOf(ctx context.Context, t *world.Task) (json.RawMessage, error) {
+	if key := world.TaskKeyID(t.Options); key != "" {
+		return nil, &world.KeyError{Run: t.Run, Key: key}
+	}
+	input, err := apart.Read(ctx, s.able.ApartKeeper, t.Run, t.Input, world.TaskApart(t.Options), mostStepInput)
+	if err == nil && len(input) == 0 {
+		input = []byte("null")
+	}
+	return input, err
+}
+
+// unreadable hands back a task whose input cannot be read here, or ends it where nobody can.
+func (s *stepDoor) unreadable(ctx context.Context, t *world.Task, why error) {
+	switch {
+	case errors.Is(why, world.ErrCorrupt):
+		t.Damage = why.Error()
+		s.damaged(ctx, t)
+		return
+	case errors.Is(why, world.ErrTooLarge):
+		s.end(ctx, t, &world.Error{Message: why.Error(), Code: world.CodeTooLarge, Permanent: true})
+		return
+	}
+	s.says.Warn("a task was handed back", slog.String("step.name", t.Name), "run_id", t.Run, "step.id", t.Step, "err", why)
+	s.giveBack(ctx, t, kit.RestOf(t, false), "the server of its worker cannot read the input: "+why.Error())
+}
+
+// damaged tells the run of a task which nobody can run: it is blocked by that.
+func (s *stepDoor) damaged(ctx context.Context, t *world.Task) {
+	s.log.Error("a task is damaged", "run_id", t.Run, "step.id", t.Step, "err", t.Damage)
+	d := deliveryOf(t.Worker, keyOfTask(t))
+	d.ID = "damaged:" + d.ID
+	d.Events = []world.Event{{
+		Type: world.StepFailed, ID: t.Step, OccurredAt: s.doors.time(),
+		Error: &world.Error{Message: "the task of step " + t.Step + ": " + t.Damage, Code: world.CodeCorrupt, Permanent: true},
+	}}
+	s.tell(ctx, d)
+}
+
+// end ends a task that is not run any more.
+func (s *stepDoor) end(ctx context.Context, t *world.Task, why *world.Error) {
+	d := deliveryOf(t.Worker, keyOfTask(t))
+	now := s.doors.time()
+	d.Events = append(slices.Clone(t.History),
+		world.Event{Type: world.StepStarted, ID: t.Step, Attempt: t.Attempt, OccurredAt: now},
+		world.Event{Type: world.StepFailed, ID: t.Step, Attempt: t.Attempt, Error: why, OccurredAt: now})
+	s.tell(ctx, d)
+}
+
+// giveBack gives an attempt up: it has neither failed nor died, and the task is ready again after a rest.
+func (s *stepDoor) giveBack(ctx context.Context, t *world.Task, rest time.Duration, why string) {
+	s.forget(t.Worker, keyOfTask(t))
+	s.tell(ctx, s.abandonment(t.Worker, keyOfTask(t), rest, why))
+}
+
+func (s *stepDoor) abandonment(worker string, k world.TaskKey, rest time.Duration, why string) *world.Delivery {
+	now := s.doors.time()
+	d := deliveryOf(worker, k)
+	d.RetryAt = world.After(now, rest)
+	d.Events = []world.Event{{
+		Type: world.StepRetrying, ID: k.Step, Attempt: k.Attempt, RetryAt: d.RetryAt, OccurredAt: now,
+		Error: &world.Error{Code: world.CodeAbandoned, Message: why},
+	}}
+	return d
+}
+
+// tell delivers what its caller can do nothing about if it fails: then the lease ends some time, and another worker
+// goes on.
+func (s *stepDoor) tell(ctx context.Context, d *world.Delivery) {
+	_, err := s.deliver(ctx, d)
+	if err != nil && !errors.Is(err, world.ErrLeaseLost) {
+		s.says.Warn("a step's end was not accepted", slog.String("code", problemOf(err).Code), "run_id", d.Task.Run, "step.id", d.Task.Step, "err", err)
+	}
+}
+
+func (s *stepDoor) deliver(ctx context.Context, d *world.Delivery) (world.Delivered, error) {
+	return lasting(ctx, func(ctx context.Context) (world.Delivered, error) { return s.world.Deliver(ctx, d) })
+}
+
+func deliveryOf(worker string, k world.TaskKey) *world.Delivery {
+	return &world.Delivery{Run: k.Run, ID: fmt.Sprintf("task:%s:%d", k.Step, k.Attempt), Worker: worker, Task: &k}
+}
+
+// stepHeartbeat is the body of a heartbeat.
+type stepHeartbeat struct {
+	Worker string `json:"worker"`
+	Tasks  []struct {
+		Receipt  string          `json:"receipt"`
+		Progress json.RawMessage `json:"progress"`
+		Position int64           `json:"position"`
+	} `json:"tasks"`
+}
+
+// heardSteps is the answer.
+type heardSteps struct {
+	LeaseMs int64       `json:"leaseMs"`
+	Ended   []endedStep `json:"ended"`
+}
+
+// endedStep is one that is to end, and why.
+type endedStep struct {
+	Receipt string `json:"receipt"`
+	Why     string `json:"why"`
+}
+
+// Why a step is to end.
+const (
+	whyEnded   = "ended"   // nobody waits for it: its run was cancelled, or is over; or it is somebody else's now
+	whyTimeout = "timeout" // of the attempt
+)
+
+func (s *stepDoor) heartbeat(w http.ResponseWriter, r *request) error {
+	var b stepHeartbeat
+	if err := r.decode(&b); err != nil {
+		return err
+	}
+	if err := s.guard.mayActFor(r, b.Worker); err != nil {
+		return err
+	}
+	texts := make([]string, len(b.Tasks))
+	for i := range b.Tasks {
+		texts[i] = b.Tasks[i].Receipt
+	}
+	all, err := readReceipts(b.Worker, texts)
+	if err != nil {
+		return err
+	}
+	q := world.HeartbeatQuery{Worker: b.Worker}
+	for _, rc := range all {
+		q.Tasks = append(q.Tasks, rc.key())
+	}
+	heard, err := lasting(r.Context(), func(ctx context.Context) (world.Heartbeat, error) { return s.world.Heartbeat(ctx, q) })
+	if err != nil {
+		return err
+	}
+	out := heardSteps{LeaseMs: heard.Until.Sub(heard.Now).Milliseconds(), Ended: []endedStep{}}
+	for i, rc := range all {
+		switch {
+		case slices.Contains(heard.Ended, rc.key()):
+			s.forget(b.Worker, rc.key())
+			out.Ended = append(out.Ended, endedStep{texts[i], whyEnded})
+			continue
+		case rc.late(heard.Now):
+			out.Ended = append(out.Ended, endedStep{texts[i], whyTimeout})
+		}
+		if b.Tasks[i].Progress == nil {
+			continue
+		}
+		if err := s.progress(r.Context(), rc, b.Tasks[i].Position, b.Tasks[i].Progress); err != nil {
+			return err
+		}
+	}
+	return answer(w, http.StatusOK, out)
+}
+
+// late reports whether the attempt has had its time.
+func (rc *stepReceipt) late(now time.Time) bool {
+	rule := kit.StepRuleOf(rc.Options)
+	return rule.Timeout > 0 && now.Sub(rc.began()) >= rule.Timeout
+}
+
+// progress keeps what an attempt says of how far it is.
+func (s *stepDoor) progress(ctx context.Context, rc *stepReceipt, pos int64, said json.RawMessage) error {
+	if len(said) > world.MaxProgress {
+		return fmt.Errorf("%w: progress of %d bytes: want %d at most", world.ErrTooLarge, len(said), world.MaxProgress)
+	}
+	_, err := s.append(ctx, rc, world.StreamWrite{Stream: world.ProgressStream(rc.Step), Pos: pos, Chunks: []json.RawMessage{said}})
+	if errors.Is(err, world.ErrLeaseLost) {
+		return nil // the next heartbeat says so
+	}
+	return err
+}
+
+// append adds to a stream, once: the position tells what comes again. An attempt makes void what those before it wrote.
+func (s *stepDoor) append(ctx context.Context, rc *stepReceipt, sw world.StreamWrite) (world.Appended, error) {
+	k := rc.key()
+	sw.Step, sw.Attempt, sw.Reset = rc.Step, rc.Attempt, rc.Attempt > 1 && sw.Pos == 0
+	a := &world.Append{Run: rc.Run, Worker: rc.Worker, Task: &k, Again: true, StreamWrite: sw}
+	return lasting(ctx, func(ctx context.Context) (world.Appended, error) { return s.world.Append(ctx, a) })
+}
+
+// receipt reads the receipt of a body, and refuses who may not speak for its worker.
+func (s *stepDoor) receipt(r *request, text string) (*stepReceipt, error) {
+	rc, err := readReceipt(text)
+	if err == nil {
+		err = s.guard.mayActFor(r, rc.Worker)
+	}
+	return rc, err
+}
+
+// before are the events of the attempts before, which go into the log with the step's end.
+func (s *stepDoor) before(ctx context.Context, rc *stepReceipt) ([]world.Event, error) {
+	if rc.Attempt == 1 {
+		return nil, nil
+	}
+	s.mu.Lock()
+	known, ok := s.earlier[rc.key()]
+	s.mu.Unlock()
+	if ok || s.able.TaskReader == nil {
+		return slices.Clone(known), nil
+	}
+	tasks, err := s.able.TaskReader.Tasks(ctx, rc.Run) // it was given by another server, or before this one began
+	if err != nil {
+		return nil, err
+	}
+	for i := range tasks {
+		if t := &tasks[i]; t.Step == rc.Step {
+			return slices.DeleteFunc(t.History, func(e world.Event) bool { return e.Attempt >= rc.Attempt }), nil
+		}
+	}
+	return nil, nil
+}
+
+// finish ends the step with an event.
+func (s *stepDoor) finish(ctx context.Context, rc *stepReceipt, end world.Event) error {
+	before, err := s.before(ctx, rc)
+	if err != nil {
+		return err
+	}
+	d := deliveryOf(rc.Worker, rc.key())
+	end.ID, end.Attempt, end.OccurredAt = rc.Step, rc.Attempt, s.doors.time()
+	d.Events = append(before, world.Event{Type: world.StepStarted, ID: rc.Step, Attempt: rc.Attempt, OccurredAt: rc.began()}, end)
+	if _, err = s.deliver(ctx, d); err == nil {
+		s.forget(rc.Worker, rc.key())
+	}
+	return err
+}
+
+// stepOutput is the body of a completion.
+type stepOutput struct {
+	Receipt string          `json:"receipt"`
+	Output  json.RawMessage `json:"output"`
+}
+
+func (s *stepDoor) complete(w http.ResponseWriter, r *request) error {
+	var b stepOutput
+	if err := r.decode(&b); err != nil {
+		return err
+	}
+	rc, err := s.receipt(r, b.Receipt)
+	if err != nil {
+		return err
+	}
+	if b.Output == nil {
+		b.Output = json.RawMessage("null")
+	}
+	if err := s.finish(r.Context(), rc, world.Event{Type: world.StepCompleted, Payload: b.Output}); err != nil {
+		return err
+	}
+	return accept(w)
+}
+
+// stepFailure is the body of a failure.
+type stepFailure struct {
+	Receipt string    `json:"receipt"`
+	Error   stepError `json:"error"`
+	Final   bool      `json:"final"`
+	Delay   *duration `json:"delay"`
+	Silent  bool      `json:"silent"`
+}
+
+// stepError is what a step worker says of what went wrong.
+type stepError struct {
+	Message string `json:"message"`
+	Code    string `json:"code"`
+	Name    string `json:"name"`
+	Where   string `json:"where"`
+	Stack   string `json:"stack"`
+}
+
+// Bounds of what is kept of an error.
+const (
+	mostErrorText = 16 << 10 // of a message, and of a stack
+	mostErrorName = 200      // of what is a name
+)
+
+func (e *stepError) world() *world.Error {
+	name := func(s string) string { return cutText(s, mostErrorName) }
+	return &world.Error{
+		Message: cmp.Or(cutText(e.Message, mostErrorText), "it failed, and did not say why"), Code: name(e.Code),
+		Name: name(e.Name), Where: name(e.Where), Stack: cutText(e.Stack, mostErrorText),
+	}
+}
+
+func cutText(s string, most int) string {
+	if len(s) <= most {
+		return s
+	}
+	return strings.ToValidUTF8(s[:most], "") + "…"
+}
+
+// stepFailed is the answer.
+type stepFailed struct {
+	RetryAt time.Time `json:"retryAt,omitzero"` // none: the step has failed
+}
+
+func (s *stepDoor) fail(w http.ResponseWriter, r *request) error {
+	var b stepFailure
+	if err := r.decode(&b); err != nil {
+		return err
+	}
+	rc, err := s.receipt(r, b.Receipt)
+	if err != nil {
+		return err
+	}
+	rule, now, rec := kit.StepRuleOf(rc.Options), s.doors.time(), b.Error.world()
+	switch {
+	case rc.late(now):
+		rec.Code, rec.Message = world.CodeTimeout, fmt.Sprintf("timed out after %s: %s", rule.Timeout, rec.Message)
+	case b.Silent && rule.Silence > 0:
+		rec.Code, rec.Message = world.CodeHeartbeat, fmt.Sprintf("no heartbeat for %s: %s", rule.Silence, rec.Message)
+	}
+	f := kit.FailedStep{Failures: rc.Failures + 1, First: rc.first(), Now: now, Final: b.Final, After: (*time.Duration)(b.Delay)}
+	delay, again := rule.Next(f)
+	if !again {
+		rec.Permanent = b.Final
+		if err := s.finish(r.Context(), rc, world.Event{Type: world.StepFailed, Error: rec}); err != nil {
+			return err
+		}
+		return answer(w, http.StatusOK, stepFailed{})
+	}
+	d := deliveryOf(rc.Worker, rc.key())
+	d.RetryAt = world.After(now, delay)
+	d.Events = []world.Event{{Type: world.StepRetrying, ID: rc.Step, Attempt: rc.Attempt, Error: rec, RetryAt: d.RetryAt, OccurredAt: now}}
+	if _, err := s.deliver(r.Context(), d); err != nil {
+		return err
+	}
+	s.forget(rc.Worker, rc.key())
+	return answer(w, http.StatusOK, stepFailed{RetryAt: d.RetryAt})
+}
+
+// stepWrite is the body of what is added to a stream.
+type stepWrite struct {
+	Receipt  string            `json:"receipt"`
+	Stream   string            `json:"stream"`
+	Position int64             `json:"position"`
+	Chunks   []json.RawMessage `json:"chunks"`
+	Close    bool              `json:"close"`
+	Error    *stepError        `json:"error"`
+}
+
+// stepWritten is the answer.
+type stepWritten struct {
+	First int64 `json:"first"`
+}
+
+func (s *stepDoor) write(w http.ResponseWriter, r *request) error {
+	var b stepWrite
+	if err := r.decode(&b); err != nil {
+		return err
+	}
+	rc, err := s.receipt(r, b.Receipt)
+	if err != nil {
+		return err
+	}
+	if err := world.CheckName("stream name", b.Stream); err != nil {
+		return err
+	}
+	if world.ProgressOf(b.Stream) != "" {
+		return invalid("the stream %.100q is a step's progress, which heartbeats say", b.Stream)
+	}
+	if len(b.Chunks) == 0 && !b.Close && b.Error == nil || b.Position < 0 {
+		return invalid("body: there is neither a chunk nor a close, or the position is below 0")
+	}
+	sw := world.StreamWrite{Stream: b.Stream, Pos: b.Position, Chunks: b.Chunks}
+	switch {
+	case b.Error != nil:
+		sw.End, sw.Error = world.ChunkError, b.Error.world()
+	case b.Close:
+		sw.End = world.ChunkClose
+	}
+	done, err := s.append(r.Context(), rc, sw)
+	if err != nil {
+		return err
+	}
+	return answer(w, http.StatusOK, stepWritten{done.First})
+}
+
+// stepWorker names a step worker.
+type stepWorker struct {
+	Worker string `json:"worker"`
+}
+
+func (s *stepDoor) leave(w http.ResponseWriter, r *request) error {
+	var b stepWorker
+	if err := r.decode(&b); err != nil {
+		return err
+	}
+	if err := s.guard.mayActFor(r, b.Worker); err != nil {
+		return err
+	}
+	if s.able.Holder != nil {
+		held, err := s.able.Holder.Held(r.Context(), b.Worker)
+		if err != nil && !errors.Is(err, world.ErrLeaseLost) {
+			return err
+		}
+		for _, k := range held.Tasks {
+			s.giveBack(r.Context(), &world.Task{Run: k.Run, Step: k.Step, Attempt: k.Attempt, Worker: b.Worker}, 0, "its worker shut down")
+		}
+	}
+	s.claims.forget(b.Worker)
+	defer s.guard.leaves(b.Worker)
+	_, err := lasting(r.Context(), func(ctx context.Context) (struct{}, error) { return struct{}{}, s.world.Leave(ctx, b.Worker) })
+	if err != nil {
+		return err
+	}
+	return accept(w)
+}
