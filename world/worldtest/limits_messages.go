@@ -93,23 +93,28 @@ var limitsOfMessages = []check{
 		one := h.takes("ann 1")
 		h.ends(world.Extend, time.Minute, true, one...)
 		h.takes()
-		h.ends(world.Unread, 0, true, one...)
-		two := h.takes("ann 2") // it was let in as the first one left
+		h.ends(world.Unread, time.Minute, true, one...)
+		h.ends(world.Nack, time.Minute, true, h.takes("ann 2")...)
+		h.ends(world.Bury, 0, true, h.takes("ann 3")...)
 		h.takes()
-		h.ends(world.Nack, 0, true, two...)
-		one = h.takes("ann 1") // it was sent before the third
-		h.takes()
-		h.stands("bank", "ann", 1, 2)
-		h.ends(world.Bury, 0, true, one...)
-		h.ends(world.Ack, 0, true, h.takes("ann 2")...)
-		h.takes("ann 3")
-		h.mail("ann", 4)
-		h.takes()
+		h.mail("ann", 4, 5)
+		h.takes("ann 4")
+		h.stands("bank", "ann", 1, 1)
 		_, _, err := h.k.PurgeMessages(h.ctx, "q", false)
 		h.must(err, "purge")
 		h.stands("bank", "ann", 0, 0)
-		h.mail("ann", 5)
-		h.takes("ann 5")
+		h.mail("ann", 6, 7, 8)
+		h.ends(world.Nack, 20*time.Millisecond, true, h.takes("ann 6")...)
+		seven := h.takes("ann 7")
+		h.until("the sixth stands in line again", func() bool {
+			h.takes()
+			keys, err := h.l.ListLimitKeys(h.ctx, "bank", "", 10)
+			h.must(err, "keys")
+			return len(keys) == 1 && keys[0].Waiting == 2
+		})
+		h.ends(world.Ack, 0, true, seven...)
+		h.ends(world.Ack, 0, true, h.takes("ann 6")...)
+		h.takes("ann 8")
 	})},
 	{"a dead letter that comes back stands in line", "it holds no place while it is dead", withHeld([]world.SaidLimit{byTo("bank", 1)}, func(h *holding) {
 		h.mail("ann", 1, 2)
@@ -136,24 +141,33 @@ var limitsOfMessages = []check{
 		h.takes("ann 2")
 	})},
 	{"messages, delayed and with priorities", "what is due stands in line, and no place is held for what is not; higher priority first", withHeld([]world.SaidLimit{byTo("bank", 1)}, func(h *holding) {
-		late := mailOf("ann", 1)
-		late.Delay = 150 * time.Millisecond
+		never := mailOf("eve", 0)
+		never.Delay = time.Hour
+		h.put(never)
+		h.mail("ann", 1)
+		one := h.takes("ann 1")
+		late := mailOf("ann", 2)
+		late.Delay = 50 * time.Millisecond
 		h.put(late)
-		h.mail("ann", 2, 3)
+		h.mail("ann", 3)
 		urgent := mailOf("ann", 4)
 		urgent.Priority = 3
 		h.put(urgent)
-		h.ends(world.Ack, 0, true, h.takes("ann 2")...)
-		h.ends(world.Ack, 0, true, h.takes("ann 4")...)
-		three := h.takes("ann 3")
 		h.until("the late one stands in line", func() bool {
 			h.takes()
-			keys, err := h.l.ListLimitKeys(h.ctx, "bank", "", 10)
+			keys, err := h.l.ListLimitKeys(h.ctx, "bank", "ann", 10)
 			h.must(err, "keys")
-			return len(keys) == 1 && keys[0].Waiting == 1
+			if len(keys) > 0 && keys[0].Used > 0 {
+				h.Fatalf("a place is held for what has a delay: %+v", keys)
+			}
+			all, err := h.l.ListLimitKeys(h.ctx, "bank", "", 10)
+			h.must(err, "keys")
+			return all[0].Waiting == 3
 		})
-		h.ends(world.Ack, 0, true, three...)
-		h.takes("ann 1")
+		h.ends(world.Ack, 0, true, one...)
+		h.ends(world.Ack, 0, true, h.takes("ann 4")...)
+		h.ends(world.Ack, 0, true, h.takes("ann 2")...)
+		h.takes("ann 3")
 	})},
 	{"a group and a limit", "the first of a group alone stands in line for its place; the order of the group stays", withHeld([]world.SaidLimit{byTo("bank", 1)}, func(h *holding) {
 		send := func(group, to string, n int) {
