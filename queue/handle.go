@@ -94,13 +94,8 @@ func (q *Queue[T]) handle(fn func(ctx context.Context, room kit.App, m *Message[
 		c := &consumer[T]{queue: q, fn: fn, handling: h, room: room, log: room.Logger.With("queue", q.def.Name)}
 		(&courier.Consumer{
 			Queue: q.def.Name, Visibility: q.def.Or().Visibility, Keep: room.Messages, Notifier: room.Notifier, Log: c.log, Drain: room.Drain, Parallel: h.parallel, Idle: room.Poll,
-			Declare: func(ctx context.Context, again bool) error {
-				if again {
-					q.forget()
-				}
-				return q.declare(ctx, room.Messages)
-			},
-			Work: c.work,
+			Declare: func(ctx context.Context, _ bool) error { return q.own(ctx, room.Messages) },
+			Work:    c.work,
 		}).Run(ctx)
 	}}).(stepwell.Definition)
 }
