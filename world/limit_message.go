@@ -42,7 +42,7 @@ func (q *MessageQueue) checkLimits() error {
 // Declares reports whether a declaration that was made says all that q says.
 func (q *MessageQueue) Declares(made *MessageQueue) bool {
 	return q.Name == made.Name && q.Visibility == made.Visibility && q.MaxReceives == made.MaxReceives &&
-		(q.Limits == nil || made.Limits != nil && slices.Equal(sortLimits(slices.Clone(q.Limits)), sortLimits(slices.Clone(made.Limits))))
+		(q.Limits == nil || len(q.Limits) == 0 && made.Limits == nil || made.Limits != nil && slices.Equal(sortLimits(slices.Clone(q.Limits)), sortLimits(slices.Clone(made.Limits))))
 }
 
 func (m *Message) checkKeys() error {

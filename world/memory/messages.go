@@ -100,7 +100,7 @@ func (k *messages) declare(q world.MessageQueue) {
 	if k.queues[q.Name] == nil {
 		k.queues[q.Name] = &messageQueue{groups: make(map[string][]*message), heads: make(map[string]*message), all: make(map[int64]*message), dedupes: make(map[string]dedupe)}
 	}
-	if q.Limits == nil {
+	if is := k.queues[q.Name].Limits; q.Limits == nil || len(q.Limits) == 0 && is == nil {
 		q.Limits = k.queues[q.Name].Limits
 	}
 	k.queues[q.Name].MessageQueue = q.Or()
