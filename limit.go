@@ -162,6 +162,9 @@ func twoScopes(r *registrar) (faults []error) {
 	for _, wf := range r.workflows {
 		check("workflow", wf.Name, wf.Limits)
 	}
+	for i := range r.parts {
+		check("queue", r.parts[i].Of, r.parts[i].Limits)
+	}
 	return faults
 }
 

@@ -85,7 +85,7 @@ func (q *Queue[T]) handle(fn func(ctx context.Context, room kit.App, m *Message[
 	if fault = cmp.Or(fault, h.policy.Validate()); fault == nil {
 		fault = q.fault
 	}
-	return kit.NewPart(kit.Part{Fault: fault, Alone: "a handler of queue " + q.def.Name, Check: func(able world.Abilities) error {
+	return kit.NewPart(kit.Part{Fault: fault, Alone: "a handler of queue " + q.def.Name, Of: q.def.Name, Limits: q.def.Limits, Check: func(able world.Abilities) error {
 		if h.inTx && able.Transactor == nil {
 			return fmt.Errorf("queue %s: its handler is Transactional: %w", q.def.Name, errNoTransactions)
 		}
