@@ -56,8 +56,38 @@ func (all limits) ofStep(step string, in reflect.Type) (faults []error) {
 	return faults
 }
 
+// DefinesQueue makes it an option of a queue.
+func (l limitOption) DefinesQueue(q *kit.Defining) { q.Limited = append(q.Limited, kit.Limit(l)) }
+
+// ofQueue is [limits.named] of a queue, which has no limits that only runs have.
+func (all limits) ofQueue(queue string, in reflect.Type) ([]world.SaidLimit, error) {
+	if faults := all.named(queue, in); len(faults) > 0 {
+		return nil, errors.Join(faults...)
+	}
+	said := all.said()
+	return said, world.CheckQueue(&world.MessageQueue{Name: queue, Limits: said})
+}
+
+// keys are those that a message with a payload has, by the names of the limits.
+func (all limits) keys(payload []byte) (map[string]string, error) {
+	places, err := all.places(payload)
+	if err != nil {
+		return nil, err
+	}
+	keys := make(map[string]string, len(places))
+	for i := range places {
+		keys[places[i].Limit] = places[i].Key
+	}
+	return keys, nil
+}
+
 func init() {
 	kit.NewLimit = func(l kit.Limit) any { return limitOption(l) }
+	kit.QueueLimits = func(queue string, in reflect.Type, given []kit.Limit) ([]world.SaidLimit, func([]byte) (map[string]string, error), error) {
+		all := limits(given)
+		said, err := all.ofQueue(queue, in)
+		return said, all.keys, err
+	}
 }
 
 // limits are those of a definition.
@@ -131,6 +161,9 @@ func twoScopes(r *registrar) (faults []error) {
 	}
 	for _, wf := range r.workflows {
 		check("workflow", wf.Name, wf.Limits)
+	}
+	for i := range r.parts {
+		check("queue", r.parts[i].Of, r.parts[i].Limits)
 	}
 	return faults
 }

@@ -105,7 +105,7 @@ func workFor(url, file string, lease time.Duration) error {
 	if err != nil {
 		return err
 	}
-	app, err := stepwell.New(w, stepwell.Config{Definitions: []stepwell.Definition{counted(file), paced(file)}, Lease: lease})
+	app, err := stepwell.New(w, stepwell.Config{Definitions: []stepwell.Definition{counted(file), paced(file), handled(file)}, Lease: lease})
 	if err != nil {
 		return err
 	}

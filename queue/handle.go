@@ -85,7 +85,7 @@ func (q *Queue[T]) handle(fn func(ctx context.Context, room kit.App, m *Message[
 	if fault = cmp.Or(fault, h.policy.Validate()); fault == nil {
 		fault = q.fault
 	}
-	return kit.NewPart(kit.Part{Fault: fault, Alone: "a handler of queue " + q.def.Name, Check: func(able world.Abilities) error {
+	return kit.NewPart(kit.Part{Fault: fault, Alone: "a handler of queue " + q.def.Name, Of: q.def.Name, Limits: q.def.Limits, Check: func(able world.Abilities) error {
 		if h.inTx && able.Transactor == nil {
 			return fmt.Errorf("queue %s: its handler is Transactional: %w", q.def.Name, errNoTransactions)
 		}
@@ -94,13 +94,8 @@ func (q *Queue[T]) handle(fn func(ctx context.Context, room kit.App, m *Message[
 		c := &consumer[T]{queue: q, fn: fn, handling: h, room: room, log: room.Logger.With("queue", q.def.Name)}
 		(&courier.Consumer{
 			Queue: q.def.Name, Visibility: q.def.Or().Visibility, Keep: room.Messages, Notifier: room.Notifier, Log: c.log, Drain: room.Drain, Parallel: h.parallel, Idle: room.Poll,
-			Declare: func(ctx context.Context, again bool) error {
-				if again {
-					q.forget()
-				}
-				return q.declare(ctx, room.Messages)
-			},
-			Work: c.work,
+			Declare: func(ctx context.Context, _ bool) error { return q.own(ctx, room.Messages) },
+			Work:    c.work,
 		}).Run(ctx)
 	}}).(stepwell.Definition)
 }

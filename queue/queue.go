@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"sync"
 	"time"
 
@@ -18,36 +19,53 @@ import (
 // differ. It is safe for concurrent use.
 type Queue[T any] struct {
 	def   world.MessageQueue
-	fault error // of the definition
+	keys  func(payload []byte) (map[string]string, error) // of its limits; nil: it has none
+	fault error                                           // of the definition
 
 	mu       sync.Mutex
 	declared world.Messenger // where it was declared last
 }
 
-// Option says something of a queue: [Visibility], [MaxReceives].
-type Option func(*world.MessageQueue)
+// Option says something of a queue: [Visibility], [MaxReceives], and the limits of package limit.
+type Option interface{ DefinesQueue(q *kit.Defining) }
+
+type option func(*world.MessageQueue)
+
+// DefinesQueue makes it an [Option].
+func (o option) DefinesQueue(q *kit.Defining) { o(&q.MessageQueue) }
 
 // Visibility is for how long a message that was received is nobody else's, unless the receive says otherwise:
 // from 1 s to 12 h, 30 s where nobody says it. While
 // a handler works on a message that is renewed.
 func Visibility(d time.Duration) Option {
-	return func(q *world.MessageQueue) { q.Visibility = d }
+	return option(func(q *world.MessageQueue) { q.Visibility = d })
 }
 
 // MaxReceives is how often a message is received, from 1 to 1,000, 20 where nobody says it: then it is a dead letter.
 func MaxReceives(n int) Option {
-	return func(q *world.MessageQueue) { q.MaxReceives = n }
+	return option(func(q *world.MessageQueue) { q.MaxReceives = n })
 }
 
 // Define names a queue. A name has 1 to 128 bytes of A-Z a-z 0-9 _ . -; a bad one is refused at the first use.
 // The queue is made in the database, or gets what
 // is said here, at the first use by each program.
+//
+//	queue.Define[Mail]("mails", limit.Concurrency(3, limit.Key(func(m Mail) string { return m.To })))
+//
+// Limits hold for messages that are sent from then on, by whomever: see docs/queues.md. A definition that says none
+// leaves those that are declared as they are, unless its queue is handled here.
 func Define[T any](name string, opts ...Option) *Queue[T] {
-	q := &Queue[T]{def: world.MessageQueue{Name: name}}
-	q.fault = kit.Given(opts, func(o Option) { o(&q.def) })
+	d := kit.Defining{MessageQueue: world.MessageQueue{Name: name}}
+	q := &Queue[T]{fault: kit.Given(opts, func(o Option) { o.DefinesQueue(&d) })}
 	if q.fault == nil {
-		q.fault = world.CheckQueue(&q.def)
+		q.fault = world.CheckQueue(&d.MessageQueue)
 	}
+	if q.fault == nil && len(d.Limited) > 0 {
+		if d.Limits, q.keys, q.fault = kit.QueueLimits(name, reflect.TypeFor[T](), d.Limited); q.fault != nil {
+			q.fault = fmt.Errorf("queue %s: %w", name, q.fault)
+		}
+	}
+	q.def = d.MessageQueue
 	return q
 }
 
@@ -88,7 +106,23 @@ func (q *Queue[T]) declare(ctx context.Context, k world.Messenger) error {
 	if declared {
 		return nil
 	}
-	if err := k.DeclareQueue(ctx, q.def); err != nil {
+	return q.say(ctx, k, q.def)
+}
+
+// own declares the queue for its handler: one that has no limits has none from then on.
+func (q *Queue[T]) own(ctx context.Context, k world.Messenger) error {
+	if q.fault != nil || k == nil {
+		return q.declare(ctx, k)
+	}
+	def := q.def
+	if def.Limits == nil {
+		def.Limits = []world.SaidLimit{}
+	}
+	return q.say(ctx, k, def)
+}
+
+func (q *Queue[T]) say(ctx context.Context, k world.Messenger, def world.MessageQueue) error {
+	if err := k.DeclareQueue(ctx, def); err != nil {
 		return fmt.Errorf("declare queue %s: %w", q.def.Name, err)
 	}
 	q.mu.Lock()

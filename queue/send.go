@@ -92,7 +92,11 @@ func (q *Queue[T]) send(ctx context.Context, room kit.App, payloads []T, opts []
 			return nil, err
 		}
 		all[i] = like.Message
-		all[i].Payload = b
+		if all[i].Payload = b; q.keys != nil {
+			if all[i].Keys, err = q.keys(b); err != nil {
+				return nil, err
+			}
+		}
 	}
 	switch {
 	case like.In == nil:

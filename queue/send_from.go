@@ -54,7 +54,11 @@ func (q *Queue[T]) sendFrom(ctx stepwell.Context, payload T, opts []SendOption) 
 	if err != nil {
 		return err
 	}
-	like.Payload = b
+	if like.Payload = b; q.keys != nil {
+		if like.Keys, err = q.keys(b); err != nil {
+			return err
+		}
+	}
 	if err := world.CheckMessages([]world.Message{like}); err != nil {
 		return err
 	}

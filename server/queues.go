@@ -3,6 +3,7 @@ package server
 // This file has the doors of queues of messages: what a queue is, and what operators do to one.
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -113,6 +114,29 @@ func answerQueue(w http.ResponseWriter, r *request, k world.Messenger, name stri
 type declaration struct {
 	Visibility  duration `json:"visibility"`
 	MaxReceives int      `json:"maxReceives"`
+
+	Limits []queueLimit `json:"limits"`
+}
+
+// queueLimit is a limit of a queue that is declared.
+type queueLimit struct {
+	Name     string   `json:"name"`
+	Number   int      `json:"number"`
+	Path     string   `json:"path"`
+	Computed bool     `json:"computed"`
+	Per      duration `json:"per"`
+	Burst    int      `json:"burst"`
+}
+
+func (b *declaration) world(name string) world.MessageQueue {
+	q := world.MessageQueue{Name: name, Visibility: time.Duration(b.Visibility), MaxReceives: b.MaxReceives}
+	if b.Limits != nil {
+		q.Limits = []world.SaidLimit{}
+	}
+	for _, l := range b.Limits {
+		q.Limits = append(q.Limits, world.SaidLimit{Name: cmp.Or(l.Name, name), Number: l.Number, Path: l.Path, Computed: l.Computed, Per: time.Duration(l.Per), Burst: l.Burst})
+	}
+	return q
 }
 
 func declareQueue(s *Server, w http.ResponseWriter, r *request) error {
@@ -124,7 +148,7 @@ func declareQueue(s *Server, w http.ResponseWriter, r *request) error {
 	if err != nil {
 		return err
 	}
-	if err := k.DeclareQueue(r.Context(), world.MessageQueue{Name: name, Visibility: time.Duration(b.Visibility), MaxReceives: b.MaxReceives}); err != nil {
+	if err := k.DeclareQueue(r.Context(), b.world(name)); err != nil {
 		return err
 	}
 	return answerQueue(w, r, k, name)

@@ -28,6 +28,12 @@ type LimitKeeper interface{ Limits() Limiter }
 // step was asked for. It gives them back when an attempt ends, and when it is dropped or its run is over; the next
 // attempt takes them anew. One whose worker died keeps them, and pays the rates again, as its next attempt begins.
 //
+// A message of a queue with limits is received when it holds all places that it was sent with, and stands in line as a
+// task does, by when it was sent; one with a group when it is the first of that. It gives them back when its receive is
+// settled. Where its visibility ends unsettled it keeps them, and pays the rates again with the next receive. Who
+// receives from the queue lets in who is next; a queue that is paused, or that nobody receives from, holds what was let
+// in.
+//
 // The places of a rate come last. A key has as many as its rate lets in now, and they are not given back: a run that is
 // claimed has paid, and needs them no more, whatever becomes of it.
 type Limiter interface {
@@ -147,13 +153,8 @@ func CheckPlaces(all []Place) error {
 		if err := said[0].check(0); err != nil {
 			return err
 		}
-		if len(p.Key) > MaxLimitKey {
-			return fmt.Errorf("%w: limit %s: a key of %d bytes: the most is %d: use something shorter, such as an ID or a hash", ErrInvalid, p.Limit, len(p.Key), MaxLimitKey)
-		}
-		if p.Key != "" {
-			if err := CheckName("key of a limit", p.Key); err != nil {
-				return fmt.Errorf("limit %s: %w", p.Limit, err)
-			}
+		if err := checkLimitKey(p.Limit, p.Key); err != nil {
+			return err
 		}
 		if p.Single != "" && slices.ContainsFunc(all[:i], func(q Place) bool { return q.Single != "" }) {
 			return fmt.Errorf("%w: limit %s: it is the second singleton of a run", ErrInvalid, p.Limit)

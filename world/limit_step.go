@@ -12,21 +12,23 @@ func (l *SaidLimit) CheckStep() error {
 	return l.fitsStep()
 }
 
-// fitsStep refuses what only runs may have: an attempt of a step has no start that is refused, and holds nothing while
-// it does not run.
-func (l *SaidLimit) fitsStep() error {
+func (l *SaidLimit) fitsStep() error { return l.fits("step", "make the step a workflow, with Alone") }
+
+// fits refuses what only runs may have: an attempt of a step, and a receive of a message, has no start that is refused,
+// and holds nothing when it is over.
+func (l *SaidLimit) fits(of, instead string) error {
 	what := ""
 	switch {
 	case l.UntilEnd:
-		what = "holds its places until the end of a run: leave out limit.UntilEnd, or make the step a workflow, with Alone"
+		what = "holds its places until the end of a run: leave out limit.UntilEnd, or "
 	case l.Refuse:
-		what = "refuses starts, but steps cannot be refused: leave out limit.Refuse, or make the step a workflow, with Alone"
+		what = "refuses starts, but a " + of + " has none: leave out limit.Refuse, or "
 	case l.Single != "":
-		what = "is a singleton, but only workflows can be: make the step one, with Alone"
+		what = "is a singleton, but only workflows can be: "
 	default:
 		return nil
 	}
-	return fmt.Errorf("%w: limit %s: it is of a step, and %s", ErrInvalid, l.Name, what)
+	return fmt.Errorf("%w: limit %s: it is of a %s, and %s%s", ErrInvalid, l.Name, of, what, instead)
 }
 
 func (t *Task) checkPlaces() error {

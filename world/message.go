@@ -43,6 +43,9 @@ type MessageQueue struct {
 	Visibility time.Duration `json:"visibility,omitempty"`
 	// MaxReceives: the receive behind so many makes it a dead letter; 0: DefaultReceives.
 	MaxReceives int `json:"maxReceives,omitempty"`
+	// Limits hold for its messages, those that are sent from then on. Nil: those that are declared stay; an empty list
+	// ends them.
+	Limits []SaidLimit `json:"limits,omitzero"`
 }
 
 // QueuePause says why nothing is received from a queue.
@@ -71,7 +74,7 @@ const (
 	MessageReady   MessageState = "ready"   // it can be received
 	MessageDelayed MessageState = "delayed" // not before its time: it was sent with a delay, or is tried again later
 	MessageOut     MessageState = "out"     // somebody has received it, and its visibility has not ended
-	MessageParked  MessageState = "parked"  // it waits behind another of its group
+	MessageParked  MessageState = "parked"  // it waits behind another of its group, or in line for a place of a limit
 	MessageDead    MessageState = "dead"    // a dead letter
 )
 
@@ -90,6 +93,9 @@ type Message struct {
 	Delay  time.Duration // it is not received before. Not with a group
 	Dedupe string        // a message with the same ID within Window is the same message; "": none
 	Window time.Duration // 0: DefaultWindow
+	// Keys are those of the queue's limits, by their names, where they are not to be read from the payload; that of ""
+	// stands for each that is neither here nor there. See [MessagePlaces].
+	Keys map[string]string
 
 	// Of one that is received or looked at.
 	SentAt   time.Time
@@ -165,7 +171,7 @@ func CheckQueue(q *MessageQueue) error {
 	if n := q.MaxReceives; n < 0 || n > MaxReceives {
 		return fmt.Errorf("%w: queue %s: at most %d receives: want 1 to %d", ErrInvalid, q.Name, n, MaxReceives)
 	}
-	return nil
+	return q.checkLimits()
 }
 
 // Or fills in what is not said.
@@ -262,6 +268,9 @@ func checkMessage(m *Message) error {
 				return err
 			}
 		}
+	}
+	if err := m.checkKeys(); err != nil {
+		return err
 	}
 	return checkHeaders(m.Headers)
 }

@@ -26,3 +26,13 @@ type Limit struct {
 
 // NewLimit makes a stepwell.WorkflowOption. The root package sets it.
 var NewLimit func(l Limit) any
+
+// Defining is a queue, as the options of its definition make it.
+type Defining struct {
+	world.MessageQueue
+	Limited []Limit
+}
+
+// QueueLimits names the limits of a queue whose payloads have a type, and makes what computes their keys, by the names
+// of the limits. The root package sets it.
+var QueueLimits func(queue string, in reflect.Type, all []Limit) (said []world.SaidLimit, keys func(payload []byte) (map[string]string, error), err error)

@@ -57,6 +57,9 @@ type Part struct {
 	Check func(able world.Abilities) error   // refuses a world that cannot do what it needs; nil: all can
 	Run   func(ctx context.Context, app App) // until ctx ends
 
+	Of     string            // what has these limits: a queue
+	Limits []world.SaidLimit // which no other definition of the App says otherwise
+
 	Set    string // of schedules, whose inputs these compute
 	Inputs map[string]timetable.Input
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"time"
 
+	"github.com/stepwell/stepwell"
 	"github.com/stepwell/stepwell/internal/human"
 	"github.com/stepwell/stepwell/world"
 )
@@ -15,9 +16,20 @@ type Queue struct {
 	Name        string        `json:"name"`
 	Visibility  string        `json:"visibility"` // as durations are written: 30s
 	MaxReceives int           `json:"maxReceives"`
+	Limits      []QueueLimit  `json:"limits,omitempty"`
 	Paused      *QueuePause   `json:"paused,omitempty"`
 	Counts      MessageCounts `json:"counts"`
 	Oldest      time.Time     `json:"oldest,omitzero"` // since when the first message that is ready is so
+}
+
+// QueueLimit is a limit of a queue, as it is declared.
+type QueueLimit struct {
+	Name     string        `json:"name"`
+	Number   int           `json:"number"`
+	Path     string        `json:"path,omitempty"`     // of the key in the payload
+	Computed bool          `json:"computed,omitempty"` // code computes the key
+	Per      stepwell.Span `json:"per,omitempty"`      // of a rate
+	Burst    int           `json:"burst,omitempty"`
 }
 
 // QueuePause says why nothing is received from a queue.
@@ -36,8 +48,13 @@ type MessageCounts struct {
 func QueueOf(q *world.QueueStats) Queue {
 	of := q.Or()
 	n := q.Counts
+	var limits []QueueLimit
+	for _, l := range q.Limits {
+		limits = append(limits, QueueLimit{Name: l.Name, Number: l.Number, Path: l.Path, Computed: l.Computed, Per: stepwell.Span(l.Per), Burst: l.Burst})
+	}
 	return Queue{
-		Name: q.Name, Visibility: human.SpanText(of.Visibility), MaxReceives: of.MaxReceives, Paused: (*QueuePause)(q.Paused), Oldest: q.Oldest,
+		Limits: limits,
+		Name:   q.Name, Visibility: human.SpanText(of.Visibility), MaxReceives: of.MaxReceives, Paused: (*QueuePause)(q.Paused), Oldest: q.Oldest,
 		Counts: MessageCounts{n[world.MessageReady], n[world.MessageDelayed], n[world.MessageOut], n[world.MessageParked], n[world.MessageDead]},
 	}
 }

@@ -191,6 +191,7 @@ func (w *World) write(c *world.Commit, r *run, p plan, n *notices) world.Committ
 	for i := range c.Messages {
 		m := &c.Messages[i]
 		w.messages.put(w.messages.queues[m.Queue], m, w.now())
+		w.messages.handNews(n)
 		n.add(world.NoticeMessage, m.Queue)
 	}
 	for i := range c.Published {

@@ -3,6 +3,7 @@
 package memory
 
 import (
+	"container/heap"
 	"context"
 	"fmt"
 	"maps"
@@ -193,8 +194,11 @@ func (l *limits) rest(r *run, over bool, n *notices) {
 
 // Placed is for package rules, as are those that follow.
 func (l *limits) Placed(e *entry) *rules.Placed {
-	if e.task != nil {
+	switch {
+	case e.task != nil:
 		return &e.task.placed.Placed
+	case e.message != nil:
+		return &e.message.placed.Placed
 	}
 	return &e.run.placed.Placed
 }
@@ -225,17 +229,18 @@ func (l *limits) Pay(key int64) error {
 
 // Join puts a run, or a task, into the line of a key.
 func (l *limits) Join(key int64, e *entry, last bool) error {
-	at, priority := l.w.now(), 0
-	if t := e.task; t != nil {
-		priority = t.Priority
-		if !last {
-			at = t.asked
-		}
-	} else {
-		priority = e.run.birth.Priority
-		if !last {
-			at = e.run.created
-		}
+	var at time.Time
+	priority := 0
+	switch {
+	case e.task != nil:
+		at, priority = e.task.asked, e.task.Priority
+	case e.message != nil:
+		at, priority = e.message.SentAt, e.message.Priority
+	default:
+		at, priority = e.run.created, e.run.birth.Priority
+	}
+	if last {
+		at = l.w.now()
 	}
 	e.move(&l.keys[key].line[priority], at.UnixMicro())
 	return nil
@@ -265,6 +270,12 @@ func (l *limits) Moved(e *entry) error {
 	if t := e.task; t != nil {
 		t.Visible = l.w.now()
 		l.w.placeTask(t, l.news)
+		return nil
+	}
+	if m := e.message; m != nil {
+		m.visible = l.w.now()
+		heap.Push(&m.queue.line[m.Priority], m)
+		l.news.add(world.NoticeMessage, m.Queue)
 		return nil
 	}
 	e.run.placed.admitted = l.w.now()

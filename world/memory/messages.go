@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"container/heap"
 	"context"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -49,6 +50,9 @@ type message struct {
 	held    bool
 	dead    bool
 	place   int // in its heap; -1: in none
+
+	placed *placed // nil: it needs no places
+	entry  entry   // in the line of one
 }
 
 var _ world.Messenger = (*messages)(nil)
@@ -81,6 +85,10 @@ func (k *messages) DeclareQueue(ctx context.Context, q world.MessageQueue) error
 		return err
 	}
 	defer k.leave()
+	if err := k.w.limits.may(q.Limits); err != nil {
+		return fmt.Errorf("queue %s: %w", q.Name, err)
+	}
+	k.w.limits.say(q.Limits, &k.news)
 	k.declare(q)
 	return nil
 }
@@ -91,6 +99,9 @@ func (k *messages) declare(q world.MessageQueue) {
 	}
 	if k.queues[q.Name] == nil {
 		k.queues[q.Name] = &messageQueue{groups: make(map[string][]*message), heads: make(map[string]*message), all: make(map[int64]*message), dedupes: make(map[string]dedupe)}
+	}
+	if is := k.queues[q.Name].Limits; q.Limits == nil || len(q.Limits) == 0 && is == nil {
+		q.Limits = k.queues[q.Name].Limits
 	}
 	k.queues[q.Name].MessageQueue = q.Or()
 }
@@ -174,7 +185,11 @@ func (k *messages) SendMessages(ctx context.Context, all []world.Message) ([]wor
 	}
 	defer k.leave()
 	for i := range all {
-		if _, err := k.find(all[i].Queue); err != nil {
+		q, err := k.find(all[i].Queue)
+		if err == nil {
+			_, err = world.MessagePlaces(q.Limits, &all[i])
+		}
+		if err != nil {
 			return nil, err
 		}
 	}
@@ -205,8 +220,18 @@ func (k *messages) put(q *messageQueue, sent *world.Message, now time.Time) *mes
 	if m.Group != "" {
 		m.Priority = 0
 	}
-	q.lineUp(m)
+	like := *sent
+	like.Keys = world.KeysElsewhere(sent.Keys) // who could refuse it has asked
+	places, _ := world.MessagePlaces(q.Limits, &like)
+	if m.placed, m.entry = k.w.limits.needs(places), (entry{order: m.number, message: m}); m.Group != "" || m.Delay > 0 || k.seek(m) {
+		q.lineUp(m)
+	}
 	return m
+}
+
+// seek has a message take its places. False: it stands in line.
+func (k *messages) seek(m *message) bool {
+	return m.placed == nil || k.w.limits.seekEntry(&m.entry, &k.news)
 }
 
 // lineUp puts a message where it can be received from. Of a group only the head is there: the first, unless
@@ -220,7 +245,7 @@ func (q *messageQueue) lineUp(m *message) {
 	q.groups[m.Group] = slices.Insert(q.groups[m.Group], at, m)
 	switch head := q.heads[m.Group]; {
 	case head == nil:
-	case head.held || head.number < m.number:
+	case head.held || head.place < 0 || head.number < m.number: // below 0: it stands in line for a place
 		return
 	default:
 		heap.Remove(&q.line[head.Priority], head.place)
@@ -254,13 +279,20 @@ func (q *messageQueue) leave(m *message, now time.Time) {
 
 func (k *messages) remove(m *message, now time.Time) {
 	m.queue.leave(m, now)
+	if m.placed != nil {
+		k.w.limits.restEntry(&m.entry, &k.news)
+		k.w.limits.leave(m.placed.Keys)
+	}
 	delete(m.queue.all, m.number)
 	delete(k.all, m.number)
 }
 
-func (q *messageQueue) bury(m *message, now time.Time) {
-	q.leave(m, now)
+func (k *messages) bury(m *message, now time.Time) {
+	m.queue.leave(m, now)
 	m.dead, m.held = true, false
+	if m.placed != nil {
+		k.w.limits.restEntry(&m.entry, &k.news)
+	}
 }
 
 // ReceiveMessages receives what is ready; see [world.Messenger].
@@ -278,6 +310,10 @@ func (k *messages) ReceiveMessages(ctx context.Context, rq world.ReceiveQuery) (
 	if err != nil || q.paused != nil {
 		return out, err
 	}
+	if q.Limits != nil {
+		k.w.limits.wake(&k.news)
+		defer k.w.limits.shut()
+	}
 	visibility := cmp.Or(rq.Visibility, q.Visibility)
 	seen := 0
 	for p := len(q.line) - 1; p >= 0; p-- {
@@ -291,9 +327,14 @@ func (k *messages) ReceiveMessages(ctx context.Context, rq world.ReceiveQuery) (
 				passed = append(passed, m)
 				continue
 			case m.Receives >= q.MaxReceives:
-				q.bury(m, now)
+				k.bury(m, now)
 				out.Dead++
 				continue
+			case !k.seek(m):
+				continue
+			}
+			if m.placed != nil {
+				k.w.limits.payEntry(&m.entry, &k.news)
 			}
 			m.Receives++
 			m.fence++
@@ -316,6 +357,9 @@ func (k *messages) ReceiveMessages(ctx context.Context, rq world.ReceiveQuery) (
 			out.Next = first
 		}
 	}
+	if next := k.w.limits.next(); q.Limits != nil && !next.IsZero() && (out.Next.IsZero() || next.Before(out.Next)) {
+		out.Next = next
+	}
 	return out, nil
 }
 
@@ -336,7 +380,14 @@ func (k *messages) ack(receipt string, n *notices) {
 		m := k.held(receipt)
 		k.remove(m, k.w.now())
 		n.add(world.NoticeMessage, m.Queue)
+		k.handNews(n)
 	}
+}
+
+// handNews has others tell what is new.
+func (k *messages) handNews(n *notices) {
+	n.list = append(n.list, k.news.list...)
+	k.news.list = nil
 }
 
 // SettleMessages ends receives; see [world.Messenger].
@@ -364,16 +415,26 @@ func (k *messages) SettleMessages(ctx context.Context, all []world.Settlement) (
 		case world.Ack:
 			k.remove(m, now)
 		case world.Bury:
-			m.queue.bury(m, now)
+			k.bury(m, now)
 		case world.Unread:
 			m.Receives--
 			fallthrough
 		case world.Nack:
 			m.held = false
+			if m.placed != nil {
+				k.w.limits.restEntry(&m.entry, &k.news)
+			}
 			fallthrough
 		case world.Extend:
-			m.visible = now.Add(s.After)
-			heap.Fix(&m.queue.line[m.Priority], m.place)
+			if m.visible = now.Add(s.After); m.place >= 0 {
+				heap.Fix(&m.queue.line[m.Priority], m.place)
+				break
+			}
+			if m.placed.Parked { // its visibility had ended, and it stood in line for a rate
+				m.placed.Parked = false
+				m.entry.move(nil, 0)
+			}
+			heap.Push(&m.queue.line[m.Priority], m)
 		}
 		k.news.add(world.NoticeMessage, m.Queue)
 	}

@@ -15,8 +15,9 @@ type entry struct {
 	pos       int
 	due       int64 // µs
 	order     int64 // among those due at the same time
-	run       *run  // one of the two
+	run       *run  // one of the three
 	task      *task
+	message   *message
 }
 
 // partition is a heap of entries: of one class and priority, or of one step name, workflow and priority.

@@ -85,7 +85,7 @@ func (l *limits) admit(ctx context.Context) error {
 	if err := a.decide(); err != nil {
 		return err
 	}
-	var ready []string
+	var ready []world.Notice
 	err := l.batch(ctx, func(q *pgx.Batch) { ready = nil; a.write(l.database, q, &ready) })
 	if sqlState(err) == codeDivision { // somebody else has admitted
 		return nil
@@ -93,11 +93,7 @@ func (l *limits) admit(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	notices := make([]world.Notice, len(ready))
-	for i, run := range ready {
-		notices[i] = world.Notice{Kind: world.NoticeWork, Run: run}
-	}
-	l.telling.tell(notices...)
+	l.telling.tell(ready...)
 	return nil
 }
 
@@ -305,8 +301,8 @@ func (k *lineUp) Moved(r *lined) error {
 	return nil
 }
 
-// write adds the statements that carry it out. ready gets the IDs of runs that are ready then.
-func (a *admission) write(db *database, q *pgx.Batch, ready *[]string) {
+// write adds the statements that carry it out. ready gets the news of what is ready then.
+func (a *admission) write(db *database, q *pgx.Batch, ready *[]world.Notice) {
 	next := ""
 	if len(a.order) >= mostLimitKeys {
 		next = slices.Max(a.order)
@@ -325,11 +321,14 @@ func (a *admission) write(db *database, q *pgx.Batch, ready *[]string) {
 	}
 	q.Queue(db.sql(admitRuns), slices.Concat(lineArgs(a.admitted), []any{a.order, freed}, a.rateArgs())...).Query(func(rows pgx.Rows) error {
 		for rows.Next() {
-			var run string
-			if err := rows.Scan(&run); err != nil {
+			is, message := world.Notice{Kind: world.NoticeWork}, false
+			if err := rows.Scan(&is.Run, &message); err != nil {
 				return err
 			}
-			*ready = append(*ready, run)
+			if message {
+				is.Kind = world.NoticeMessage
+			}
+			*ready = append(*ready, is)
 		}
 		return rows.Err()
 	})

@@ -103,6 +103,8 @@ func (d *damagedSchema) Spoil(t testing.TB, table, column, how, run string) bool
 		where = fmt.Sprintf("value IN (SELECT value FROM %s.apart WHERE run = '%s')", defaultSchema, run)
 	case table == "queues":
 		where = fmt.Sprintf("name = (SELECT workflow FROM %s.runs WHERE id = '%s')", defaultSchema, run)
+	case table == "messages" && slices.Contains([]string{"places", "has", "rates", "parked_at"}, column):
+		where = "places IS NOT NULL"
 	case table == "messages", table == "dedupes", table == "message_groups":
 		where = fmt.Sprintf("queue = (SELECT q.key FROM %s.queues q JOIN %[1]s.runs r ON r.workflow = q.name WHERE r.id = '%[2]s')", defaultSchema, run)
 	case table == "publications":

@@ -54,7 +54,7 @@ func (t *toldRows) clear() {
 
 // writeTold adds what becomes of them.
 func (b *script) writeTold(t *toldRows) {
-	b.put(len(t.messages), sendWith, func() []any { return sendArgs(t.messages) })
+	b.put(len(t.messages), sendWith, func() []any { return sendArgs(t.messages, true) })
 	b.put(len(t.published), publish, func() []any { return publishArgs(t.published) })
 	b.put(len(t.silent), deleteRunListens, func() []any { return []any{t.silent} })
 	b.put(len(t.listens), insertListens, func() []any {

@@ -47,6 +47,7 @@ var (
 type messaging struct {
 	db      *database
 	telling *telling
+	limits  *limits
 
 	sends   line[*sends]
 	settles line[*settling]
@@ -63,8 +64,8 @@ var (
 // Messages are the schema's queues; see [world.MessageKeeper].
 func (w *World) Messages() world.Messenger { return &w.messaging }
 
-func (k *messaging) init(db *database, t *telling) {
-	k.db, k.telling = db, t
+func (k *messaging) init(db *database, t *telling, l *limits) {
+	k.db, k.telling, k.limits = db, t, l
 	k.sends.init(db)
 	k.settles.init(db)
 }
@@ -84,11 +85,15 @@ func (k *messaging) DeclareQueue(ctx context.Context, q world.MessageQueue) erro
 	switch all, err := k.list(ctx, []string{q.Name}); { // most are as they were
 	case err != nil:
 		return err
-	case len(all) == 1 && all[0].MessageQueue == q:
+	case len(all) == 1 && q.Declares(&all[0].MessageQueue):
 		return nil
 	}
+	limits, err := k.declareLimits(ctx, &q)
+	if err != nil {
+		return err
+	}
 	return k.db.change(ctx, func(ctx context.Context, tx pgx.Tx) error {
-		_, err := k.db.in(tx).exec(ctx, declareQueue, q.Name, int64(q.Visibility), q.MaxReceives)
+		_, err := k.db.in(tx).exec(ctx, declareQueue, q.Name, int64(q.Visibility), q.MaxReceives, limits)
 		return err
 	})
 }
@@ -170,14 +175,17 @@ func (k *messaging) list(ctx context.Context, names []string) (all []listedQueue
 	err = k.db.read(ctx, listQueues, func(row pgx.Rows) error {
 		var q listedQueue
 		var visibility int64
-		var paused *string
-		if err := row.Scan(&q.key, &q.Name, &visibility, &q.MaxReceives, &paused); err != nil {
+		var paused, limits *string
+		if err := row.Scan(&q.key, &q.Name, &visibility, &q.MaxReceives, &paused, &limits); err != nil {
 			return err
 		}
 		q.Visibility = time.Duration(visibility)
 		if paused != nil {
 			q.paused = new(world.QueuePause)
 			_ = json.Unmarshal([]byte(*paused), q.paused) // one that is damaged is a pause all the same
+		}
+		if limits != nil && json.Unmarshal([]byte(*limits), &q.Limits) != nil {
+			q.Limits = []world.SaidLimit{} // what cannot be read holds nobody back
 		}
 		all = append(all, q)
 		return nil

@@ -28,6 +28,7 @@ type lows struct {
 	from    [rules.Priorities]time.Time
 	full    time.Time // of the last look at all
 	flood   bool      // the last receive got all it asked for
+	limited bool      // the queue has limits, or had
 	grouped bool      // there were messages with a group: they are received first every other time
 	turn    bool
 }
@@ -40,6 +41,15 @@ func (k *messaging) ReceiveMessages(ctx context.Context, q world.ReceiveQuery) (
 	if err := world.CheckReceive(&q); err != nil {
 		return out, err
 	}
+	out, err = k.receiveNow(ctx, q)
+	if err == nil && len(out.Messages) < q.Limit && k.lowOf(q.Queue).limited {
+		err = k.receiveLimited(ctx, q, &out)
+	}
+	return out, err
+}
+
+// receiveNow receives what is ready, and nobody else is let in.
+func (k *messaging) receiveNow(ctx context.Context, q world.ReceiveQuery) (out world.Received, err error) {
 	var only []int64
 	if q.Match != nil {
 		if only, err = k.matching(ctx, &q); err != nil {
@@ -194,7 +204,7 @@ func (r *receiving) note(row scanner) error {
 	var open bool
 	var plain, grouped *time.Time
 	out := r.out
-	if err := row.Scan(&open, &out.Now, &plain, &grouped); err != nil || !open {
+	if err := row.Scan(&open, &out.Now, &plain, &grouped, &r.low.limited); err != nil || !open {
 		return err
 	}
 	out.Now, out.Next = out.Now.UTC(), time.Time{}

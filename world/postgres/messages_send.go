@@ -109,7 +109,7 @@ func (k *messaging) sendGroup(ctx context.Context, batch []*sends) {
 	err := k.db.batch(ctx, func(q *pgx.Batch) {
 		sent, out = nil, nil
 		if len(all) > 0 {
-			q.Queue(k.db.sql(sendMessages), sendArgs(all)...).Query(func(rows pgx.Rows) (err error) { sent, err = scanSent(rows, scanKey); return err })
+			q.Queue(k.db.sql(sendMessages), sendArgs(all, false)...).Query(func(rows pgx.Rows) (err error) { sent, err = scanSent(rows, scanKey); return err })
 		}
 		if len(published) > 0 {
 			q.Queue(k.db.sql(publish), publishArgs(published)...).Query(func(rows pgx.Rows) (err error) { out, err = scanSent(rows, scanPublished); return err })
@@ -155,20 +155,21 @@ func (s *sends) queues() (all []string) {
 	return all
 }
 
-func sendArgs(all []world.Message) []any {
+// sendArgs are what send_messages is told of messages; those that stand may not be refused for a key of a limit.
+func sendArgs(all []world.Message, stand bool) []any {
 	n := len(all)
 	queues, groups, priorities, delays := make([]string, n), make([]*string, n), make([]int16, n), make([]int64, n)
-	heads, bodies, sums := make([]string, n), make([][]byte, n), make([]int32, n)
+	heads, bodies, sums, keys := make([]string, n), make([][]byte, n), make([]int32, n), make([]*string, n)
 	for i := range all {
 		m := &all[i]
 		queues[i], priorities[i], delays[i] = m.Queue, int16(m.Priority), m.Delay.Microseconds()
 		if m.Group != "" {
 			groups[i] = &m.Group
 		}
-		heads[i], bodies[i] = layout.MessageHead(m), m.Payload
+		heads[i], bodies[i], keys[i] = layout.MessageHead(m), m.Payload, keysText(m.Keys, stand)
 		sums[i] = layout.MessageSum(m.Queue, m.Group, heads[i], m.Payload).Value()
 	}
-	return []any{queues, groups, priorities, delays, heads, bodies, sums}
+	return []any{queues, groups, priorities, delays, heads, bodies, sums, keys}
 }
 
 // scanSent reads what became of messages: keys grow in the order in which they were sent.
@@ -245,8 +246,8 @@ func (k *messaging) sendIn(ctx context.Context, in txn, s *sends) error {
 		s.sent[places[n]], err = scanKey(row)
 		n++
 		return err
-	}, sendArgs(fresh)...); err != nil {
-		return err
+	}, sendArgs(fresh, false)...); err != nil {
+		return refusedKey(err)
 	}
 	if n != len(fresh) {
 		return errAgain // a queue was dropped meanwhile

@@ -343,7 +343,7 @@ func (k *topics) spreadIn(ctx context.Context, in pgxTxn, s *world.Spread, mail 
 	putGone(b, s)
 	sent := 0
 	if len(messages) > 0 {
-		b.items = append(b.items, item{s: sendMessages, args: sendArgs(messages), each: func(scanner) error { sent++; return nil }})
+		b.items = append(b.items, item{s: sendMessages, args: sendArgs(messages, true), each: func(scanner) error { sent++; return nil }})
 	}
 	b.writeSent(mail)
 	if err := putLooked(b, s.Looked); err != nil {

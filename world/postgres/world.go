@@ -117,7 +117,7 @@ func prepare(url string, o Options) (*World, error) {
 	w.telling.init(&w.database, &w.crew, &w.queue)
 	w.burials.init(&w.database, w.telling.tell)
 	w.sender.init(&w.database, &w.writing, &w.queue, &w.telling)
-	w.messaging.init(&w.database, &w.telling)
+	w.messaging.init(&w.database, &w.telling, &w.limits)
 	w.topics.messaging = &w.messaging
 	w.limits.init(&w.database, &w.telling)
 	w.sessions = sessionKeeper{&w.database, &w.crew, &w.queue, &w.telling, &w.burials, &w.active}

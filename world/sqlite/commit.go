@@ -193,7 +193,7 @@ func (g *group) around(c *world.Commit, r *run, p *rules.Plan) error {
 		}
 	}
 	if len(c.Messages) > 0 { // their queues are there: see decide
-		if _, err := sendMessages(&g.tx, c.Messages); err != nil {
+		if _, err := sendMessages(&g.tx, c.Messages, false); err != nil {
 			return err
 		}
 	}

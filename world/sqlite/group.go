@@ -39,6 +39,7 @@ func (g *group) init(w *World) {
 	g.singles = singles{tx: tx, runs: &g.runs, inbox: &g.inbox}
 	g.delivered = delivered{tx: tx, inbox: &g.inbox, workers: &g.workers, keepFor: w.opt.KeepDeliveries}
 	g.queue = queue{tx: tx, runs: &g.runs, classes: &g.classes, totals: &g.totals, workers: &g.workers, inbox: &g.inbox, limits: limits{tx: tx, runs: &g.runs}, holds: holds{tx: tx}}
+	tx.limits = &g.queue.limits
 	g.gathers = gathers{tx: tx, runs: &g.runs, queue: &g.queue, delivered: &g.delivered}
 	g.hooks = hooks{tx}
 	g.awaits = awaits{tx, &g.runs}

@@ -32,16 +32,16 @@ type liner interface {
 	begun() bool
 	since() time.Time // when it was created, or asked for
 	urgency() int64
-	number() int64 // in a row of a line
-	runID() string
-	moved(l *limits) error // writes what it has now that got a place in a line
+	number() int64                    // in a row of a line
+	news() (world.NoticeKind, string) // where it is ready
+	moved(l *limits) error            // writes what it has now that got a place in a line
 }
 
-func (r *run) needs() *placed   { return r.placed }
-func (r *run) begun() bool      { return r.running }
-func (r *run) since() time.Time { return r.created }
-func (r *run) number() int64    { return r.key }
-func (r *run) runID() string    { return r.id }
+func (r *run) needs() *placed                   { return r.placed }
+func (r *run) begun() bool                      { return r.running }
+func (r *run) since() time.Time                 { return r.created }
+func (r *run) number() int64                    { return r.key }
+func (r *run) news() (world.NoticeKind, string) { return world.NoticeWork, r.id }
 
 func (r *run) moved(l *limits) error {
 	if !r.placed.Whole() {
@@ -60,12 +60,12 @@ type placedTask struct {
 	run           string
 }
 
-func (t *placedTask) needs() *placed   { return &t.placed }
-func (t *placedTask) begun() bool      { return false } // between attempts it holds nothing
-func (t *placedTask) since() time.Time { return t.asked }
-func (t *placedTask) urgency() int64   { return rules.Priorities - 1 - t.priority }
-func (t *placedTask) number() int64    { return t.key - taskNumbers }
-func (t *placedTask) runID() string    { return t.run }
+func (t *placedTask) needs() *placed                   { return &t.placed }
+func (t *placedTask) begun() bool                      { return false } // between attempts it holds nothing
+func (t *placedTask) since() time.Time                 { return t.asked }
+func (t *placedTask) urgency() int64                   { return rules.Priorities - 1 - t.priority }
+func (t *placedTask) number() int64                    { return t.key - taskNumbers }
+func (t *placedTask) news() (world.NoticeKind, string) { return world.NoticeWork, t.run }
 
 func (t *placedTask) moved(l *limits) error {
 	t.visible = l.tx.now().UnixMicro()

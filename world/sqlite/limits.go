@@ -374,6 +374,13 @@ func (l *limits) First(key int64) (liner, bool, error) {
 
 // stander is who stands in a row of a line: a run with an ID, or a task. Nil: nobody.
 func (l *limits) stander(who int64, id string) (liner, error) {
+	if who < -taskNumbers {
+		m, err := l.message(who + messageNumbers)
+		if m == nil {
+			return nil, err
+		}
+		return m, err
+	}
 	if who < 0 {
 		t, err := l.task(who + taskNumbers)
 		if t == nil {
@@ -394,7 +401,7 @@ func (l *limits) stander(who int64, id string) (liner, error) {
 // Moved makes one that has all its places ready.
 func (l *limits) Moved(r liner) error {
 	if r.needs().Whole() {
-		l.tx.notice(world.NoticeWork, r.runID())
+		l.tx.notice(r.news())
 	}
 	return r.moved(l)
 }

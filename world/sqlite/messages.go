@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -56,6 +57,7 @@ type messageQueue struct {
 	world.MessageQueue
 	key    int64
 	paused *world.QueuePause
+	parked int // messages that this receive has stand in line
 }
 
 // messageRow is the row of a message; its Queue is what the queue is named.
@@ -64,6 +66,7 @@ type messageRow struct {
 	key, queue, fence int64
 	ready             time.Time // zero: it is parked or dead
 	held, dead        bool
+	limited           bool // it needs places
 }
 
 // DeclareQueue makes a queue, or changes it; see [world.Messenger].
@@ -75,12 +78,29 @@ func (k messages) DeclareQueue(ctx context.Context, q world.MessageQueue) error 
 	switch all, err := k.Queues(ctx, q.Name); { // most are as they were
 	case err != nil:
 		return err
-	case len(all) == 1 && all[0].MessageQueue == q:
+	case len(all) == 1 && q.Declares(&all[0].MessageQueue):
 		return nil
 	}
-	return k.w.write(ctx, func(g *group) error {
-		return g.tx.exec(declareQueue, q.Name, int64(q.Visibility), int64(q.MaxReceives))
+	var limits any
+	if q.Limits != nil {
+		b, err := json.Marshal(q.Limits)
+		if err != nil {
+			return err
+		}
+		limits = string(b)
+	}
+	_, err := ask(ctx, k.w, func(g *group) (none struct{}, err error) {
+		if err := g.queue.limits.may(q.Limits); err != nil {
+			return none, fmt.Errorf("queue %s: %w", q.Name, err)
+		}
+		for _, l := range q.Limits {
+			if err := g.queue.limits.say(l); err != nil {
+				return none, err
+			}
+		}
+		return none, g.tx.exec(declareQueue, q.Name, int64(q.Visibility), int64(q.MaxReceives), limits)
 	})
+	return err
 }
 
 // PauseQueue pauses a queue, or ends that; see [world.Messenger].
@@ -132,6 +152,9 @@ func scanQueue(r row) (q messageQueue) {
 		q.paused = new(world.QueuePause)
 		_ = json.Unmarshal([]byte(r.text(4)), q.paused) // one that is damaged is a pause all the same
 	}
+	if !r.null(5) && json.Unmarshal([]byte(r.text(5)), &q.Limits) != nil {
+		q.Limits = []world.SaidLimit{} // what cannot be read holds nobody back
+	}
 	return q
 }
 
@@ -178,23 +201,41 @@ func (k messages) SendMessages(ctx context.Context, all []world.Message) ([]worl
 	if err := world.CheckMessages(all); err != nil {
 		return nil, err
 	}
-	return ask(ctx, k.w, func(g *group) ([]world.Sent, error) { return sendMessages(&g.tx, all) })
+	return ask(ctx, k.w, func(g *group) ([]world.Sent, error) { return sendMessages(&g.tx, all, true) })
 }
 
-func sendMessages(tx *txn, all []world.Message) ([]world.Sent, error) {
-	queues := make(map[string]int64, 1)
+// sendMessages puts messages into queues; one whose key of a limit cannot be told is refused, if it may.
+func sendMessages(tx *txn, all []world.Message, refuse bool) ([]world.Sent, error) {
+	queues := make(map[string]messageQueue, 1)
+	var places map[int][]world.Place
 	for i := range all {
-		if name := all[i].Queue; queues[name] == 0 {
-			q, err := queueNamed(tx.conn(), name)
-			if err != nil {
+		q, known := queues[all[i].Queue]
+		if !known {
+			var err error
+			if q, err = queueNamed(tx.conn(), all[i].Queue); err != nil {
 				return nil, err
 			}
-			queues[name] = q.key
+			queues[all[i].Queue] = q
 		}
+		if len(q.Limits) == 0 {
+			continue
+		}
+		m := all[i]
+		if !refuse {
+			m.Keys = world.KeysElsewhere(m.Keys)
+		}
+		of, err := world.MessagePlaces(q.Limits, &m)
+		if err != nil {
+			return nil, err
+		}
+		if places == nil {
+			places = make(map[int][]world.Place)
+		}
+		places[i] = of
 	}
 	sent := make([]world.Sent, len(all))
 	for i := range all {
-		m, queue := &all[i], queues[all[i].Queue]
+		m, queue := &all[i], queues[all[i].Queue].key
 		if m.Dedupe != "" {
 			if _, err := tx.one(findDedupe, func(r row) error { sent[i] = world.Sent{ID: r.text(0), Duplicate: true}; return nil },
 				queue, m.Dedupe, tx.now().UnixMicro()); err != nil || sent[i].Duplicate {
@@ -214,6 +255,9 @@ func sendMessages(tx *txn, all []world.Message) ([]world.Sent, error) {
 		}
 		head := layout.MessageHead(m)
 		if err := tx.exec(insertBody, key, head, m.Payload, int64(layout.MessageSum(m.Queue, m.Group, head, m.Payload).Value())); err != nil {
+			return nil, err
+		}
+		if err := tx.limits.enterMessage(key, places[i], m.Group == "" && m.Delay == 0); err != nil {
 			return nil, err
 		}
 		tx.grow(len(head) + len(m.Payload))
@@ -236,6 +280,7 @@ func scanMessage(r row, q *messageQueue) (m messageRow) {
 	m.SentAt, m.Error = r.time(8), r.text(9)
 	m.ID = world.MessageID(m.SentAt, m.key)
 	layout.ReadMessage(&m.Message, r.text(10), r.bytes(11), r.sum(12))
+	m.limited = r.bool(13)
 	return m
 }
 
@@ -256,6 +301,12 @@ func (k messages) ReceiveMessages(ctx context.Context, rq world.ReceiveQuery) (w
 		if err != nil || q.paused != nil {
 			return out, err
 		}
+		if q.Limits != nil {
+			defer tx.limits.shut()
+			if err := tx.limits.wake(); err != nil {
+				return out, err
+			}
+		}
 		passed := 0
 		for p := int64(rules.Priorities) - 1; p >= 0 && len(out.Messages) < rq.Limit; p-- {
 			for again := true; again && len(out.Messages) < rq.Limit; {
@@ -272,12 +323,22 @@ func (k messages) ReceiveMessages(ctx context.Context, rq world.ReceiveQuery) (w
 			}
 			return nil
 		}, q.key)
+		if q.parked >= mostParked { // there may be others
+			out.Next = out.Now
+		} else if err == nil && q.Limits != nil {
+			_, err = tx.one(nextDueKey, func(r row) error {
+				if next := r.time(0); !next.IsZero() && (out.Next.IsZero() || next.Before(out.Next)) {
+					out.Next = next
+				}
+				return nil
+			})
+		}
 		return out, err
 	})
 }
 
 // receive receives of one priority, whatever of it was passed by before. It is to be called again where dead
-// letters have made room for others.
+// letters, and those that stand in line, have made room for others.
 func receive(tx *txn, q *messageQueue, rq *world.ReceiveQuery, priority int64, passed int, out *world.Received) (nowPassed int, again bool, err error) {
 	limit := int64(rq.Limit - len(out.Messages))
 	if rq.Match != nil {
@@ -303,6 +364,19 @@ func receive(tx *txn, q *messageQueue, rq *world.ReceiveQuery, priority int64, p
 			out.Dead++
 			again = rq.Match == nil
 			continue
+		case m.limited:
+			whole, err := tx.limits.seekMessage(m.key)
+			if err == nil && whole {
+				err = tx.limits.payMessage(m.key)
+			}
+			if err != nil {
+				return passed, false, err
+			}
+			if !whole {
+				q.parked++
+				again = rq.Match == nil && q.parked < mostParked
+				continue
+			}
 		}
 		if err := tx.exec(receiveMessage, m.key, until.UnixMicro()); err != nil {
 			return passed, false, err
@@ -319,11 +393,21 @@ func bury(tx *txn, m *messageRow, reason string) error {
 	if err := tx.exec(buryMessage, m.key, orNull(reason)); err != nil {
 		return err
 	}
+	if m.limited {
+		if err := tx.limits.restMessage(m.key, false); err != nil {
+			return err
+		}
+	}
 	return promote(tx, m)
 }
 
 // remove deletes a message; the next of its group follows.
 func remove(tx *txn, m *messageRow) error {
+	if m.limited {
+		if err := tx.limits.restMessage(m.key, true); err != nil {
+			return err
+		}
+	}
 	if err := tx.exec(deleteMessage, m.key); err != nil {
 		return err
 	}
@@ -364,7 +448,10 @@ func settle(tx *txn, s *world.Settlement) (held bool, err error) {
 		return false, err
 	}
 	m := messageRow{key: key}
-	if held, err = tx.one(heldMessage, func(r row) error { m.queue, m.Group, m.Queue = r.int(0), r.text(1), r.text(2); return nil }, key, fence); err != nil || !held || !strings.HasPrefix(m.Queue, s.Queues) {
+	if held, err = tx.one(heldMessage, func(r row) error {
+		m.queue, m.Group, m.Queue, m.limited = r.int(0), r.text(1), r.text(2), r.bool(3)
+		return nil
+	}, key, fence); err != nil || !held || !strings.HasPrefix(m.Queue, s.Queues) {
 		return false, err
 	}
 	tx.notice(world.NoticeMessage, m.Queue)
@@ -373,6 +460,16 @@ func settle(tx *txn, s *world.Settlement) (held bool, err error) {
 		return true, remove(tx, &m)
 	case world.Bury:
 		return true, bury(tx, &m, s.Error)
+	}
+	if m.limited {
+		if s.Kind == world.Extend {
+			err = tx.limits.unpark(key)
+		} else {
+			err = tx.limits.restMessage(key, false)
+		}
+		if err != nil {
+			return false, err
+		}
 	}
 	return true, tx.exec(returnMessage, key, tx.now().Add(s.After).UnixMicro(), bit(s.Kind == world.Extend), bit(s.Kind == world.Unread), orNull(s.Error))
 }

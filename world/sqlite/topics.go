@@ -211,7 +211,7 @@ func (g *group) spread(s *world.Spread) (bool, error) {
 			return false, err
 		}
 	}
-	if _, err := sendMessages(tx, messages); err != nil {
+	if _, err := sendMessages(tx, messages, false); err != nil {
 		return false, err
 	}
 	for i := range s.Mail {
@@ -267,7 +267,7 @@ func resubscribe(tx *txn, s *world.Spread) error {
 			return err
 		} else if !found {
 			q := world.MessageQueue{Name: x.OwnQueue()}.Or()
-			if err := tx.exec(declareQueue, q.Name, int64(q.Visibility), int64(q.MaxReceives)); err != nil {
+			if err := tx.exec(declareQueue, q.Name, int64(q.Visibility), int64(q.MaxReceives), nil); err != nil {
 				return err
 			}
 		}

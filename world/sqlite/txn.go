@@ -14,6 +14,7 @@ import (
 //   - One statement runs at a time: a row is read before the next one is asked for.
 type txn struct {
 	counters *counters
+	limits   *limits // of the group
 
 	c      *conn
 	begun  time.Time

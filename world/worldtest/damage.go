@@ -169,7 +169,7 @@ func damagedMessage(t *testing.T, s DamageStore) {
 		t.Run(column, func(t *testing.T) {
 			s.Restore(t)
 			r := newRig(t, s.Open(t))
-			first := "(SELECT min(m.key) FROM messages m JOIN queues q ON q.key = m.queue WHERE q.name = 'victim' AND m.grp IS NULL AND NOT m.dead)"
+			first := "(SELECT min(m.key) FROM messages m JOIN queues q ON q.key = m.queue WHERE q.name = 'victim' AND m.grp IS NULL AND NOT m.dead AND m.places IS NULL)"
 			if n := s.Exec(t, "UPDATE "+table+" SET "+column+" = "+to+" WHERE key = "+first); n != 1 {
 				t.Fatalf("%d messages changed", n)
 			}

@@ -39,6 +39,12 @@ func damageQueues(r *rig) {
 		dead.Kind, dead.Error = world.Bury, "no luck"
 		_, err := q.SettleMessages(r.ctx, []world.Settlement{dead})
 		r.must(err, "bury")
+		limits := []world.SaidLimit{{Name: name, Number: 1}, {Name: name + "-pace", Number: 1, Per: time.Hour}}
+		r.must(q.DeclareQueue(r.ctx, world.MessageQueue{Name: name, MaxReceives: 3, Limits: limits}), "limit a queue")
+		send("limited", "")
+		receive()
+		send("in line", "")
+		r.must(q.DeclareQueue(r.ctx, world.MessageQueue{Name: name, MaxReceives: 3, Limits: limits[:0]}), "limit it no more")
 		send("free 1", "")
 		send("free 2", "")
 	}

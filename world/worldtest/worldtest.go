@@ -93,6 +93,7 @@ var topics = []struct {
 	{"gathering", gathers},
 	{"limits", limits},
 	{"limits of tasks", limitsOfTasks},
+	{"limits of messages", limitsOfMessages},
 	{"rates", rates},
 	{"singletons", singles},
 }

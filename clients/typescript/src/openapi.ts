@@ -2440,6 +2440,8 @@ export interface components {
         /** @description What a page said; nothing else is one. */
         Cursor: string;
         DeclareQueue: {
+            /** @description What holds for messages that are sent from now on. Not said: what is declared stays. An empty list ends it. */
+            limits?: components["schemas"]["QueueLimit"][];
             /** @description A message that was received so often and not acknowledged is a dead letter; 0: 20. */
             maxReceives?: number;
             /**
@@ -3024,6 +3026,7 @@ export interface components {
         };
         MessageQueue: {
             counts: components["schemas"]["MessageCounts"];
+            limits?: components["schemas"]["QueueLimit"][];
             maxReceives: number;
             name: string;
             /**
@@ -3344,6 +3347,26 @@ export interface components {
             messages: number;
             /** @description There are others: ask again. */
             more: boolean;
+        };
+        QueueLimit: {
+            /** @description Of a rate: how many are received at one moment; 0: one. */
+            burst?: number;
+            /** @description Code computes the key: only programs with the queue's definition send to it. */
+            computed?: boolean;
+            /** @description None: the queue's. Limits of one name are one, of whatever queue, workflow or step. */
+            name?: string;
+            /** @description So many messages of a key are worked on at once; of a rate: so many are received in each period. */
+            number: number;
+            /**
+             * @description Where the key stands in the payload: a text, a number or a truth. A message without it is refused. None: the limit has no keys.
+             * @example customer.id
+             */
+            path?: string;
+            /**
+             * @description A rate: the period, 1ms to 366d. None: it is no rate.
+             * @example 1m
+             */
+            per?: string;
         };
         /** @description Nothing is received from the queue. */
         QueuePause: {
@@ -4472,6 +4495,9 @@ export interface components {
                 [key: string]: string;
             };
             id?: string;
+            keys?: {
+                [key: string]: string;
+            };
             /** @description Any JSON; bytes that are not, or have white space between tokens, as {"$base64": …}. */
             payload?: unknown;
             priority?: number;
@@ -4505,6 +4531,7 @@ export interface components {
             settled?: boolean[];
         };
         WireMessageQueue: {
+            limits?: components["schemas"]["WireSaidLimit"][];
             maxReceives?: number;
             name: string;
             visibility?: number;
@@ -4683,6 +4710,7 @@ export interface components {
             counts?: {
                 [key: string]: number;
             };
+            limits?: components["schemas"]["WireSaidLimit"][];
             maxReceives?: number;
             name: string;
             /** Format: date-time */

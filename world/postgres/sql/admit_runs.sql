@@ -1,4 +1,4 @@
--- Runs and tasks ($1 to $4: where they stand) get the place for which they stood in line, in the order of their keys, unless they
+-- Runs, tasks and messages ($1 to $4: where they stand) get the place for which they stood in line, in the order of their keys, unless they
 -- have left or somebody holds their row: then they stand there still, and are looked at again. Who has all is ready;
 -- who needs another one is news of that. What keys ($5) hold is counted from what was changed, and from what was given
 -- back ($6). Keys of rates ($7: the turn of the next) keep $8 and $9. By key: + 0, and
@@ -19,9 +19,17 @@ tasks AS MATERIALIZED (
 shown AS (
   UPDATE {schema}.tasks t SET has = t.has + 1, parked_at = m.parked, visible_at = CASE WHEN m.parked IS NULL THEN clock_timestamp() ELSE t.visible_at END
   FROM tasks m WHERE t.key = ANY(ARRAY[m.task]) RETURNING m.run, m.key, m.urgency, m.place, m.parked, t.places[t.has + 1] AS next, t.run AS of),
+messages AS MATERIALIZED (
+  SELECT m.key AS message, c.key, c.urgency, c.place, c.run, CASE WHEN m.has + 1 < cardinality(m.places) THEN clock_timestamp() END AS parked
+  FROM chosen c JOIN {schema}.messages m ON m.key = ANY(ARRAY[CASE WHEN c.run < -4611686018427387904 THEN c.run + 6917529027641081856 END])
+  WHERE c.run < -4611686018427387904 AND m.parked_at = c.place AND m.places[m.has + 1] = c.key ORDER BY m.key + 0 FOR UPDATE OF m SKIP LOCKED),
+seen AS (
+  UPDATE {schema}.messages x SET has = x.has + 1, parked_at = m.parked, visible_at = CASE WHEN m.parked IS NULL THEN clock_timestamp() ELSE x.visible_at END
+  FROM messages m WHERE x.key = ANY(ARRAY[m.message]) RETURNING m.run, m.key, m.urgency, m.place, m.parked, x.places[x.has + 1] AS next, x.queue),
 moved AS (
-  SELECT r.run, r.key, r.urgency, r.place, r.parked, r.next, r.run AS of FROM ready r
-  UNION ALL SELECT s.run, s.key, s.urgency, s.place, s.parked, s.next, s.of FROM shown s),
+  SELECT r.run, r.key, r.urgency, r.place, r.parked, r.next, r.run AS of, NULL::integer AS queue FROM ready r
+  UNION ALL SELECT s.run, s.key, s.urgency, s.place, s.parked, s.next, s.of, NULL FROM shown s
+  UNION ALL SELECT n.run, n.key, n.urgency, n.place, n.parked, n.next, NULL, n.queue FROM seen n),
 gone AS (DELETE FROM {schema}.limit_line l USING moved m WHERE l.key = ANY(ARRAY[m.key]) AND l.urgency = m.urgency AND l.place = m.place AND l.run = m.run),
 still AS (
   INSERT INTO {schema}.limit_line (key, urgency, place, run)
@@ -38,4 +46,6 @@ counted AS (
   CROSS JOIN LATERAL (SELECT count(*) AS n FROM moved m WHERE m.key = a.key) n
   ON CONFLICT (key) DO UPDATE SET used = greatest(least(k.used::bigint + excluded.used, 2147483647), 0)::integer,
     turn_ns = coalesce(excluded.turn_ns, k.turn_ns), late = excluded.late, due = excluded.due)
-SELECT r.id FROM moved m JOIN {schema}.runs r ON r.key = m.of WHERE m.parked IS NULL
+SELECT r.id, false FROM moved m JOIN {schema}.runs r ON r.key = m.of WHERE m.parked IS NULL
+UNION ALL
+SELECT q.name, true FROM {schema}.queues q WHERE q.key = ANY(ARRAY(SELECT m.queue FROM moved m WHERE m.parked IS NULL AND m.queue IS NOT NULL))

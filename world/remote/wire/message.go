@@ -104,6 +104,7 @@ type Message struct {
 	Delay     time.Duration      `json:"delay,omitempty"`
 	Dedupe    string             `json:"dedupe,omitempty"`
 	Window    time.Duration      `json:"window,omitempty"`
+	Keys      map[string]string  `json:"keys,omitempty"`
 	SentAt    time.Time          `json:"sentAt,omitzero"`
 	Receives  int                `json:"receives,omitempty"`
 	Receipt   string             `json:"receipt,omitempty"`
@@ -118,7 +119,7 @@ func OfMessages(in []world.Message) []Message {
 	return list(in, func(m *world.Message) Message {
 		return Message{
 			ID: m.ID, Queue: m.Queue, Group: m.Group, Payload: m.Payload, Headers: m.Headers, Encrypted: m.Encrypted, Priority: m.Priority, Delay: m.Delay,
-			Dedupe: m.Dedupe, Window: m.Window, SentAt: m.SentAt, Receives: m.Receives, Receipt: m.Receipt, Until: m.Until, State: m.State, Error: m.Error, Damage: m.Damage,
+			Dedupe: m.Dedupe, Window: m.Window, Keys: m.Keys, SentAt: m.SentAt, Receives: m.Receives, Receipt: m.Receipt, Until: m.Until, State: m.State, Error: m.Error, Damage: m.Damage,
 		}
 	})
 }
@@ -128,7 +129,7 @@ func WorldMessages(in []Message) []world.Message {
 	return list(in, func(m *Message) world.Message {
 		return world.Message{
 			ID: m.ID, Queue: m.Queue, Group: m.Group, Payload: m.Payload, Headers: m.Headers, Encrypted: m.Encrypted, Priority: m.Priority, Delay: m.Delay,
-			Dedupe: m.Dedupe, Window: m.Window, SentAt: m.SentAt, Receives: m.Receives, Receipt: m.Receipt, Until: m.Until, State: m.State, Error: m.Error, Damage: m.Damage,
+			Dedupe: m.Dedupe, Window: m.Window, Keys: m.Keys, SentAt: m.SentAt, Receives: m.Receives, Receipt: m.Receipt, Until: m.Until, State: m.State, Error: m.Error, Damage: m.Damage,
 		}
 	})
 }

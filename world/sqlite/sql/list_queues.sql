@@ -1,2 +1,2 @@
 -- All queues.
-SELECT key, name, visibility_ns, max_receives, paused FROM queues ORDER BY name
+SELECT key, name, visibility_ns, max_receives, paused, limits FROM queues ORDER BY name

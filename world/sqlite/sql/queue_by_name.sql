@@ -1,2 +1,2 @@
 -- A queue.
-SELECT key, name, visibility_ns, max_receives, paused FROM queues WHERE name = ?1
+SELECT key, name, visibility_ns, max_receives, paused, limits FROM queues WHERE name = ?1

@@ -439,6 +439,25 @@ class MessageCounts(TypedDict):
     ready: int
 
 
+class _QueueLimitRequired(TypedDict):
+    # So many messages of a key are worked on at once; of a rate: so many are received in each period.
+    number: int
+
+
+class QueueLimit(_QueueLimitRequired, total=False):
+    # Of a rate: how many are received at one moment; 0: one.
+    burst: int
+    # Code computes the key: only programs with the queue's definition send to it.
+    computed: bool
+    # None: the queue's. Limits of one name are one, of whatever queue, workflow or step.
+    name: str
+    # Where the key stands in the payload: a text, a number or a truth. A message without it is refused. None: the limit
+    # has no keys.
+    path: str
+    # A rate: the period, 1ms to 366d. None: it is no rate.
+    per: str
+
+
 class QueuePause(TypedDict, total=False):
     """Nothing is received from the queue."""
 
@@ -455,6 +474,7 @@ class _MessageQueueRequired(TypedDict):
 
 
 class MessageQueue(_MessageQueueRequired, total=False):
+    limits: List[QueueLimit]
     # Since when the first message that is ready is so; none: none is.
     oldest: str
     paused: QueuePause
@@ -465,6 +485,8 @@ class MessageQueues(TypedDict):
 
 
 class DeclareQueue(TypedDict, total=False):
+    # What holds for messages that are sent from now on. Not said: what is declared stays. An empty list ends it.
+    limits: List[QueueLimit]
     # A message that was received so often and not acknowledged is a dead letter; 0: 20.
     maxReceives: int
     # How long a message that was received is nobody else's: 1s to 12h; 30s unless said.

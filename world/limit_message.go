@@ -1,0 +1,109 @@
+package world
+
+// Limits of queues: each receive of a message needs the places that the message was sent with.
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+)
+
+// CheckMessage refuses, with [ErrInvalid], what no declaration of a queue says.
+func (l *SaidLimit) CheckMessage() error {
+	if err := l.Check(); err != nil {
+		return err
+	}
+	return l.fits("queue", "have each message start a workflow that has the limit, with queue.StartsWorkflow")
+}
+
+func (q *MessageQueue) checkLimits() error {
+	if len(q.Limits) > MaxPlaces {
+		return fmt.Errorf("%w: queue %s: %d limits: the most is %d", ErrInvalid, q.Name, len(q.Limits), MaxPlaces)
+	}
+	seen := make(map[string]bool)
+	for i := range q.Limits {
+		l := &q.Limits[i]
+		err := l.CheckMessage()
+		switch {
+		case err != nil:
+		case seen[l.Name]:
+			err = fmt.Errorf("%w: limit %s is there twice: give one another name", ErrInvalid, l.Name)
+		case l.Path != "" && l.Computed:
+			err = fmt.Errorf("%w: limit %s: its key is computed, or stands at a path: not both", ErrInvalid, l.Name)
+		}
+		if seen[l.Name] = true; err != nil {
+			return fmt.Errorf("queue %s: %w", q.Name, err)
+		}
+	}
+	return nil
+}
+
+// Declares reports whether a declaration that was made says all that q says.
+func (q *MessageQueue) Declares(made *MessageQueue) bool {
+	return q.Name == made.Name && q.Visibility == made.Visibility && q.MaxReceives == made.MaxReceives &&
+		(q.Limits == nil || len(q.Limits) == 0 && made.Limits == nil || made.Limits != nil && slices.Equal(sortLimits(slices.Clone(q.Limits)), sortLimits(slices.Clone(made.Limits))))
+}
+
+func (m *Message) checkKeys() error {
+	if len(m.Keys) > MaxPlaces+1 {
+		return fmt.Errorf("%w: %d keys of limits: the most is %d", ErrInvalid, len(m.Keys), MaxPlaces)
+	}
+	for name, key := range m.Keys {
+		if err := checkLimitKey(name, key); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func checkLimitKey(limit, key string) error {
+	if len(key) > MaxLimitKey {
+		return fmt.Errorf("%w: limit %s: a key of %d bytes: the most is %d: use something shorter, such as an ID or a hash", ErrInvalid, limit, len(key), MaxLimitKey)
+	}
+	if key == "" {
+		return nil
+	}
+	if err := CheckName("key of a limit", key); err != nil {
+		return fmt.Errorf("limit %s: %w", limit, err)
+	}
+	return nil
+}
+
+// KeysElsewhere are those of a message that nobody may refuse, as it is part of what stands: where a key cannot be read,
+// it is that of no key.
+func KeysElsewhere(keys map[string]string) map[string]string {
+	out := map[string]string{"": ""}
+	maps.Copy(out, keys)
+	return out
+}
+
+// MessagePlaces are the places that each receive of a message needs, where its queue has these limits: of the key that
+// the message says, or that stands in its payload. The error is [ErrInvalid] where there is none.
+func MessagePlaces(limits []SaidLimit, m *Message) (places []Place, err error) {
+	other, lenient := m.Keys[""]
+	for i := range limits {
+		l := &limits[i]
+		p := l.Place()
+		key, said := m.Keys[l.Name]
+		switch {
+		case said:
+			p.Key = key
+		case l.Path != "" && m.Encrypted != "":
+			err = fmt.Errorf("%w: the payload is encrypted: send it by a program that has the queue's definition", ErrInvalid)
+		case l.Path != "":
+			p.Key, err = KeyAt(m.Payload, l.Path)
+		case l.Computed:
+			err = fmt.Errorf("%w: code computes it: send the message by a program that has the queue's definition, or define the limit with limit.Path", ErrInvalid)
+		}
+		if err = cmp.Or(err, checkLimitKey(l.Name, p.Key)); err != nil && lenient {
+			p.Key, err = other, nil
+		}
+		if err != nil {
+			return nil, fmt.Errorf("queue %s: limit %s: key: %w", m.Queue, l.Name, err)
+		}
+		places = append(places, p)
+	}
+	OrderPlaces(places)
+	return places, nil
+}
