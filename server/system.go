@@ -29,12 +29,12 @@ func systemRoutes() []route {
 			responses: []response{{200, "Versions", "", "Of the newest 20,000 runs that are not over; more says that there are more."}},
 		}},
 		{method: "GET", path: "/v1/failures", scope: Viewer, wide: true, handle: atSystem((*system).failures), op: operation{
-			id: "listFailures", summary: "Sort what failed and was not healed, and what is blocked, by its cause",
+			id: "listFailures", summary: "Sort what failed and was not healed, what is blocked, and what waits for its next attempt, by its cause",
 			query: []param{
 				{name: "workflow", schema: "Text", about: "Only runs of this workflow."},
 				{name: "since", schema: "Moment", about: "Only runs created at this time or later: a time, or a duration before now."},
 			},
-			responses: []response{{200, "Failures", "", "The causes, those of most runs first; of the newest 500 runs that failed and 500 that are blocked."}},
+			responses: []response{{200, "Failures", "", "The causes, those of most runs first; of the newest 10,000 runs that failed, 10,000 that are blocked, and 10,000 that wait for the next attempt of a step."}},
 		}},
 		{method: "GET", path: "/v1/workflows/{workflow}", scope: Viewer, handle: atSystem((*system).showSchemas), op: operation{
 			id: "getWorkflow", summary: "Tell what JSON a workflow takes and makes, in JSON Schema: clients can be generated from it",

@@ -22,7 +22,7 @@ func failuresCommand(c *cli) *cobra.Command {
 		Use:   "failures",
 		Short: "Sort what failed, what is blocked and what is tried again by its cause",
 		Long: `Sort runs that failed and were not healed, runs that are blocked, and runs that wait for the next attempt of a step, by their cause: what they
-say, but for numbers and IDs, and where. The newest 500 of each kind are looked at. A failed run in whose place a retry or a restart is does not count: that one does.
+say, but for numbers and IDs, and where. The newest 10,000 of each kind are looked at. A failed run in whose place a retry or a restart is does not count: that one does.
 Times are like 90s, 5m, 2h or 7d (so long ago), 2026-11-27 or 2026-11-27T09:12:00Z.
 With --json it is one object; the causes have the IDs of their runs, at most 200 of each.
 

@@ -172,7 +172,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Sort what failed and was not healed, and what is blocked, by its cause */
+        /** Sort what failed and was not healed, what is blocked, and what waits for its next attempt, by its cause */
         get: operations["listFailures"];
         put?: never;
         post?: never;
@@ -5934,7 +5934,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The causes, those of most runs first; of the newest 500 runs that failed and 500 that are blocked. */
+            /** @description The causes, those of most runs first; of the newest 10,000 runs that failed, 10,000 that are blocked, and 10,000 that wait for the next attempt of a step. */
             200: {
                 headers: {
                     [name: string]: unknown;
