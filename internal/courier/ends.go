@@ -61,14 +61,14 @@ func (c *Consumer) settle(batch []end) bool {
 		return false
 	}
 	for i, e := range batch {
-		c.tellLate(e, done[i])
+		c.tellLate(e, done[i], "a message was worked on for longer than it was this program's: it is worked on again")
 	}
 	return true
 }
 
-func (c *Consumer) tellLate(e end, settled bool) {
+func (c *Consumer) tellLate(e end, settled bool, text string) {
 	if !settled && e.s.Kind != world.Unread { // nobody has looked at that
-		c.Log.Warn("a message was worked on for longer than it was this program's: it is worked on again", "message", e.m.ID)
+		c.Log.Warn(text, "message", e.m.ID)
 	}
 }
 
@@ -79,7 +79,7 @@ func (c *Consumer) settleAlone(e end) {
 	for rest(ctx, pause) {
 		done, err := c.Keep.SettleMessages(ctx, []world.Settlement{e.s})
 		if err == nil {
-			c.tellLate(e, done[0])
+			c.tellLate(e, done[0], "the end of a message was written before, when the answer was lost, or came too late: then it is worked on again")
 			return
 		}
 		c.Log.Warn("the end of a message is not written", "message", e.m.ID, "error", err, "hint", "It is tried again every second")
