@@ -240,3 +240,21 @@ func TestAnEndWhoseAnswerWasLost(t *testing.T) {
 		t.Errorf("it was said: %s", text)
 	}
 }
+
+// TestAStoreThatIsAwayForAnHour: it is said, and not 3,600 times.
+func TestAStoreThatIsAwayForAnHour(t *testing.T) {
+	var said bytes.Buffer
+	consumed(t, func(call string) error {
+		if strings.HasPrefix(call, "receive") {
+			return errors.New("no connection")
+		}
+		return nil
+	}, func(c *Consumer) { c.Log = slog.New(slog.NewTextHandler(&said, nil)) }, time.Hour)
+	text := said.String()
+	if n := strings.Count(text, "nothing is received\" error="); n < 60 || n > 10*61 {
+		t.Errorf("it was said %d times in an hour, want ten times a minute at most", n)
+	}
+	if !strings.Contains(text, "left_out=") {
+		t.Error("nobody says how many lines were left out")
+	}
+}
