@@ -88,6 +88,26 @@ func (s *alsoSend) event(a *App) (e world.Event, err error) {
 	return e, err
 }
 
+// alsoFit refuses events that the workflow of a new run does not take, as payloadFits does those of a run that is there.
+func alsoFit(ctx context.Context, a *App, workflow string, o *startOptions, events []world.Event) error {
+	if len(events) == 0 {
+		return nil
+	}
+	ctx, cancel := o.beside(ctx)
+	defer cancel()
+	set, version, err := setOf(ctx, a, workflow, o.Version)
+	if err != nil || set == nil {
+		return err
+	}
+	for i := range events {
+		err := unfit(workflow, version, eventFits(events[i].Name)(set, events[i].Payload))
+		if err = unlessStarted(ctx, a, err, workflow, o.keyIn(ctx), o.ID); err != nil {
+			return fmt.Errorf("event %q: %w", events[i].Name, err)
+		}
+	}
+	return nil
+}
+
 // sendAlso sends to a run that was there, once all of it fits. That run had the key, or took the place of the one that
 // had: what that one got under its delivery ID is not sent again.
 func sendAlso(ctx context.Context, a *App, had, run string, o *startOptions, events []world.Event) error {

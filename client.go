@@ -46,11 +46,15 @@ func (a *App) Start(ctx context.Context, workflow string, input json.RawMessage,
 
 // checkStart refuses an input, unless it was accepted before: a repeat is answered as ever, whatever the type is now.
 func checkStart(ctx context.Context, a *App, workflow string, input []byte, o *startOptions) error {
-	key := o.Key
-	if key == "" && o.ID == "" {
-		key = Info(ctx).IdempotencyKey
+	return unlessStarted(ctx, a, checkInput(ctx, a, workflow, o.Version, input, true), workflow, o.keyIn(ctx), o.ID)
+}
+
+// keyIn is the key of a start: its own, or that of the step whose body starts it.
+func (o *startOptions) keyIn(ctx context.Context) string {
+	if o.Key == "" && o.ID == "" {
+		return Info(ctx).IdempotencyKey
 	}
-	return unlessStarted(ctx, a, checkInput(ctx, a, workflow, o.Version, input, true), workflow, key, o.ID)
+	return o.Key
 }
 
 // unlessStarted is the error of an input that does not fit, unless the key, or the ID, is a run's already.
@@ -101,6 +105,9 @@ func startRun[Out any](ctx context.Context, a *App, workflow string, input []byt
 		}
 	}
 	also, err := alsoSent(a, o.also)
+	if err == nil {
+		err = alsoFit(ctx, a, workflow, o, also)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("start %s: %w", workflow, err)
 	}

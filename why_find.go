@@ -129,7 +129,9 @@ func (f *whyFinder) over() {
 	if e := f.run.Error; e != nil {
 		f.why.Error = &journal.AttemptError{Message: e.Message, Code: e.Code, Where: e.Where, At: f.run.EndedAt}
 	}
-	f.by(f.cancel())
+	if f.run.Status == world.Cancelled { // else the cancel was not what ended it, or a part of how it failed
+		f.by(f.cancel())
+	}
 }
 
 func (f *whyFinder) by(a *journal.Act) {

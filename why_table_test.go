@@ -240,6 +240,8 @@ func TestWhy(t *testing.T) {
 			`cancel requested by ann at 14:11:51 (9 s ago); step "send" was told to stop and has not returned`},
 		"completed": {waitingRun().with(end(world.Completed, nil)), WhyOver, `completed at 14:02:00 (10 m ago)`},
 		"failed":    {waitingRun().with(end(world.Failed, failed)), WhyOver, `failed at 14:02:00 (10 m ago): mail: connection refused (mail.go:41)`},
+		"failed for want of a worker": {waitingRun(world.Event{Type: world.CancelRequested, By: "no worker", Reason: "mail: connection refused"}).with(end(world.Failed, failed)), WhyOver,
+			`failed at 14:02:00 (10 m ago): mail: connection refused (mail.go:41)`},
 		"cancelled": {waitingRun(world.Event{Type: world.CancelRequested, By: "ann", Reason: "typo"}).with(end(world.Cancelled, nil)), WhyOver,
 			`cancelled by ann at 14:02:00 (10 m ago): typo`},
 	} {

@@ -149,6 +149,23 @@ func TestWhatDoesNotFitIsRefusedAtTheDoor(t *testing.T) {
 		place := world.Misfit{Pointer: "/ok", Expected: "true or false", Got: `the text "yes"`}
 		unfit(t, signals+"vetted", `{"ok":"yes"}`, place)
 		unfit(t, hook, `{"ok":"yes"}`, place)
+		was = count()
+		const well, also = `{"customer":"bob","items":[],"at":"2026-05-01T12:00:00Z"}`, `"signals":[{"event":"another","payload":7},{"event":"vetted","payload":`
+		unfit(t, runs, `{"input":`+well+`,`+also+`{"ok":"yes"}}]}`, place)
+		unfit(t, runs, `{"input":`+well+`,"idempotencyKey":"new",`+also+`{"ok":"yes"}}]}`, place)
+		for name, w := range map[string]world.World{"an App": w, "a remote App": far} {
+			app, err := stepwell.New(w, stepwell.Config{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, err = app.Start(t.Context(), "purchase", json.RawMessage(well), stepwell.AlsoSignal("vetted", json.RawMessage(`{"ok":"yes"}`)))
+			if ue, _ := errors.AsType[*world.UnfitError](err); ue == nil || !cmp.Equal(ue.Places, []world.Misfit{place}) || !strings.Contains(err.Error(), `event "vetted"`) {
+				t.Errorf("%s: an event that goes with a start: %v, want ErrUnfit with %v and the event's name", name, err, place)
+			}
+		}
+		if now := count(); now != was {
+			t.Fatalf("%d runs were written whose event did not fit", now-was)
+		}
 		var accepted struct{ Accepted bool }
 		for _, door := range []string{signals + "another", signals + "vetted", hook} {
 			if status := send(t, door, `{"ok":true}`, &accepted); status != http.StatusAccepted {
@@ -285,6 +302,11 @@ func TestARepeatIsAnsweredWhateverTheTypeIsNow(t *testing.T) {
 		if status := signal("s", yes); status != http.StatusAccepted {
 			t.Fatalf("a signal: status %d", status)
 		}
+		var with struct{ ID string }
+		const sends = `{"input":` + input + `,"idempotencyKey":"with","delay":"1h","signals":[{"event":"vetted","payload":` + yes + `,"deliveryId":"d"}]}`
+		if status := send(t, runs, sends, &with); status != http.StatusCreated {
+			t.Fatalf("a start with an event: status %d", status)
+		}
 		var late struct{ ID string } // one that is not over when the type changes
 		if status := send(t, runs, `{"input":{"customer":"bob","items":[],"at":"2026-05-01T12:00:00Z"},"idempotencyKey":"late"}`, &late); status != http.StatusCreated {
 			t.Fatalf("a start: status %d", status)
@@ -299,6 +321,9 @@ func TestARepeatIsAnsweredWhateverTheTypeIsNow(t *testing.T) {
 			var again struct{ ID string }
 			if status := send(t, runs, `{"input":`+input+`,"idempotencyKey":"k"}`, &again); status != http.StatusOK || again.ID != first.ID {
 				t.Errorf("the start again: status %d, run %s; want 200 and %s", status, again.ID, first.ID)
+			}
+			if status := send(t, runs, sends, &again); status != http.StatusOK || again.ID != with.ID {
+				t.Errorf("the start with an event again: status %d, run %s; want 200 and %s", status, again.ID, with.ID)
 			}
 		}
 		app, err := stepwell.New(far, stepwell.Config{})

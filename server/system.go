@@ -29,12 +29,12 @@ func systemRoutes() []route {
 			responses: []response{{200, "Versions", "", "Of the newest 20,000 runs that are not over; more says whether there are more."}},
 		}},
 		{method: "GET", path: "/v1/failures", scope: Viewer, wide: true, handle: atSystem((*system).failures), op: operation{
-			id: "listFailures", summary: "Group failed runs that were not retried, and blocked runs, by cause",
+			id: "listFailures", summary: "Group failed runs that were not retried, blocked runs, and runs that wait for the next attempt of a step, by cause",
 			query: []param{
 				{name: "workflow", schema: "Text", about: "Only runs of this workflow."},
 				{name: "since", schema: "Moment", about: "Only runs created at this time or later: a time, or a duration before now."},
 			},
-			responses: []response{{200, "Failures", "", "The causes, most runs first; of the newest 500 failed runs and the newest 500 blocked ones."}},
+			responses: []response{{200, "Failures", "", "The causes, most runs first; of the newest 10,000 failed runs, the newest 10,000 blocked ones, and the newest 10,000 that wait for the next attempt of a step."}},
 		}},
 		{method: "GET", path: "/v1/workflows/{workflow}", scope: Viewer, handle: atSystem((*system).showSchemas), op: operation{
 			id: "getWorkflow", summary: "Describe the JSON that a workflow takes and returns, in JSON Schema; you can generate clients from it",

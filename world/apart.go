@@ -52,7 +52,7 @@ type Values interface {
 	KeepPiece(ctx context.Context, p *Piece) error
 
 	// Piece reads a piece of a value that a run holds. One that is not there, or that the run does not hold:
-	// [ErrNotFound].
+	// [ErrNotFound]. The first one of a value that it holds, and that is lost: [ErrCorrupt].
 	Piece(ctx context.Context, run, value string, number int) ([]byte, error)
 
 	// DropValue deletes a value that a run holds, and that no event of it names: what was kept for a commit that is not

@@ -23,7 +23,7 @@ func failuresCommand(c *cli) *cobra.Command {
 		Short: "Group failures, blocked runs and retries by cause",
 		Long: `Group three kinds of runs by cause: runs that failed and were not retried, blocked runs, and runs that wait for the next
 attempt of a step. A cause is the error message without its numbers and IDs, and the place in the code. The command
-looks at the newest 500 runs of each kind. A failed run that was retried or restarted does not count; its replacement
+looks at the newest 10,000 runs of each kind. A failed run that was retried or restarted does not count; its replacement
 does.
 
 Times are like 90s, 5m, 2h or 7d (that long ago), 2026-11-27 or 2026-11-27T09:12:00Z.

@@ -166,6 +166,18 @@ func TestAFailedRunIsSaid(t *testing.T) {
 	})
 }
 
+// TestAllCausesOfAFailureAreSaid: of an error that joins several the line has each.
+func TestAllCausesOfAFailureAreSaid(t *testing.T) {
+	across(t, kinds[:1], modes[:1], func(r *rig) {
+		wf := stepwell.Define("order", func(stepwell.Context, int) (int, error) {
+			return 0, errors.Join(errors.New("the parcel is not sent"), errors.New("the bank is away"))
+		})
+		wk, log := r.logged(r.world, wf)
+		wantErr(r, start(r, wk, wf, 0, stepwell.RunID("r1")), world.Failed)
+		log.want(r, "run failed", 1, map[string]string{"run_id": "r1", "err": "the parcel is not sent; the bank is away"})
+	})
+}
+
 // TestManyFailuresAreSaidSeldom: ten lines, what was left out at the end of the minute, and all of them at the level debug. Another workflow's line is not lost among them.
 func TestManyFailuresAreSaidSeldom(t *testing.T) {
 	across(t, kinds[:1], modes[:1], func(r *rig) {

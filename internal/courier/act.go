@@ -66,7 +66,11 @@ func Find(ctx context.Context, s *spread.Spreader, name string) (*world.Subscrip
 	return &all[0], nil
 }
 
-// Rotate gives a subscription's endpoint a new secret. The one before signs too, until the next one comes.
+// keyed is what has keys with which secrets are encrypted.
+type keyed interface{ Keyed() bool }
+
+// Rotate gives a subscription's endpoint a new secret. The one before signs too, until the next one comes; but for one
+// whose key whoever has keys has not: nothing would be posted for as long as it is there.
 func Rotate(ctx context.Context, s *spread.Spreader, name string) (world.Secret, error) {
 	sub, err := Find(ctx, s, name)
 	switch {
@@ -77,7 +81,13 @@ func Rotate(ctx context.Context, s *spread.Spreader, name string) (world.Secret,
 	}
 	e := *sub.Endpoint
 	secret := NewSecret()
+	before := e.Secrets
 	e.Secrets = []world.Secret{secret}
+	if k, is := s.Topics.(keyed); is && k.Keyed() && len(before) > 0 {
+		if gone, _ := before[0].Encrypted(); gone != "" {
+			e.Secrets = append(e.Secrets, secret) // in its place, which would be taken from what stands
+		}
+	}
 	sub.Endpoint = &e
 	return secret, s.Subscribe(ctx, *sub)
 }

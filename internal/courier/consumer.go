@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/stepwell/stepwell/internal/engine"
+	"github.com/stepwell/stepwell/internal/logs"
 	"github.com/stepwell/stepwell/world"
 )
 
@@ -39,8 +40,9 @@ type Consumer struct {
 	// Idle is how often it looks where nobody told of news; 0: every 5 s.
 	Idle time.Duration
 
-	hints   string // a command that shows more; "": that which shows dead letters
-	backlog bool   // as far as the last receive tells
+	says    *logs.Seldom // warns: a store that is away for an hour, or ten thousand dead letters, are not as many lines
+	hints   string       // a command that shows more; "": that which shows dead letters
+	backlog bool         // as far as the last receive tells
 	stock   stock
 	ends    chan end
 	all     sync.WaitGroup // of handlers
@@ -54,6 +56,8 @@ const LookAgain = 5 * time.Second
 
 // Run works until ctx ends, and returns when nothing is worked on any more.
 func (c *Consumer) Run(ctx context.Context) {
+	c.says = logs.NewSeldom(c.Log)
+	defer c.says.Flush()
 	c.stock.init()
 	c.ends = make(chan end, world.MaxReceive)
 	for c.Declare(ctx, false) != nil {
@@ -106,7 +110,7 @@ func (c *Consumer) next(ctx, handlers context.Context, news *News) bool {
 	}
 	c.backlog = len(got.Messages) == may
 	if got.Dead > 0 {
-		c.Log.Warn("messages are dead letters: they were received too often", "messages", got.Dead, "hint", c.hint())
+		c.says.Warn("messages are dead letters: they were received too often", slog.Attr{}, "messages", got.Dead, "hint", c.hint())
 	}
 	alone := slices.IndexFunc(got.Messages, func(m world.Message) bool { return m.Receives >= suspicious && m.Error == "" })
 	for i := range got.Messages {
@@ -125,7 +129,7 @@ func (c *Consumer) next(ctx, handlers context.Context, news *News) bool {
 	case errors.Is(err, world.ErrNotFound):
 		return c.Declare(ctx, true) == nil || rest(ctx, pause)
 	case err != nil:
-		c.Log.Warn("nothing is received", "error", err, "hint", "It is tried again every second")
+		c.says.Warn("nothing is received", slog.Attr{}, "error", err, "hint", "It is tried again every second")
 		return rest(ctx, pause)
 	case got.More || len(got.Messages) == may:
 		return true

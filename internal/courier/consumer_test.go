@@ -3,10 +3,13 @@ package courier
 // This file holds what a consumer does while its store is away, or has no room.
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -27,6 +30,9 @@ type flaky struct {
 	began time.Time
 }
 
+// errLost is that of a call that was made, and whose answer was lost.
+var errLost = errors.New("the answer was lost")
+
 func (f *flaky) call(name string) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -43,7 +49,11 @@ func (f *flaky) ReceiveMessages(ctx context.Context, q world.ReceiveQuery) (worl
 
 func (f *flaky) SettleMessages(ctx context.Context, all []world.Settlement) ([]bool, error) {
 	if all[0].Kind != world.Extend {
-		if err := f.call(string(all[0].Kind)); err != nil {
+		err := f.call(string(all[0].Kind))
+		if errors.Is(err, errLost) {
+			_, _ = f.Messenger.SettleMessages(ctx, all)
+		}
+		if err != nil {
 			return nil, err
 		}
 	}
@@ -209,5 +219,42 @@ func TestDrainOfOneAlone(t *testing.T) {
 				t.Errorf("after %d crashes: it returned %s after its start, want 3s", crashes, took)
 			}
 		})
+	}
+}
+
+// TestAnEndWhoseAnswerWasLost: it was written, so nobody is told that the message is worked on again.
+func TestAnEndWhoseAnswerWasLost(t *testing.T) {
+	var said bytes.Buffer
+	lost := false
+	_, worked := consumed(t, func(call string) error {
+		if call == string(world.Ack) && !lost {
+			lost = true
+			return errLost
+		}
+		return nil
+	}, func(c *Consumer) { c.Log = slog.New(slog.NewTextHandler(&said, nil)) }, time.Minute)
+	if worked != 1 {
+		t.Errorf("it was worked on %d times, want once", worked)
+	}
+	if text := said.String(); strings.Contains(text, "this program's") || !strings.Contains(text, "was written before, when the answer was lost") {
+		t.Errorf("it was said: %s", text)
+	}
+}
+
+// TestAStoreThatIsAwayForAnHour: it is said, and not 3,600 times.
+func TestAStoreThatIsAwayForAnHour(t *testing.T) {
+	var said bytes.Buffer
+	consumed(t, func(call string) error {
+		if strings.HasPrefix(call, "receive") {
+			return errors.New("no connection")
+		}
+		return nil
+	}, func(c *Consumer) { c.Log = slog.New(slog.NewTextHandler(&said, nil)) }, time.Hour)
+	text := said.String()
+	if n := strings.Count(text, "nothing is received\" error="); n < 60 || n > 10*61 {
+		t.Errorf("it was said %d times in an hour, want ten times a minute at most", n)
+	}
+	if !strings.Contains(text, "left_out=") {
+		t.Error("nobody says how many lines were left out")
 	}
 }

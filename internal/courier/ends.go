@@ -4,6 +4,7 @@ package courier
 
 import (
 	"context"
+	"log/slog"
 	"sync"
 
 	"github.com/stepwell/stepwell/world"
@@ -52,23 +53,23 @@ func (c *Consumer) settle(batch []end) bool {
 	all := make([]world.Settlement, len(batch))
 	for i, e := range batch {
 		if all[i] = e.s; e.s.Kind == world.Bury {
-			c.Log.Warn("a message is a dead letter", "message", e.m.ID, "error", e.s.Error, "hint", c.hint())
+			c.says.Warn("a message is a dead letter", slog.Attr{}, "message", e.m.ID, "error", e.s.Error, "hint", c.hint())
 		}
 	}
 	done, err := c.Keep.SettleMessages(ctx, all)
 	if err != nil {
-		c.Log.Warn("the ends of messages are not written", "messages", len(all), "error", err, "hint", "They are tried again every second")
+		c.says.Warn("the ends of messages are not written", slog.Attr{}, "messages", len(all), "error", err, "hint", "They are tried again every second")
 		return false
 	}
 	for i, e := range batch {
-		c.tellLate(e, done[i])
+		c.tellLate(e, done[i], "a message was worked on for longer than it was this program's: it is worked on again")
 	}
 	return true
 }
 
-func (c *Consumer) tellLate(e end, settled bool) {
+func (c *Consumer) tellLate(e end, settled bool, text string) {
 	if !settled && e.s.Kind != world.Unread { // nobody has looked at that
-		c.Log.Warn("a message was worked on for longer than it was this program's: it is worked on again", "message", e.m.ID)
+		c.says.Warn(text, slog.Attr{}, "message", e.m.ID)
 	}
 }
 
@@ -79,10 +80,10 @@ func (c *Consumer) settleAlone(e end) {
 	for rest(ctx, pause) {
 		done, err := c.Keep.SettleMessages(ctx, []world.Settlement{e.s})
 		if err == nil {
-			c.tellLate(e, done[0])
+			c.tellLate(e, done[0], "the end of a message was written before, when the answer was lost, or came too late: then it is worked on again")
 			return
 		}
-		c.Log.Warn("the end of a message is not written", "message", e.m.ID, "error", err, "hint", "It is tried again every second")
+		c.says.Warn("the end of a message is not written", slog.Attr{}, "message", e.m.ID, "error", err, "hint", "It is tried again every second")
 	}
 }
 

@@ -102,6 +102,9 @@ func (k topics) Subscriptions(ctx context.Context, names ...string) ([]world.Sub
 	return k.w.ring.openSecrets(all), err
 }
 
+// Keyed reports that secrets are encrypted here, and decrypted where their key is here.
+func (k topics) Keyed() bool { return true }
+
 const secretPlace = "secret"
 
 func secretRun(subscription string) string { return "subscription " + subscription }

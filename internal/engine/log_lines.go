@@ -100,7 +100,6 @@ var healing = map[string]string{
 // failed says that a run has failed.
 func (t *teller) failed(run runName, rec *world.Error) {
 	of, args := run.about()
-	first, _, _ := strings.Cut(rec.Message, "\n")
 	at := rec
 	if step, name := failedStep(rec, ""); step != nil {
 		at = step
@@ -114,7 +113,7 @@ func (t *teller) failed(run runName, rec *world.Error) {
 	if where := whereIn(at); where != "" {
 		args = append(args, "where", where)
 	}
-	t.Warn("run failed", of, append(args, "err", logs.Cause{Line: first, Text: rec.Message}, "hint", "To see what you can do: stepwell runs show "+run.run)...)
+	t.Warn("run failed", of, append(args, "err", logs.CauseOf(rec.Message), "hint", "To see what you can do: stepwell runs show "+run.run)...)
 }
 
 // failedStep is the first step's failure in an error, and the step's name as far as it is known; nil: there is none.

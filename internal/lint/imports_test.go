@@ -50,7 +50,7 @@ var layers = []layer{
 	{"world/...", []string{"world", "world/layout", "world/rules"}}, // a world and its driver: worlds never import each other
 	{"internal/replay/...", []string{"world"}},
 	{"internal/codec/...", []string{"world", "internal/human"}},
-	{"internal/courier/...", []string{"world", "internal/engine", "internal/spread"}},
+	{"internal/courier/...", []string{"world", "internal/engine", "internal/logs", "internal/spread"}},
 	{"internal/crypt/...", []string{"world"}},
 	{"internal/apart/...", []string{"world"}},
 	{"internal/answers/...", []string{"", "limit", "world"}},

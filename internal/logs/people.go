@@ -19,6 +19,15 @@ type Cause struct {
 	Text string // the same in lines, with all that there is to say
 }
 
+// longestCause is how many characters of a cause stand in a line.
+const longestCause = 1000
+
+// CauseOf is a cause that says the same in a line: of an error that joins several, each.
+func CauseOf(text string) Cause {
+	lines := strings.FieldsFunc(text, func(r rune) bool { return r == '\n' || r == '\r' })
+	return Cause{Line: human.Cut(strings.Join(lines, "; "), longestCause), Text: text}
+}
+
 // LogValue is the line.
 func (c Cause) LogValue() slog.Value { return slog.StringValue(c.Line) }
 

@@ -38,27 +38,32 @@ type Failures struct {
 	More     bool     `json:"more"`     // there are more than were looked at
 }
 
-// Bounds of what is looked at for causes: runs of each kind, pages of 100, as what was healed is on them too, and how
+// Bounds of what is looked at for causes: runs of each kind, and pages, as what was healed is on them too; and of how
 // many runs of a cause are named.
 const (
-	MostFailures     = 500
+	MostFailures     = 10_000
+	failuresPage     = 1_000
 	mostFailurePages = 50
 	mostOfCause      = 200
 	mostWaits        = 20 // workflows and steps that are tried again whose newest run is asked why
 )
 
-// FailuresOf looks at the newest 500 runs that failed and were not healed, among the newest 5,000, at 500 that are
-// blocked, and at 500 that wait for the next attempt of a step, of those that fit a filter, but for its status. Runs
-// have one cause where they say the same, but for numbers and IDs, see alike, at the same place with the same code;
-// what is tried again, where it is the same step of a workflow: the newest says of what.
+// FailuresOf looks at the newest 10,000 runs that failed and were not healed, among the newest 50,000, at 10,000 that
+// are blocked, and at 10,000 that wait for the next attempt of a step, of those that fit a filter, but for its status.
+// Runs have one cause where they say the same, but for numbers and IDs, see alike, at the same place with the same
+// code; what is tried again, where it is the same step of a workflow: the newest says of what.
 func FailuresOf(ctx context.Context, app *stepwell.App, f stepwell.ListFilter) (Failures, error) {
+	return failuresOf(ctx, app, f, MostFailures)
+}
+
+func failuresOf(ctx context.Context, app *stepwell.App, f stepwell.ListFilter, most int) (Failures, error) {
 	out := Failures{Causes: []*Cause{}}
 	known := map[string]*Cause{}
 	for _, kind := range []world.Status{world.StandsBlocked, world.StandsRetrying, world.Failed} {
 		f.Status = []world.Status{kind}
 		looked, cursor := 0, ""
 		for range mostFailurePages {
-			page, err := app.Page(ctx, f, cursor, min(MostFailures-looked, 100))
+			page, err := app.Page(ctx, f, cursor, min(most-looked, failuresPage))
 			if err != nil {
 				return out, err
 			}
@@ -74,7 +79,7 @@ func FailuresOf(ctx context.Context, app *stepwell.App, f stepwell.ListFilter) (
 					return out, err
 				}
 			}
-			if cursor = page.Cursor; cursor == "" || looked >= MostFailures {
+			if cursor = page.Cursor; cursor == "" || looked >= most {
 				break
 			}
 		}

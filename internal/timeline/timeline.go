@@ -24,6 +24,9 @@ func Kind(en *journal.Entry) string {
 	case world.KindSleep, world.KindCondition:
 		return "wait"
 	default:
+		if en.Attends() != "" {
+			return "heartbeat"
+		}
 		return string(en.Kind) // event, hook, child, await, patch
 	}
 }

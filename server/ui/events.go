@@ -173,6 +173,16 @@ func (u *UI) readEvents(v *visit, run string, ask world.EventQuery, p *eventsVie
 		}
 		ask.Cursor = page.Cursor
 	}
+	if p.More && len(list) == eventsPage { // no page holds one event alone but the first
+		ask.Cursor, ask.Limit = world.Cursor(p.Looked), 2
+		rest, err := u.world.Events(v.Context(), run, ask)
+		if err != nil {
+			return nil, err
+		}
+		if !rest.More && len(rest.Events) < 2 {
+			list, p.More = append(list, rest.Events...), false
+		}
+	}
 	return list, nil
 }
 

@@ -74,16 +74,17 @@ func oneLimit(u *UI, v *visit) error {
 	if i < 0 {
 		return world.NoLimit(name)
 	}
-	keys, err := k.ListLimitKeys(v.Context(), name, v.URL.Query().Get("after"), limitsPage)
+	keys, err := k.ListLimitKeys(v.Context(), name, v.URL.Query().Get("after"), limitsPage+2)
 	if err != nil {
 		return err
 	}
+	keys, more := cutPage(keys, limitsPage)
 	p := &limitView{limitRow: limitRowOf(&all[i])}
 	for _, key := range keys {
 		key.Key = visible(key.Key)
 		p.Rows = append(p.Rows, operate.LimitKey(key))
 	}
-	if len(keys) == limitsPage {
+	if more {
 		p.Next = p.Path + "?" + url.Values{"after": {keys[limitsPage-1].Key}}.Encode()
 	}
 	v.draw(http.StatusOK, "limit", p.Name, p)

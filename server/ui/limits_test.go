@@ -16,7 +16,12 @@ func TestLimitPages(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, server.Options{})
 	s.want("/ui/limits", "There is no limit")
-	for i := range 103 {
+	for i := range 104 { // and so 102 keys: of 101 the last is on the page too
+		if i == 103 {
+			if p := s.want("/ui/limits/bank", "tenant-100"); strings.Contains(p.body, ">More<") {
+				t.Error("a page holds one key alone")
+			}
+		}
 		key := fmt.Sprintf("<b>tenant-%03d", max(i-2, 0)) // three runs of the first
 		c := &world.Commit{ID: [16]byte{9, byte(i)}, Run: fmt.Sprint("under-", i), First: 1, Events: []world.Event{{
 			Type: world.RunCreated, Time: world.Now(), Payload: []byte("1"),
@@ -31,7 +36,7 @@ func TestLimitPages(t *testing.T) {
 	if strings.Contains(p.body, "tenant-100") {
 		t.Error("a page shows more than a hundred keys")
 	}
-	s.want("/ui/limits/bank?after=%3Cb%3Etenant-099", "tenant-100")
+	s.want("/ui/limits/bank?after=%3Cb%3Etenant-099", "tenant-100", "tenant-101")
 	none := 0
 	if err := world.AbilitiesOf(s.world).LimitKeeper.Limits().SetLimit(s.Context(), "bank", &none); err != nil {
 		t.Fatal(err)

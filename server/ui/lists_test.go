@@ -15,6 +15,7 @@ import (
 
 	"github.com/stepwell/stepwell"
 	"github.com/stepwell/stepwell/server"
+	"github.com/stepwell/stepwell/world"
 	"github.com/stepwell/stepwell/world/memory"
 )
 
@@ -86,6 +87,46 @@ func TestNoPageHoldsOneRun(t *testing.T) {
 			t.Errorf("of 52 runs: %d on the first page, and more: %t", rows, more)
 		case i >= 48 && i < 50 && (rows != i+1 || more):
 			t.Errorf("of %d runs: %d on the first page, and more: %t", i+1, rows, more)
+		}
+	}
+}
+
+// TestNoPageHoldsOneRow: nor does a page of an event log, of messages or of schedules, and none is empty.
+func TestNoPageHoldsOneRow(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, server.Options{}, one)
+	page := func(path, row string, want int, more bool) {
+		t.Helper()
+		p := s.want(path)
+		if rows, on := strings.Count(p.body, row), strings.Contains(p.body, `rel="next"`) || strings.Contains(p.body, ">More</a>"); rows != want || on != more {
+			t.Errorf("%s: %d rows, and more: %t; want %d, %t", path, rows, on, want, more)
+		}
+	}
+	for _, n := range []int{100, 101, 102} {
+		id := fmt.Sprint("steps-", n)
+		if _, err := one.Start(t.Context(), s.app, n, stepwell.RunID(id)); err != nil {
+			t.Fatal(err)
+		}
+		s.until(id, stepwell.WhyOver)
+		page("/ui/runs/"+id+"/events?type=step_completed", `<li id="e`, min(n, 100+n%2), n > 101)
+		page("/ui/runs/"+id+"/events", `<li id="e`, 100, true)
+	}
+	k, ctx := world.AbilitiesOf(s.world).MessageKeeper.Messages(), t.Context()
+	if err := k.DeclareQueue(ctx, world.MessageQueue{Name: "mails"}); err != nil {
+		t.Fatal(err)
+	}
+	for n := 1; n <= 52; n++ {
+		if _, err := k.SendMessages(ctx, []world.Message{{Queue: "mails", Payload: []byte(`"x"`), Priority: 1}}); err != nil {
+			t.Fatal(err)
+		}
+		if n >= 50 {
+			page("/ui/queues/mails?state=ready", `<td class="what">`, min(n, 50+n%2), n > 51)
+		}
+	}
+	for n := 1; n <= 102; n++ {
+		s.post("/ui/schedules/put", "name", fmt.Sprintf("nightly-%03d", n), "workflow", "order", "times", "@daily")
+		if n >= 100 {
+			page("/ui/schedules", `<td class="what">`, min(n, 100+n%2), n > 101)
 		}
 	}
 }

@@ -119,7 +119,11 @@ func oneQueue(u *UI, v *visit) error {
 	if !query.Has("state") && p.Counts.Dead > 0 {
 		p.State = string(world.MessageDead)
 	}
-	page, err := k.PeekMessages(v.Context(), world.PeekQuery{Queue: name, State: world.MessageState(p.State), Cursor: query.Get("cursor"), Limit: messagesPage})
+	var page world.MessagePage
+	page.Messages, page.Cursor, err = withLast(query.Get("cursor"), messagesPage, func(cursor string, limit int) ([]world.Message, string, error) {
+		page, err := k.PeekMessages(v.Context(), world.PeekQuery{Queue: name, State: world.MessageState(p.State), Cursor: cursor, Limit: limit})
+		return page.Messages, page.Cursor, err
+	})
 	if err != nil {
 		return err
 	}

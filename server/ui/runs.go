@@ -182,6 +182,28 @@ func runsOf(u *UI, v *visit, q stepwell.ListFilter, cursor string) (stepwell.Run
 	return page, err
 }
 
+// withLast is a page of a list with a cursor, with the row behind it where that is the last one: no page holds one row
+// alone but the first.
+func withLast[T any](cursor string, most int, read func(cursor string, limit int) ([]T, string, error)) ([]T, string, error) {
+	page, cursor, err := read(cursor, most)
+	if err != nil || cursor == "" || len(page) < most {
+		return page, cursor, err
+	}
+	rest, on, err := read(cursor, 2)
+	if err == nil && on == "" && len(rest) < 2 {
+		page, cursor = append(page, rest...), ""
+	}
+	return page, cursor, err
+}
+
+// cutPage is such a page of a list that was read with two rows more than it has.
+func cutPage[T any](read []T, most int) (page []T, more bool) {
+	if len(read) < most+2 {
+		return read, false
+	}
+	return read[:most], true
+}
+
 // without is a query without a parameter, nor what only pages themselves ask for.
 func without(query url.Values, name string) url.Values {
 	to := url.Values{}

@@ -57,15 +57,16 @@ func schedules(u *UI, v *visit) error {
 	if err != nil {
 		return err
 	}
-	page, err := k.Store.Schedules(v.Context(), world.ScheduleQuery{After: v.URL.Query().Get("cursor"), Limit: schedulesPage})
+	page, err := k.Store.Schedules(v.Context(), world.ScheduleQuery{After: v.URL.Query().Get("cursor"), Limit: schedulesPage + 2})
 	if err != nil {
 		return err
 	}
+	page, more := cutPage(page, schedulesPage)
 	p := &schedulesView{May: v.may(Operator), Overlaps: world.Overlaps, CatchUp: human.SpanText(world.DefaultCatchUp)}
 	for i := range page {
 		p.Rows = append(p.Rows, scheduleRowOf(&page[i]))
 	}
-	if len(page) == schedulesPage {
+	if more {
 		p.Next = Base + "schedules?" + url.Values{"cursor": {page[len(page)-1].Name}}.Encode()
 	}
 	v.draw(http.StatusOK, "schedules", "Schedules", p)

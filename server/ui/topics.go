@@ -93,7 +93,11 @@ func drawTopics(u *UI, v *visit, of, secret string) error {
 	for i := range all {
 		p.Rows = append(p.Rows, v.subscriptionRow(&all[i]))
 	}
-	page, err := s.Topics.Publications(v.Context(), world.PublicationQuery{Topic: p.Pattern, Cursor: query.Get("cursor"), Limit: messagesPage})
+	var page world.PublicationPage
+	page.Publications, page.Cursor, err = withLast(query.Get("cursor"), messagesPage, func(cursor string, limit int) ([]world.Publication, string, error) {
+		page, err := s.Topics.Publications(v.Context(), world.PublicationQuery{Topic: p.Pattern, Cursor: cursor, Limit: limit})
+		return page.Publications, page.Cursor, err
+	})
 	if err != nil {
 		return err
 	}

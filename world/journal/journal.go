@@ -122,6 +122,7 @@ type Entry struct {
 	ended    int64         // number of the event that ended it; 0: it is open
 	failedAt time.Time     // when the attempt ended that Error is of
 	timeout  time.Duration // of a hook: its HeartbeatTimeout; 0: it has none
+	hook     string        // of a wait for heartbeats of a hook: the hook's name; "": it is not known
 }
 
 // Undo reports whether the entry is a step that undoes another one.
@@ -130,8 +131,11 @@ func (e *Entry) Undo() bool { return strings.HasPrefix(e.Path, world.UndoPath+"[
 // Title is the entry's name for people, with its coroutine and its occurrence where these tell it from others.
 func (e *Entry) Title() string {
 	k := e.Key()
-	if e.Undo() {
+	switch {
+	case e.Undo():
 		k.Path = ""
+	case e.hook != "":
+		k.Path, k.Name = "", e.hook
 	}
 	return k.String()
 }
@@ -403,6 +407,10 @@ func (j *Journal) create(e *world.Event) {
 		switch e.Kind {
 		case world.KindSleep:
 			en.Class = "sleep"
+		case world.KindEvent:
+			if h := j.open[en.Attends()]; h != nil {
+				en.hook = h.Name
+			}
 		case world.KindReceive: // what it shows is the hook's
 			if h := j.open[e.Peer]; h != nil {
 				en.Token = h.Token

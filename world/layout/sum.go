@@ -44,6 +44,16 @@ func CheckPiece(run, value string, number int, data []byte, sum Sum) error {
 	return &world.CorruptError{Run: run, Err: fmt.Errorf("piece %d of value %s, which is kept apart: %w", number, value, errSum)}
 }
 
+// NoPiece is the error of a piece that is not there. Who holds a value has its first one, unless that was lost.
+func NoPiece(run, value string, number int, held bool) error {
+	if held && number == 0 {
+		return &world.CorruptError{Run: run, Err: fmt.Errorf("value %s, which is kept apart: %w", value, errLost)}
+	}
+	return world.NoPiece(run, value, number)
+}
+
+var errLost = errors.New("its pieces are not there")
+
 var errJSON = errors.New("it is not JSON")
 
 var errSum = errors.New("its bytes are not what was written: the checksum differs")

@@ -66,17 +66,19 @@ func holds(ctx context.Context, t txn, run, value string, none error) error {
 
 // Piece reads a piece of a value; see [world.Values].
 func (k apartKeeper) Piece(ctx context.Context, run, value string, number int) (data []byte, err error) {
-	found := false
+	held, there := false, false
 	err = k.rd.read(ctx, readPiece, func(row pgx.Rows) error {
-		var sum int32
-		if err := row.Scan(&data, &sum); err != nil {
+		var sum *int32
+		if err := row.Scan(&there, &data, &sum); err != nil {
 			return err
 		}
-		found = true
-		return layout.CheckPiece(run, value, number, data, layout.SumOf(sum))
+		if held = true; !there {
+			return nil
+		}
+		return layout.CheckPiece(run, value, number, data, layout.SumOf(*sum))
 	}, run, value, int32(number))
-	if err == nil && !found {
-		err = world.NoPiece(run, value, number)
+	if err == nil && !there {
+		err = layout.NoPiece(run, value, number, held)
 	}
 	return data, err
 }

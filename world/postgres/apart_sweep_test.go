@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"testing"
 
@@ -54,4 +55,24 @@ func TestSweepOfOrphans(t *testing.T) {
 	}
 	there("a sweep", "fresh", "named", "held")
 	execute(t, db, "DELETE FROM stepwell.runs WHERE id = 'born'") // it is no whole run
+}
+
+// TestALostValue: a value that a run holds, and of which nothing is there, is told from one that it does not hold.
+func TestALostValue(t *testing.T) {
+	t.Parallel()
+	w := open(t)
+	id := world.NewID(world.PrefixApart, world.Now())
+	if err := w.Values().KeepPiece(t.Context(), &world.Piece{Run: "r", Value: id, Data: []byte{0}}); err != nil {
+		t.Fatal(err)
+	}
+	execute(t, w.cfg.ConnString(), "DELETE FROM stepwell.apart_pieces")
+	for number, want := range []error{world.ErrCorrupt, world.ErrNotFound} {
+		if _, err := w.Values().Piece(t.Context(), "r", id, number); !errors.Is(err, want) {
+			t.Errorf("piece %d: %v, want %v", number, err, want)
+		}
+	}
+	if _, err := w.Values().Piece(t.Context(), "other", id, 0); !errors.Is(err, world.ErrNotFound) {
+		t.Errorf("of a run that does not hold it: %v", err)
+	}
+	execute(t, w.cfg.ConnString(), "DELETE FROM stepwell.apart") // it is no whole value
 }

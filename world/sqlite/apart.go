@@ -63,16 +63,19 @@ func (k apartKeeper) KeepPiece(ctx context.Context, p *world.Piece) error {
 
 // Piece reads a piece of a value; see [world.Values].
 func (k apartKeeper) Piece(ctx context.Context, run, value string, number int) (data []byte, err error) {
-	found := false
+	held, there := false, false
 	err = k.w.read(ctx, func(c *conn) error {
-		found, err = c.one(readPiece, func(r row) error {
-			data = r.bytes(0)
-			return layout.CheckPiece(run, value, number, data, r.sum(1))
+		held, err = c.one(readPiece, func(r row) error {
+			if there = r.bool(0); !there {
+				return nil
+			}
+			data = r.bytes(1)
+			return layout.CheckPiece(run, value, number, data, r.sum(2))
 		}, run, value, int64(number))
 		return err
 	})
-	if err == nil && !found {
-		err = world.NoPiece(run, value, number)
+	if err == nil && !there {
+		err = layout.NoPiece(run, value, number, held)
 	}
 	return data, err
 }

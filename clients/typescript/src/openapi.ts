@@ -172,7 +172,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Group failed runs that were not retried, and blocked runs, by cause */
+        /** Group failed runs that were not retried, blocked runs, and runs that wait for the next attempt of a step, by cause */
         get: operations["listFailures"];
         put?: never;
         post?: never;
@@ -6189,7 +6189,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The causes, most runs first; of the newest 500 failed runs and the newest 500 blocked ones. */
+            /** @description The causes, most runs first; of the newest 10,000 failed runs, the newest 10,000 blocked ones, and the newest 10,000 that wait for the next attempt of a step. */
             200: {
                 headers: {
                     [name: string]: unknown;

@@ -1,0 +1,4 @@
+package operate
+
+// FailuresUpTo is FailuresOf with another bound.
+var FailuresUpTo = failuresOf
