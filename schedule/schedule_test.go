@@ -21,7 +21,7 @@ import (
 
 func run(t testing.TB, w world.World, definitions ...stepwell.Definition) (app *stepwell.App, stop func()) {
 	t.Helper()
-	app, err := stepwell.New(w, stepwell.Config{Definitions: definitions, Logger: slog.New(slog.DiscardHandler)})
+	app, err := stepwell.New(w, stepwell.Config{Definitions: definitions, Logger: slog.New(slog.DiscardHandler), Poll: time.Minute})
 	if err != nil {
 		t.Fatal(err)
 	}
