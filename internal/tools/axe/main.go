@@ -111,7 +111,10 @@ func look(ctx context.Context, base, script string) error {
 		scheme string
 		wide   int
 		rules  string
-	}{{"light", 1280, ""}, {"dark", 390, `runOnly: ["color-contrast", "scrollable-region-focusable", "target-size"]`}} { // what differs
+	}{
+		{"light", 1280, ""},
+		{"dark", 390, `runOnly: ["color-contrast", "scrollable-region-focusable", "target-size"]`}, // what may differ
+	} {
 		if err := chromedp.Do(ctx, chromedp.EmulateViewport(int64(way.wide), 900), scheme(way.scheme), chromedp.Navigate(base)); err != nil {
 			return err
 		}
