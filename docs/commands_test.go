@@ -14,6 +14,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -231,8 +232,15 @@ const preamble = `set -euo pipefail
 command -v jq >/dev/null || jq() { sed -n 's/.*"id":"\([^"]*\)".*/\1/p'; }
 `
 
+// compiling is held while the go command works: side by side, on a machine with few cores, none would end in time.
+var compiling sync.Mutex
+
 // shell runs a command line where the last one has left off.
 func (s *stage) shell(text string) (stdout, stderr string, err error) {
+	if strings.HasPrefix(text, "go ") {
+		compiling.Lock()
+		defer compiling.Unlock()
+	}
 	ctx, cancel := context.WithTimeout(s.t.Context(), 2*time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "bash", "-c", preamble+text+"\nprintf '%s\\n%s' \"$PWD\" \"${STEPWELL_DB-}\" >"+s.state)

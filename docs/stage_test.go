@@ -46,7 +46,7 @@ func newStage(t *testing.T, page, bin string) *stage {
 		t.Fatal(err)
 	}
 	s := &stage{t: t, page: page, dir: t.TempDir(), state: filepath.Join(t.TempDir(), "state")}
-	s.env = append(plain(), "PATH="+bin+":"+os.Getenv("PATH"), "GOBIN="+bin, "GOFLAGS=", "GOWORK=off", "GOPROXY=off", "GOSUMDB=off",
+	s.env = append(plain(), "PATH="+bin+":"+os.Getenv("PATH"), "GOBIN="+bin, "GOFLAGS=-ldflags=-w", "GOWORK=off", "GOPROXY=off", "GOSUMDB=off",
 		"GOTOOLCHAIN=local", "SECONDS_ARE=20ms", "STEPWELL_DB=")
 	words := []string{"=../stepwell", "=" + tree, "(cd stepwell &&", "(cd " + tree + " &&", // a checkout beside it
 		"go run ./cmd/stepwell init ../hello", "stepwell init ../hello --replace " + tree, "--replace stepwell", "--replace " + tree}

@@ -6,7 +6,7 @@ import (
 	"bytes"
 	"embed"
 	"encoding/json"
-	"fmt"
+	"errors"
 	"html/template"
 	"maps"
 	"regexp"
@@ -47,7 +47,6 @@ type item struct {
 // view is what the frame shows.
 type view struct {
 	Title, About, Root, Console, Source string
-	Body                                template.HTML
 	Nav                                 []part
 	Contents                            []item // headings of this page
 	Before, Behind                      *item
@@ -57,7 +56,7 @@ type view struct {
 func (s *site) order() error {
 	index := s.pages["README.md"]
 	if index == nil {
-		return fmt.Errorf("there is no README.md")
+		return errors.New("there is no README.md")
 	}
 	in := false // a table: what stands in sentences is no list
 	err := ast.Walk(index.tree, func(n ast.Node, enters bool) (ast.WalkStatus, error) {
@@ -94,7 +93,7 @@ func (s *site) render(p *page) ([]byte, error) {
 		return nil, err
 	}
 	v := view{Title: p.title, About: p.about, Root: root(p.href), Console: s.console, Source: repository + "docs/" + p.path,
-		Body: template.HTML(mended(body.String())), Nav: s.navOf(p.href)} // its pages are ours
+		Nav: s.navOf(p.href)}
 	for _, at := range p.sections {
 		if at.level == 2 {
 			v.Contents = append(v.Contents, item{Title: at.title, Href: "#" + at.id})
@@ -108,12 +107,15 @@ func (s *site) render(p *page) ([]byte, error) {
 			v.Behind = &s.line[i+1]
 		}
 	}
-	return v.draw()
+	return v.draw(mended(body.String()))
 }
 
-func (v *view) draw() ([]byte, error) {
+// draw puts HTML into the frame, as it is: it is ours.
+func (v *view) draw(body string) ([]byte, error) {
 	var b bytes.Buffer
-	err := frame.Execute(&b, v)
+	err := frame.ExecuteTemplate(&b, "head", v)
+	b.WriteString(body)
+	err = errors.Join(err, frame.ExecuteTemplate(&b, "foot", v))
 	return b.Bytes(), err
 }
 
@@ -158,8 +160,7 @@ func (s *site) more(to map[string]file) error {
 	if err != nil {
 		return err
 	}
-	gone := view{Title: "There is no such page", Root: Base, Console: s.console, Nav: s.navOf(""),
-		Body: "<h1>There is no such page</h1><p>It may have another name now: search for it, or look at the contents.</p>"}
+	gone := view{Title: "There is no such page", Root: Base, Console: s.console, Nav: s.navOf("")}
 	for i := range gone.Nav {
 		for j, at := range gone.Nav[i].Items {
 			if !strings.Contains(at.Href, "://") {
@@ -167,7 +168,7 @@ func (s *site) more(to map[string]file) error {
 			}
 		}
 	}
-	lost, err := gone.draw()
+	lost, err := gone.draw("<h1>There is no such page</h1><p>It may have another name now: search for it, or look at the contents.</p>")
 	for name, body := range map[string][]byte{
 		"site.css": slices.Concat(ui.Asset("ui.css"), style), "site.js": script, "icon.svg": ui.Asset("icon.svg"),
 		"search.json": index, notFound: lost,

@@ -9,14 +9,11 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"io/fs"
 	"mime"
 	"net/http"
-	"os"
 	"path"
-	"path/filepath"
 	"strings"
 	"sync"
 	"time"
@@ -94,17 +91,16 @@ func Handler() http.Handler {
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'none'; " +
 	"base-uri 'none'; frame-ancestors 'none'"
 
-// Write writes the site into a directory, for any web server, below whatever path. What the directory has stays.
-func Write(dir string) error {
+// Files are the site by paths with slashes, for any web server, below whatever path.
+func Files() (map[string][]byte, error) {
 	files, err := build(docs.Files, "")
-	if err != nil {
-		return err
-	}
+	all := map[string][]byte{}
 	for name, f := range files {
-		to := filepath.Join(dir, filepath.FromSlash(name))
-		err = errors.Join(err, os.MkdirAll(filepath.Dir(to), 0o755), os.WriteFile(to, f.body, 0o644))
+		if name != notFound { // it must know where it is
+			all[name] = f.body
+		}
 	}
-	return err
+	return all, err
 }
 
 // build makes all files of the site of those of the documentation. console is where the web UI is; "": nowhere.

@@ -4,8 +4,10 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 
 	"github.com/stepwell/stepwell/server/site"
 )
@@ -15,9 +17,19 @@ func main() {
 		fmt.Fprintln(os.Stderr, "usage: docsite DIRECTORY")
 		os.Exit(2)
 	}
-	if err := site.Write(os.Args[1]); err != nil {
+	if err := write(os.Args[1]); err != nil {
 		fmt.Fprintln(os.Stderr, "docsite:", err)
 		os.Exit(1)
 	}
 	fmt.Println(os.Args[1])
+}
+
+// write leaves what the directory has besides.
+func write(dir string) error {
+	files, err := site.Files()
+	for name, body := range files {
+		to := filepath.Join(dir, filepath.FromSlash(name))
+		err = errors.Join(err, os.MkdirAll(filepath.Dir(to), 0o755), os.WriteFile(to, body, 0o644))
+	}
+	return err
 }
