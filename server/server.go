@@ -179,7 +179,7 @@ func New(app *stepwell.App, o Options) (*Server, error) {
 		audit: &s.audit, seed: maphash.MakeSeed(), id: world.NewID("srv", time.Now()), pageBytes: &s.pageBytes, drain: s.drain,
 	}
 	s.stepper = stepDoor{
-		doors: &s.doors, guard: &s.guard, claims: &s.doors.claims, places: &s.places, log: s.log, says: logs.NewSeldom(s.log),
+		doors: &s.doors, guard: &s.guard, places: &s.places, log: s.log, says: logs.NewSeldom(s.log),
 		world: s.world, able: world.AbilitiesOf(s.world),
 	}
 	if k := world.AbilitiesOf(s.world).MessageKeeper; k != nil {

@@ -57,8 +57,8 @@ func stepRoutes() []route {
 type stepDoor struct {
 	doors  *doors
 	guard  *guard
-	claims *claims
 	places *places
+	claims claims
 	log    *slog.Logger
 	says   *logs.Seldom
 	world  world.World

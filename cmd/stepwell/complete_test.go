@@ -83,6 +83,13 @@ var commandOf = map[string]string{
 	"nackMessages":       "queues nack",
 	"extendMessages":     "queues extend",
 	"buryMessages":       "queues bury",
+
+	"takeSteps":       "-", // as these, of programs that run steps: people have no functions
+	"beatSteps":       "-",
+	"completeStep":    "-",
+	"failStep":        "-",
+	"writeStepStream": "-",
+	"leaveSteps":      "-",
 }
 
 func TestCommandsForAllOperations(t *testing.T) {
