@@ -50,6 +50,12 @@ func Attendance(metadata json.RawMessage) (timeout time.Duration, inner json.Raw
 	return timeout, a.Metadata
 }
 
+// attendance is what an entry says of the heartbeats of a hook.
+type attendance struct {
+	Timeout time.Duration // of a hook: its HeartbeatTimeout; 0: it has none
+	Name    string        // of a wait for them: the hook's name; "": it is not known
+}
+
 // Attends is the ID of the hook whose heartbeats it waits for; "": it is no such wait.
 func (e *Entry) Attends() string {
 	if hook, ok := strings.CutPrefix(e.Name, Heartbeats); ok && e.Kind == world.KindEvent {
@@ -62,14 +68,14 @@ func (e *Entry) Attends() string {
 // heartbeats move it no more; zero: they always do.
 func (j *Journal) heard(hook string, at, until time.Time) {
 	is := j.open[hook]
-	if is == nil || is.timeout == 0 {
+	if is == nil || is.hook.Timeout == 0 {
 		return
 	}
 	for _, en := range j.open {
 		if en.Kind != world.KindReceive || en.Token != is.Token || en.Until.IsZero() {
 			continue
 		}
-		end := at.Add(Silence(is.timeout))
+		end := at.Add(Silence(is.hook.Timeout))
 		if !until.IsZero() && end.After(until) {
 			end = until
 		}

@@ -119,10 +119,9 @@ type Entry struct {
 	Peer        string          `json:"peer,omitempty"`        // the other run
 	Token       string          `json:"token,omitempty"`       // of a hook
 
-	ended    int64         // number of the event that ended it; 0: it is open
-	failedAt time.Time     // when the attempt ended that Error is of
-	timeout  time.Duration // of a hook: its HeartbeatTimeout; 0: it has none
-	hook     string        // of a wait for heartbeats of a hook: the hook's name; "": it is not known
+	ended    int64      // number of the event that ended it; 0: it is open
+	failedAt time.Time  // when the attempt ended that Error is of
+	hook     attendance // of a hook, and of a wait for its heartbeats
 }
 
 // Undo reports whether the entry is a step that undoes another one.
@@ -134,8 +133,8 @@ func (e *Entry) Title() string {
 	switch {
 	case e.Undo():
 		k.Path = ""
-	case e.hook != "":
-		k.Path, k.Name = "", e.hook
+	case e.hook.Name != "":
+		k.Path, k.Name = "", e.hook.Name
 	}
 	return k.String()
 }
@@ -401,7 +400,7 @@ func (j *Journal) create(e *world.Event) {
 		en.Class, en.Status, en.CompletedAt, done = "hook", EntryConflicted, e.Time, true
 	case e.Type == world.HookCreated:
 		en.Class, en.Status = "hook", EntryActive
-		en.timeout, _ = Attendance(e.Payload)
+		en.hook.Timeout, _ = Attendance(e.Payload)
 	case e.Type == world.WaitCreated:
 		en.Class, en.Status, en.StartedAt = "wait", EntryWaiting, e.Time
 		switch e.Kind {
@@ -409,7 +408,7 @@ func (j *Journal) create(e *world.Event) {
 			en.Class = "sleep"
 		case world.KindEvent:
 			if h := j.open[en.Attends()]; h != nil {
-				en.hook = h.Name
+				en.hook.Name = h.Name
 			}
 		case world.KindReceive: // what it shows is the hook's
 			if h := j.open[e.Peer]; h != nil {
