@@ -71,7 +71,7 @@ func TestQueueLimits(t *testing.T) {
 	r.want(201, "POST", q+"/messages", `{"messages": [{"payload": {"to": "ann", "n": 1}}, {"payload": {"to": "ann", "n": 2}}, {"payload": {"to": 7, "n": 3}}]}`)
 	receive := func(want ...float64) (receipts []any) {
 		t.Helper()
-		a := r.want(200, "POST", q+"/receive", `{"max": 10}`)
+		a := r.want(200, "POST", q+"/receive", `{"most": 10}`)
 		var got []float64
 		for i := range want {
 			n, _ := a.get(fmt.Sprintf("messages.%d.payload.n", i)).(float64)
