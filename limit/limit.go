@@ -8,7 +8,6 @@ import (
 	"github.com/stepwell/stepwell"
 	"github.com/stepwell/stepwell/internal/codec"
 	"github.com/stepwell/stepwell/internal/kit"
-	"github.com/stepwell/stepwell/queue"
 	"github.com/stepwell/stepwell/world"
 )
 
@@ -19,7 +18,7 @@ type Option func(*kit.Limit)
 type Limit interface {
 	stepwell.WorkflowOption
 	stepwell.StepOption
-	queue.Option
+	DefinesQueue(q *kit.Defining)
 }
 
 // Concurrency is an option of a workflow: of its runs, at most so many of one key are at work at once. A workflow
@@ -28,8 +27,8 @@ type Limit interface {
 // Of a registered step ([stepwell.DefineStep]) it is how many attempts of one key run at once, whichever runs ask for
 // them. Such a step is always queued, and never runs in place.
 //
-// Of a queue ([queue.Define]) it is how many messages of one key are worked on at once, by handlers and by all others who
-// receive. It holds for messages that are sent from then on.
+// Of a queue (Define of package queue) it is how many messages of one key are worked on at once, by handlers and by all
+// others who receive. It holds for messages that are sent from then on.
 //
 // The number can be changed while programs run: see docs/limits.md.
 func Concurrency(atOnce int, opts ...Option) Limit {
@@ -48,7 +47,7 @@ func Concurrency(atOnce int, opts ...Option) Limit {
 //
 // A run pays once, when a worker takes it for the first time: not for what follows a sleep, not when its worker dies,
 // and not for further attempts of its steps. Where each call counts, the call is a registered step: of one
-// ([stepwell.DefineStep]) each attempt pays, as each is a call. Of a queue ([queue.Define]) each receive pays.
+// ([stepwell.DefineStep]) each attempt pays, as each is a call. Of a queue each receive pays.
 //
 // The number can be changed while programs run: see docs/limits.md.
 func Rate(number int, per time.Duration, opts ...Option) Limit {
@@ -83,8 +82,8 @@ func Burst(n int) Option {
 func Refuse() Option { return func(l *kit.Limit) { l.Refuse = true } }
 
 // Key computes the key of a run from its input, and of a message from its payload: each key has places, and a line, of
-// its own. It is called where the run is started, or the message sent, and never again. It has at most 256 bytes. A start by name, as over REST, has it where the
-// definition is in the program that starts; use [Path] where it is not.
+// its own. It is called where the run is started, or the message sent, and never again. It has at most 256 bytes. A
+// start by name, as over REST, has it where the definition is in the program that starts; use [Path] where it is not.
 func Key[In any](of func(in In) string) Option {
 	return func(l *kit.Limit) {
 		l.In = reflect.TypeFor[In]()

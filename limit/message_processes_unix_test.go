@@ -37,8 +37,8 @@ func handled(file string) stepwell.Definition {
 	})
 }
 
-// TestNeverTooManyMessagesOfProcesses: three processes that handle messages, of which some are killed and stopped. At no
-// time more messages of a key are worked on than it has places, and all are.
+// TestNeverTooManyMessagesOfProcesses: three processes that handle messages, of which some are killed and stopped.
+// At no time more messages of a key are worked on than it has places, and all are.
 func TestNeverTooManyMessagesOfProcesses(t *testing.T) {
 	t.Parallel()
 	url := pgtest.New(t, pgtest.Config{NoSync: true}).URL(t)

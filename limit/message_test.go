@@ -103,8 +103,8 @@ func TestMessagesUnderARate(t *testing.T) {
 	}
 }
 
-// TestQueueLimitsAreSaid: what a limit of a queue cannot be is refused where it is defined, and a key that cannot be told
-// where the message is sent.
+// TestQueueLimitsAreSaid: what a limit of a queue cannot be is refused where it is defined, and a key that cannot be
+// told where the message is sent.
 func TestQueueLimitsAreSaid(t *testing.T) {
 	fine := func(context.Context, *queue.Message[job]) error { return nil }
 	for want, opts := range map[string][]queue.Option{

@@ -57,6 +57,49 @@ func (r *rig) has(want string) {
 	}
 }
 
+// TestQueueLimits: a queue that is declared to have limits holds those who send and receive over REST to them, and its
+// limits are seen and changed as others are.
+func TestQueueLimits(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, "sqlite", Options{})
+	const q = "/v1/queues/calls"
+	a := r.want(200, "PUT", q, `{"limits": [{"number": 1, "path": "to"}, {"name": "line", "number": 100, "per": "1s", "burst": 50}]}`)
+	if a.get("limits.0.name") != "calls" || a.get("limits.0.path") != "to" || a.get("limits.1.per") != "1s" || a.get("limits.1.burst") != 50.0 {
+		r.Errorf("the queue is declared: %s", a.body)
+	}
+	r.want(200, "PUT", q, `{"visibility": "1m"}`) // nothing is said of limits: they stay
+	r.want(201, "POST", q+"/messages", `{"messages": [{"payload": {"to": "ann", "n": 1}}, {"payload": {"to": "ann", "n": 2}}, {"payload": {"to": 7, "n": 3}}]}`)
+	receive := func(want ...float64) (receipts []any) {
+		t.Helper()
+		a := r.want(200, "POST", q+"/receive", `{"most": 10}`)
+		var got []float64
+		for i := range want {
+			n, _ := a.get(fmt.Sprintf("messages.%d.payload.n", i)).(float64)
+			got, receipts = append(got, n), append(receipts, a.get(fmt.Sprintf("messages.%d.receipt", i)))
+		}
+		if more := a.get(fmt.Sprintf("messages.%d", len(want))); fmt.Sprint(got) != fmt.Sprint(want) || more != nil {
+			t.Errorf("received %s, want %v", a.body, want)
+		}
+		return receipts
+	}
+	first := receive(1, 3)
+	receive()
+	if a := r.want(200, "GET", q, ""); a.get("counts.out") != 2.0 || a.get("counts.parked") != 1.0 {
+		r.Errorf("the queue: %s", a.body)
+	}
+	if a := r.want(200, "GET", "/v1/limits/calls", ""); a.get("keys.1.key") != "ann" || a.get("keys.1.used") != 1.0 || a.get("keys.1.waiting") != 1.0 {
+		r.Errorf("the limit: %s", a.body)
+	}
+	r.want(200, "PUT", "/v1/limits/calls", `{"number": 0}`)
+	r.want(200, "POST", q+"/ack", fmt.Sprintf(`{"receipts": [%q]}`, first[0]))
+	receive()
+	r.want(200, "PUT", "/v1/limits/calls", `{"number": null}`)
+	receive(2)
+	r.want(200, "PUT", q, `{"limits": []}`)
+	r.want(201, "POST", q+"/messages", `{"payload": {"to": "ann", "n": 4}}`)
+	receive(4)
+}
+
 // walkQueues goes through all that queues have.
 func walkQueues(r *rig) {
 	const q = "/v1/queues/mails"
@@ -133,8 +176,15 @@ func TestQueueRefusals(t *testing.T) {
 	r.refused(404, "NOT_FOUND", "DELETE", q, "")
 	r.refused(404, "NOT_FOUND", "GET", q+"/messages", "")
 	r.want(200, "PUT", q, "")
-	for _, body := range []string{`{"visibility": "100ms"}`, `{"visibility": "13h"}`, `{"maxReceives": -1}`, `{"maxReceives": 1001}`, `{"retries": 3}`} {
+	for _, body := range []string{`{"visibility": "100ms"}`, `{"visibility": "13h"}`, `{"maxReceives": -1}`, `{"maxReceives": 1001}`, `{"retries": 3}`,
+		`{"limits": [{}]}`, `{"limits": [{"number": 0}]}`, `{"limits": [{"number": 1, "untilEnd": true}]}`, `{"limits": [{"number": 1, "path": "a..b"}]}`,
+		`{"limits": [{"number": 1}, {"number": 2}]}`, `{"limits": [{"number": 1, "per": "367d"}]}`, `{"limits": [{"number": 1, "burst": 2}]}`, `{"limits": 3}`,
+	} {
 		r.refused(400, "INVALID", "PUT", q, body)
+	}
+	r.want(200, "PUT", "/v1/queues/limited", `{"limits": [{"number": 1, "path": "to"}]}`)
+	for _, body := range []string{`{"payload": 1}`, `{"payload": {"from": "ann"}}`, `{"payload": {"to": ["ann"]}}`, `{"messages": [{"payload": {"to": "ann"}}, {"payload": {}}]}`} {
+		r.refused(400, "INVALID", "POST", "/v1/queues/limited/messages", body)
 	}
 	r.refused(400, "INVALID", "PUT", "/v1/queues/a%20b", "")
 	for _, body := range []string{

@@ -36,7 +36,7 @@ var layers = []layer{
 	{"queue", []string{"", "keyring", "world", "internal/codec", "internal/courier", "internal/engine", "internal/kit"}},
 	{"topic", []string{"", "keyring", "queue", "world", "internal/codec", "internal/courier", "internal/engine", "internal/kit", "internal/spread"}},
 	{"schedule", []string{"", "world", "internal/codec", "internal/kit", "internal/replay", "internal/timetable"}},
-	{"limit", []string{"", "world", "internal/codec", "internal/kit"}},
+	{"limit", []string{"", "queue", "world", "internal/codec", "internal/kit"}},
 	{"blob", []string{"", "world", "internal/apart", "internal/engine", "internal/kit"}},
 	{"flow", []string{"", "limit", "world", "internal/codec", "internal/kit"}},
 	{"check", []string{"", "world", "internal/engine", "internal/replay", "internal/kit"}},

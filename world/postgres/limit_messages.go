@@ -47,7 +47,7 @@ func (l *limits) serve(ctx context.Context) (changed bool, next time.Time, err e
 
 // receiveLimited goes on with a receive that has got less than it may take from a queue with limits: who is let in
 // meanwhile is received too.
-func (k *messaging) receiveLimited(ctx context.Context, q world.ReceiveQuery, out *world.Received) error {
+func receiveLimited(ctx context.Context, k *messaging, q world.ReceiveQuery, out *world.Received) error {
 	for range mostServed {
 		changed, next, err := k.limits.serve(ctx)
 		if err != nil {
@@ -61,7 +61,7 @@ func (k *messaging) receiveLimited(ctx context.Context, q world.ReceiveQuery, ou
 		}
 		rest := q
 		rest.Limit -= len(out.Messages)
-		more, err := k.receiveNow(ctx, rest)
+		more, err := receiveNow(ctx, k, rest)
 		more.Messages, more.Dead = slices.Concat(out.Messages, more.Messages), more.Dead+out.Dead
 		if *out = more; err != nil || len(out.Messages) >= q.Limit {
 			return err
@@ -71,12 +71,12 @@ func (k *messaging) receiveLimited(ctx context.Context, q world.ReceiveQuery, ou
 }
 
 // declareLimits notes the limits of a queue that is declared, and tells what is kept with it; nil: what is kept stays.
-func (k *messaging) declareLimits(ctx context.Context, q *world.MessageQueue) (text *string, err error) {
+func declareLimits(ctx context.Context, db *database, q *world.MessageQueue) (text *string, err error) {
 	if q.Limits == nil {
 		return nil, nil
 	}
 	said := world.LimitsOf([]world.Definition{{Said: world.Said{Limits: q.Limits}}})
-	if err := sayLimits(ctx, k.db, said); err != nil {
+	if err := sayLimits(ctx, db, said); err != nil {
 		return nil, fmt.Errorf("queue %s: %w", q.Name, err)
 	}
 	b, err := json.Marshal(q.Limits)

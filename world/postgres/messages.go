@@ -88,7 +88,7 @@ func (k *messaging) DeclareQueue(ctx context.Context, q world.MessageQueue) erro
 	case len(all) == 1 && q.Declares(&all[0].MessageQueue):
 		return nil
 	}
-	limits, err := k.declareLimits(ctx, &q)
+	limits, err := declareLimits(ctx, k.db, &q)
 	if err != nil {
 		return err
 	}

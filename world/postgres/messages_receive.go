@@ -41,15 +41,15 @@ func (k *messaging) ReceiveMessages(ctx context.Context, q world.ReceiveQuery) (
 	if err := world.CheckReceive(&q); err != nil {
 		return out, err
 	}
-	out, err = k.receiveNow(ctx, q)
+	out, err = receiveNow(ctx, k, q)
 	if err == nil && len(out.Messages) < q.Limit && k.lowOf(q.Queue).limited {
-		err = k.receiveLimited(ctx, q, &out)
+		err = receiveLimited(ctx, k, q, &out)
 	}
 	return out, err
 }
 
 // receiveNow receives what is ready, and nobody else is let in.
-func (k *messaging) receiveNow(ctx context.Context, q world.ReceiveQuery) (out world.Received, err error) {
+func receiveNow(ctx context.Context, k *messaging, q world.ReceiveQuery) (out world.Received, err error) {
 	var only []int64
 	if q.Match != nil {
 		if only, err = k.matching(ctx, &q); err != nil {

@@ -44,8 +44,8 @@ func (m *placedMessage) write(l *limits, ready any) error {
 	return l.tx.exec(writeMessagePlaced, m.key, int64(m.Has), m.parked(), ready)
 }
 
-// message is one that needs places; nil: it needs none, or is gone.
-func (l *limits) message(key int64) (m *placedMessage, err error) {
+// messageOf is one that needs places; nil: it needs none, or is gone.
+func messageOf(l *limits, key int64) (m *placedMessage, err error) {
 	_, err = l.tx.one(limitedMessage, func(r row) error {
 		if p := scanPlaced(r, 4); p != nil { // what cannot be read holds nobody back
 			m = &placedMessage{placed: *p, key: r.int(0), priority: r.int(1), sent: r.time(2), queue: r.text(3)}
@@ -56,20 +56,20 @@ func (l *limits) message(key int64) (m *placedMessage, err error) {
 }
 
 // enterMessage notes the places of a message that was just sent. It takes them if it is due.
-func (l *limits) enterMessage(key int64, places []world.Place, due bool) error {
+func enterMessage(l *limits, key int64, places []world.Place, due bool) error {
 	of, err := l.needs(places)
 	if err != nil || of == nil {
 		return err
 	}
 	if err = l.tx.exec(limitMessage, key, of.keys(), int64(of.Rates)); err == nil && due {
-		_, err = l.seekMessage(key)
+		_, err = seekMessage(l, key)
 	}
 	return err
 }
 
 // seekMessage has a message take its places. False: it stands in line.
-func (l *limits) seekMessage(key int64) (whole bool, err error) {
-	m, err := l.message(key)
+func seekMessage(l *limits, key int64) (whole bool, err error) {
+	m, err := messageOf(l, key)
 	if err != nil || m == nil || m.Whole() {
 		return true, err
 	}
@@ -80,8 +80,8 @@ func (l *limits) seekMessage(key int64) (whole bool, err error) {
 }
 
 // payMessage has a message that is received pay.
-func (l *limits) payMessage(key int64) error {
-	m, err := l.message(key)
+func payMessage(l *limits, key int64) error {
+	m, err := messageOf(l, key)
 	if err != nil || m == nil || m.Rates == 0 {
 		return err
 	}
@@ -92,8 +92,8 @@ func (l *limits) payMessage(key int64) error {
 }
 
 // restMessage has a message whose receive has ended give back its places; over: it is gone.
-func (l *limits) restMessage(key int64, over bool) error {
-	m, err := l.message(key)
+func restMessage(l *limits, key int64, over bool) error {
+	m, err := messageOf(l, key)
 	if err != nil || m == nil {
 		return err
 	}
@@ -107,8 +107,8 @@ func (l *limits) restMessage(key int64, over bool) error {
 }
 
 // unpark has a message whose receive goes on, though its visibility had ended, leave the line of a rate.
-func (l *limits) unpark(key int64) error {
-	m, err := l.message(key)
+func unpark(l *limits, key int64) error {
+	m, err := messageOf(l, key)
 	if err != nil || m == nil || !m.Parked {
 		return err
 	}

@@ -375,7 +375,7 @@ func (l *limits) First(key int64) (liner, bool, error) {
 // stander is who stands in a row of a line: a run with an ID, or a task. Nil: nobody.
 func (l *limits) stander(who int64, id string) (liner, error) {
 	if who < -taskNumbers {
-		m, err := l.message(who + messageNumbers)
+		m, err := messageOf(l, who+messageNumbers)
 		if m == nil {
 			return nil, err
 		}

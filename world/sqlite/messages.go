@@ -257,7 +257,7 @@ func sendMessages(tx *txn, all []world.Message, refuse bool) ([]world.Sent, erro
 		if err := tx.exec(insertBody, key, head, m.Payload, int64(layout.MessageSum(m.Queue, m.Group, head, m.Payload).Value())); err != nil {
 			return nil, err
 		}
-		if err := tx.limits.enterMessage(key, places[i], m.Group == "" && m.Delay == 0); err != nil {
+		if err := enterMessage(tx.limits, key, places[i], m.Group == "" && m.Delay == 0); err != nil {
 			return nil, err
 		}
 		tx.grow(len(head) + len(m.Payload))
@@ -365,9 +365,9 @@ func receive(tx *txn, q *messageQueue, rq *world.ReceiveQuery, priority int64, p
 			again = rq.Match == nil
 			continue
 		case m.limited:
-			whole, err := tx.limits.seekMessage(m.key)
+			whole, err := seekMessage(tx.limits, m.key)
 			if err == nil && whole {
-				err = tx.limits.payMessage(m.key)
+				err = payMessage(tx.limits, m.key)
 			}
 			if err != nil {
 				return passed, false, err
@@ -394,7 +394,7 @@ func bury(tx *txn, m *messageRow, reason string) error {
 		return err
 	}
 	if m.limited {
-		if err := tx.limits.restMessage(m.key, false); err != nil {
+		if err := restMessage(tx.limits, m.key, false); err != nil {
 			return err
 		}
 	}
@@ -404,7 +404,7 @@ func bury(tx *txn, m *messageRow, reason string) error {
 // remove deletes a message; the next of its group follows.
 func remove(tx *txn, m *messageRow) error {
 	if m.limited {
-		if err := tx.limits.restMessage(m.key, true); err != nil {
+		if err := restMessage(tx.limits, m.key, true); err != nil {
 			return err
 		}
 	}
@@ -463,9 +463,9 @@ func settle(tx *txn, s *world.Settlement) (held bool, err error) {
 	}
 	if m.limited {
 		if s.Kind == world.Extend {
-			err = tx.limits.unpark(key)
+			err = unpark(tx.limits, key)
 		} else {
-			err = tx.limits.restMessage(key, false)
+			err = restMessage(tx.limits, key, false)
 		}
 		if err != nil {
 			return false, err

@@ -56,8 +56,8 @@ func shownMail(m *world.Message) (text string) {
 	return to + " " + n
 }
 
-// takes ends the check unless a receive gets these, in this order.
-func (h *holding) takes(want ...string) (got []world.Message) {
+// comes ends the check unless a receive gets these, in this order.
+func (h *holding) comes(want ...string) (got []world.Message) {
 	h.Helper()
 	got = h.receive(50).Messages
 	h.same(h.shown(got), want, "what was received")
@@ -75,54 +75,54 @@ var limitsOfMessages = []check{
 	{"never more messages than the limit", "so many messages of a key are out as it has places, in order; a key holds up no other", withHeld([]world.SaidLimit{byTo("bank", 2)}, func(h *holding) {
 		h.mail("ann", 1, 2, 3, 4)
 		h.mail("bob", 5)
-		got := h.takes("ann 1", "ann 2", "bob 5")
-		h.takes()
+		got := h.comes("ann 1", "ann 2", "bob 5")
+		h.comes()
 		h.stands("bank", "ann", 2, 2)
 		h.stands("bank", "bob", 1, 0)
 		page, err := h.k.PeekMessages(h.ctx, world.PeekQuery{Queue: "q", State: world.MessageParked})
 		h.must(err, "peek")
 		h.same(h.shown(page.Messages), []string{"ann 3", "ann 4"}, "messages in line")
 		h.ends(world.Ack, 0, true, got[1])
-		last := h.takes("ann 3")
+		last := h.comes("ann 3")
 		h.ends(world.Ack, 0, true, got[0], got[2], last[0])
-		h.ends(world.Ack, 0, true, h.takes("ann 4")...)
+		h.ends(world.Ack, 0, true, h.comes("ann 4")...)
 		h.stands("bank", "ann", 0, 0)
 	})},
 	{"each end of a receive gives back", "nack, unread, bury, a purge; not the extension; what comes again stands by when it was sent", withHeld([]world.SaidLimit{byTo("bank", 1)}, func(h *holding) {
 		h.mail("ann", 1, 2, 3)
-		one := h.takes("ann 1")
+		one := h.comes("ann 1")
 		h.ends(world.Extend, time.Minute, true, one...)
-		h.takes()
+		h.comes()
 		h.ends(world.Unread, time.Minute, true, one...)
-		h.ends(world.Nack, time.Minute, true, h.takes("ann 2")...)
-		h.ends(world.Bury, 0, true, h.takes("ann 3")...)
-		h.takes()
+		h.ends(world.Nack, time.Minute, true, h.comes("ann 2")...)
+		h.ends(world.Bury, 0, true, h.comes("ann 3")...)
+		h.comes()
 		h.mail("ann", 4, 5)
-		h.takes("ann 4")
+		h.comes("ann 4")
 		h.stands("bank", "ann", 1, 1)
 		_, _, err := h.k.PurgeMessages(h.ctx, "q", false)
 		h.must(err, "purge")
 		h.stands("bank", "ann", 0, 0)
 		h.mail("ann", 6, 7, 8)
-		six := h.takes("ann 6")
+		six := h.comes("ann 6")
 		h.must(h.l.SetLimit(h.ctx, "bank", new(0)), "set")
 		h.ends(world.Nack, 0, true, six...)
-		h.takes()
+		h.comes()
 		h.stands("bank", "ann", 0, 3)
 		h.must(h.l.SetLimit(h.ctx, "bank", nil), "set")
-		h.ends(world.Ack, 0, true, h.takes("ann 6")...)
-		h.takes("ann 7")
+		h.ends(world.Ack, 0, true, h.comes("ann 6")...)
+		h.comes("ann 7")
 	})},
 	{"a dead letter that comes back stands in line", "it holds no place while it is dead", withHeld([]world.SaidLimit{byTo("bank", 1)}, func(h *holding) {
 		h.mail("ann", 1, 2)
-		h.ends(world.Bury, 0, true, h.takes("ann 1")...)
-		two := h.takes("ann 2")
+		h.ends(world.Bury, 0, true, h.comes("ann 1")...)
+		two := h.comes("ann 2")
 		n, _, err := h.k.RedriveMessages(h.ctx, "q")
 		h.must(err, "redrive")
 		h.same(n, 1, "messages that came back")
-		h.takes()
+		h.comes()
 		h.ends(world.Ack, 0, true, two...)
-		h.takes("ann 1")
+		h.comes("ann 1")
 	})},
 	{"a place outlives a receive", "a message whose visibility ends keeps its place: it is received again, and no other of its key beside it", withHeld([]world.SaidLimit{byTo("bank", 1)}, func(h *holding) {
 		h.mail("ann", 1, 2)
@@ -133,16 +133,16 @@ var limitsOfMessages = []check{
 		h.until("it comes again", func() bool { again = h.receive(5).Messages; return len(again) > 0 })
 		h.same(h.shown(again), []string{"ann 1"}, "what came again")
 		h.ends(world.Ack, 0, false, got.Messages...)
-		h.takes()
+		h.comes()
 		h.ends(world.Ack, 0, true, again...)
-		h.takes("ann 2")
+		h.comes("ann 2")
 	})},
 	{"messages, delayed and with priorities", "what is due stands in line, and no place is held for what is not; higher priority first", withHeld([]world.SaidLimit{byTo("bank", 1)}, func(h *holding) {
 		never := mailOf("eve", 0)
 		never.Delay = time.Hour
 		h.put(never)
 		h.mail("ann", 1)
-		one := h.takes("ann 1")
+		one := h.comes("ann 1")
 		late := mailOf("ann", 2)
 		late.Delay = 50 * time.Millisecond
 		h.put(late)
@@ -151,7 +151,7 @@ var limitsOfMessages = []check{
 		urgent.Priority = 3
 		h.put(urgent)
 		h.until("the late one stands in line", func() bool {
-			h.takes()
+			h.comes()
 			keys, err := h.l.ListLimitKeys(h.ctx, "bank", "ann", 10)
 			h.must(err, "keys")
 			if len(keys) > 0 && keys[0].Used > 0 {
@@ -162,9 +162,9 @@ var limitsOfMessages = []check{
 			return all[0].Waiting == 3
 		})
 		h.ends(world.Ack, 0, true, one...)
-		h.ends(world.Ack, 0, true, h.takes("ann 4")...)
-		h.ends(world.Ack, 0, true, h.takes("ann 2")...)
-		h.takes("ann 3")
+		h.ends(world.Ack, 0, true, h.comes("ann 4")...)
+		h.ends(world.Ack, 0, true, h.comes("ann 2")...)
+		h.comes("ann 3")
 	})},
 	{"a group and a limit", "the first of a group alone stands in line for its place; the order of the group stays", withHeld([]world.SaidLimit{byTo("bank", 1)}, func(h *holding) {
 		send := func(group, to string, n int) {
@@ -176,71 +176,71 @@ var limitsOfMessages = []check{
 		send("g", "bob", 2)
 		send("h", "bob", 3)
 		send("h", "ann", 4)
-		both := h.takes("ann 1", "bob 3")
-		h.takes()
+		both := h.comes("ann 1", "bob 3")
+		h.comes()
 		h.ends(world.Ack, 0, true, both[0])
-		h.takes() // the second of g waits for bob's place
+		h.comes() // the second of g waits for bob's place
 		h.ends(world.Ack, 0, true, both[1])
 		more := slices.Concat(h.receive(5).Messages, h.receive(5).Messages)
 		slices.SortFunc(more, func(a, b world.Message) int { return len(a.Group+a.ID) - len(b.Group+b.ID) })
 		h.same(len(more), 2, "the second ones of both")
 		h.ends(world.Ack, 0, true, more...)
-		h.takes()
+		h.comes()
 		h.stands("bank", "ann", 0, 0)
 		h.stands("bank", "bob", 0, 0)
 	})},
 	{"the first of a group stands in line", "those behind it in the group do not pass it, nor does one that comes back", withHeld([]world.SaidLimit{byTo("bank", 1)}, func(h *holding) {
 		h.mail("ann", 0)
-		zero := h.takes("ann 0")
+		zero := h.comes("ann 0")
 		dead := mailOf("bob", 1)
 		dead.Group = "g"
 		h.put(dead)
-		h.ends(world.Bury, 0, true, h.takes("bob 1")...)
+		h.ends(world.Bury, 0, true, h.comes("bob 1")...)
 		for i, to := range []string{"ann", "bob", "bob"} {
 			m := mailOf(to, 2+i)
 			m.Group = "g"
 			h.put(m)
 		}
-		h.takes()
-		h.takes()
+		h.comes()
+		h.comes()
 		_, _, err := h.k.RedriveMessages(h.ctx, "q")
 		h.must(err, "redrive")
-		h.takes()
+		h.comes()
 		h.ends(world.Ack, 0, true, zero...)
-		h.ends(world.Ack, 0, true, h.takes("ann 2")...)
-		h.ends(world.Ack, 0, true, h.takes("bob 1")...)
-		h.ends(world.Ack, 0, true, h.takes("bob 3")...)
-		h.ends(world.Ack, 0, true, h.takes("bob 4")...)
+		h.ends(world.Ack, 0, true, h.comes("ann 2")...)
+		h.ends(world.Ack, 0, true, h.comes("bob 1")...)
+		h.ends(world.Ack, 0, true, h.comes("bob 3")...)
+		h.ends(world.Ack, 0, true, h.comes("bob 4")...)
 	})},
 	{"the number for messages is changed", "lowered, 0, raised, what code says; a pause of the queue changes nothing of it", withHeld([]world.SaidLimit{byTo("bank", 2)}, func(h *holding) {
 		set := func(n *int) { h.Helper(); h.must(h.l.SetLimit(h.ctx, "bank", n), "set") }
 		h.mail("ann", 1, 2, 3, 4, 5, 6)
-		got := h.takes("ann 1", "ann 2")
+		got := h.comes("ann 1", "ann 2")
 		set(new(1))
 		h.ends(world.Ack, 0, true, got[0])
-		h.takes()
+		h.comes()
 		set(new(0))
 		h.ends(world.Ack, 0, true, got[1])
-		h.takes()
+		h.comes()
 		set(new(3))
-		got = h.takes("ann 3", "ann 4", "ann 5")
+		got = h.comes("ann 3", "ann 4", "ann 5")
 		set(nil)
 		h.must(h.k.PauseQueue(h.ctx, "q", &world.QueuePause{Reason: "why"}), "pause")
 		h.ends(world.Ack, 0, true, got...)
-		h.takes()
+		h.comes()
 		h.must(h.k.PauseQueue(h.ctx, "q", nil), "resume")
-		h.takes("ann 6")
+		h.comes("ann 6")
 	})},
 	{"runs and messages stand in one line", "a limit that a workflow and a queue name is one", withHeld([]world.SaidLimit{byTo("bank", 1)}, func(h *holding) {
 		h.mail("ann", 1)
-		got := h.takes("ann 1")
+		got := h.comes("ann 1")
 		k := h.worker("greet")
 		run := h.createRun("greet", under("bank/ann:1"))
 		h.mail("ann", 2)
 		k.idle("a message has the place")
 		h.ends(world.Ack, 0, true, got...)
 		s := h.limiting.gets(k, "the place is the run's", run)[0].begin()
-		h.takes()
+		h.comes()
 		s.append(world.Event{Type: world.RunFailed, Error: &world.Error{Message: "no"}})
 		h.until("the place is the message's", func() bool { got = h.receive(5).Messages; return len(got) == 1 })
 		h.same(h.shown(got), []string{"ann 2"}, "what was received")
@@ -248,14 +248,14 @@ var limitsOfMessages = []check{
 	{"several places of a message", "they are taken in order; who waits for one holds those before it", withHeld([]world.SaidLimit{byTo("customer", 2), {Name: "all", Number: 2}}, func(h *holding) {
 		h.mail("ann", 1, 2, 3)
 		h.mail("bob", 4)
-		got := h.takes("ann 1", "ann 2")
+		got := h.comes("ann 1", "ann 2")
 		h.stands("customer", "ann", 2, 1)
 		h.stands("customer", "bob", 1, 0)
 		h.stands("all", "", 2, 1)
 		h.ends(world.Ack, 0, true, got[0])
-		bob := h.takes("bob 4")
+		bob := h.comes("bob 4")
 		h.ends(world.Ack, 0, true, bob[0], got[1])
-		h.takes("ann 3")
+		h.comes("ann 3")
 	})},
 	{"each receive pays", "a rate counts receives of a key, also that behind a death; nobody comes sooner", withHeld([]world.SaidLimit{{Name: "bank", Path: "to", Number: 1, Per: 300 * time.Millisecond}}, func(h *holding) {
 		h.mail("ann", 1, 2)
@@ -298,7 +298,7 @@ var limitsOfMessages = []check{
 		h.must(err, "queues")
 		h.same(stats[0].Limits, []world.SaidLimit{byTo("bank", 1)}, "limits")
 		h.mail("ann", 3)
-		h.takes("ann 1")
+		h.comes("ann 1")
 		h.limit()
 		stats, err = h.k.Queues(h.ctx, "q")
 		h.must(err, "queues")
@@ -308,7 +308,7 @@ var limitsOfMessages = []check{
 		h.must(err, "queues")
 		h.same(stats[0].Limits, []world.SaidLimit(nil), "limits of a queue that never had any")
 		h.mail("ann", 4)
-		h.takes("ann 4")
+		h.comes("ann 4")
 		h.limit(world.SaidLimit{Name: "code", Number: 1, Computed: true}, byTo("bank", 1))
 		for what, bad := range map[string]world.Message{
 			"no code":         mailOf("ann", 5),
@@ -335,7 +335,7 @@ var limitsOfMessages = []check{
 		said := mailOf("ann", 6)
 		said.Keys = map[string]string{"code": "x", "bank": "eve"}
 		h.put(said)
-		h.takes("ann 6")
+		h.comes("ann 6")
 		h.stands("bank", "eve", 1, 0)
 	})},
 	{"many receivers of a queue with limits", "who receives and ends concurrently has never too many of a key, and all is done", withHeld([]world.SaidLimit{byTo("bank", 2)}, func(h *holding) {

@@ -28,6 +28,8 @@ CREATE FUNCTION {schema}.message_places(limits text, body bytea, keys text) RETU
 DECLARE
   said    json := {schema}.readable(message_places.limits);
   given   json := {schema}.readable(message_places.keys);
+  bare    text;
+  was     text;
   payload json;
   v       json;
   k       text;
@@ -40,7 +42,13 @@ DECLARE
 BEGIN
   IF json_typeof(said) IS DISTINCT FROM 'array' OR json_array_length(said) = 0 THEN RETURN NULL; END IF;
   BEGIN
-    payload := convert_from(body, 'UTF8')::json;
+    bare := convert_from(body, 'UTF8');
+    WHILE position('\u0000' IN bare) > 0 LOOP -- no text of PostgreSQL holds it: another that is no key is in its place
+      was := bare;
+      bare := regexp_replace(was, '(^|[^\\])((?:\\\\)*)\\u0000', '\1\2\\u0001', 'g');
+      EXIT WHEN bare = was;
+    END LOOP;
+    payload := bare::json;
   EXCEPTION WHEN OTHERS THEN -- it is encrypted
     payload := NULL;
   END;
@@ -51,13 +59,13 @@ BEGIN
     IF k IS NULL AND l.path = '' AND NOT l.computed THEN
       k := '';
     ELSIF k IS NULL AND l.path <> '' THEN
-      v := payload;
-      FOREACH word IN ARRAY string_to_array(l.path, '.') LOOP
-        v := CASE WHEN json_typeof(v) = 'object' THEN v -> word END;
-      END LOOP;
       BEGIN
+        v := payload;
+        FOREACH word IN ARRAY string_to_array(l.path, '.') LOOP
+          v := CASE WHEN json_typeof(v) = 'object' THEN v -> word END;
+        END LOOP;
         k := CASE WHEN json_typeof(v) IN ('string', 'number', 'boolean') THEN v #>> '{}' END;
-      EXCEPTION WHEN OTHERS THEN -- what no text of PostgreSQL can hold
+      EXCEPTION WHEN OTHERS THEN -- half a character
         k := NULL;
       END;
     END IF;
