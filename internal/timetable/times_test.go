@@ -132,7 +132,7 @@ func TestBadSchedulesAreRefused(t *testing.T) {
 		"catch-up":                     func(s *world.Schedule) { s.Says.CatchUp = -1 },
 		"overlap":                      func(s *world.Schedule) { s.Says.Overlap = "maybe" },
 		"runs":                         func(s *world.Schedule) { s.Says.Runs = -1 },
-		"not JSON":                      func(s *world.Schedule) { s.Says.Input = []byte("{") },
+		"not JSON":                     func(s *world.Schedule) { s.Says.Input = []byte("{") },
 		"before it begins":             func(s *world.Schedule) { s.Says.From, s.Says.Until = time.Unix(10, 0), time.Unix(5, 0) },
 		"it has no time from":          func(s *world.Schedule) { s.Says.From, s.Says.Until = time.Unix(10, 0), time.Unix(20, 0) },
 		"it is not in the set":         func(s *world.Schedule) { s.Says.Code = true },
