@@ -1,7 +1,7 @@
 package lint
 
-// This file holds prose to one voice: plain English, the field's words, sentences that can be read once. It reads pages,
-// help texts, messages, and the templates of the web UI. What it finds is rewritten, and not silenced.
+// This file holds prose to one voice: plain English, the field's words, sentences that can be read once. It reads
+// pages, help texts, messages, and the templates of the web UI. What it finds is rewritten, and not silenced.
 //
 // Vale would be the tool for it. As a Go module it does not build without C: it parses the comments of twenty languages
 // with grammars in C. And it does not read the strings of Go, where most of what users read is.

@@ -72,7 +72,7 @@ var (
 	made    = regexp.MustCompile(`(?s)<!-- \w+:begin -->.*?<!-- \w+:end -->`) // by a program
 	comment = regexp.MustCompile(`(?s)<!--.*?-->`)
 	item    = regexp.MustCompile(`^\s*(?:[-*+]|\d+\.) +`)
-	files   = regexp.MustCompile(`[\w.:-]*/[\w./:@?=&#%-]+|\b[\w-]+\.(?:com|org|dev|md|go|json|yaml|yml|toml|sh|sql)\b`) // and addresses
+	files   = regexp.MustCompile(`[\w.:-]*/[\w./:@?=&#%-]+|\b[\w-]+\.(?:com|org|dev|md|go|json|yaml|yml|toml|sh|sql)\b`)
 	rule    = regexp.MustCompile(`^[|:\- ]+$`)
 )
 
@@ -103,7 +103,7 @@ func pageProse(path, text string, user bool) (all []prose) {
 			flush()
 			fence = "```"
 			continue
-		case trimmed == "" || strings.HasPrefix(trimmed, "<") || strings.HasPrefix(line, "  STEPWELL_"): // a table of variables in a help text
+		case trimmed == "", strings.HasPrefix(trimmed, "<"), strings.HasPrefix(line, "  STEPWELL_"):
 			flush()
 			continue
 		case strings.HasPrefix(trimmed, "|"):
