@@ -13,9 +13,10 @@ import (
 	"github.com/stepwell/stepwell/world"
 )
 
-// AdmitCommit holds a commit that came over a network against this App's settings, as [App.Start] holds a start: births keep to MaxRetention, or what the database has lower, and to the
-// bounds of attributes; the input of a plain start, by no worker and of no child or fork, has at most MaxValue bytes, kept apart or not, is JSON, and fits its type where the App, or
-// a live worker, has the workflow. Births are changed in place where they ask for more than they get. Servers call it, and nobody else needs to.
+// AdmitCommit checks a commit that came over a network against this App's settings, as [App.Start] checks a start. Only
+// servers call it. A new run keeps to MaxRetention, or to the database's lower limit, and to the bounds of attributes:
+// if it asks for more, the commit is changed in place. The input of a plain start (by no worker, and of no child or
+// fork) is JSON of at most MaxValue bytes. It fits its type, if the App or a live worker has the workflow.
 //
 // Errors: [ErrInvalid], [ErrTooLarge].
 func (a *App) AdmitCommit(c *world.Commit) error {

@@ -41,8 +41,8 @@ const (
 	CancelFailed    CancelOutcome = "failed first"    // the run had failed before it read the request, or while it cleaned up
 )
 
-// CancelOutcome tells what became of a cancel that was accepted for a run: it is what the run's end says. Where the
-// run completed or failed and nobody had asked it to end, the error is [ErrTerminal].
+// CancelOutcome tells the result of a cancel that was accepted for a run: it is how the run ended. If the run completed
+// or failed and nobody had asked it to end, the error is [ErrTerminal].
 func (a *App) CancelOutcome(ctx context.Context, run string) (CancelOutcome, error) {
 	info, err := a.Get(ctx, run)
 	if err != nil {

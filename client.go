@@ -17,9 +17,10 @@ import (
 	"github.com/stepwell/stepwell/world"
 )
 
-// Start begins a run of a workflow by name, from JSON. A workflow that no worker knows is accepted: it waits for one. Where this App, or a live worker, has the
-// version that the run gets, an input that does not fit its type is refused with an [*world.UnfitError]. So is, here and wherever raw JSON comes from outside, what is not UTF-8, or has a member
-// twice: see [world.CheckJSON]. See [Workflow.Start].
+// Start begins a run of a workflow by name, from JSON. If no worker has the workflow, the run waits for one. If this
+// App or a live worker has the version that the run gets, an input that does not fit its type is refused with an
+// [*world.UnfitError]. JSON that is not UTF-8, or has a member twice, is refused too, here and wherever raw JSON comes
+// from outside: see [world.CheckJSON]. See [Workflow.Start].
 func (a *App) Start(ctx context.Context, workflow string, input json.RawMessage, opts ...StartOption) (*Run[json.RawMessage], error) {
 	var o startOptions
 	if err := kit.Given(opts, func(opt StartOption) { opt.startOption(&o) }); err != nil {

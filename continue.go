@@ -24,7 +24,7 @@ type continueOptions struct{ version int }
 // The run keeps its ID, key, priority, retention, timeout, attributes, parent, and those who wait for its result. Open hooks stay
 // open ([NewHook] with the token of one binds to it), and events and payloads that nobody has taken wait for the new segment.
 // Everything else is over: steps that run get a context that ends with [ErrRunOver], waits end, and children that are not
-// [Detached] are cancelled. Decisions of [Patched] are made anew.
+// [Detached] are cancelled. Decisions of [Patched] are made again.
 //
 // The new segment runs the highest version of the workflow that this worker has registered, unless a [Version] is given. It does
 // not return, but for an error: [ErrCancelled] in a cancelled run, an input that does not encode, is too large, or does not fit

@@ -18,7 +18,7 @@ import (
 	"github.com/stepwell/stepwell/world"
 )
 
-// ForkOptions says where a fork begins, and what is changed before it does. The zero value forks behind the last event.
+// ForkOptions says where a fork begins, and what is changed before it does. The zero value forks after the last event.
 type ForkOptions struct {
 	// At is the number of the last event that the fork takes over; 0: the last there is. Behind [KeepSegments] it is none of a segment that was trimmed.
 	At int64
@@ -33,14 +33,17 @@ type ForkOptions struct {
 	Results map[string]json.RawMessage
 }
 
-// Fork begins a new run that has come as far as another had at an event: it has that run's results up to there, with their times, its input,
-// seed, version and attributes, and none of its steps runs again that had ended. Steps, and children, that had not ended are asked for anew;
-// waits keep their deadlines, so that overdue ones are due at once. What arrived later, or waits in the inbox, stays with the source. Its hooks have
-// new tokens, unless the source is over and the token free; its code is given its own, and its attributes show them. The source is not touched, whether it is over or not. A fork has no parent and no
-// idempotency key, and counts from now for its retention; time since the event does not count for its timeout. A pause ends.
+// Fork begins a new run that has everything another had at an event: its input, seed, version and attributes, and the
+// results up to there, with their times. Steps that had ended do not run again. Steps and children that had not ended
+// are requested again. Waits keep their deadlines, so overdue ones are due at once.
 //
-// Errors: [ErrNotFound]; [ErrRunExists]; [ErrInvalid] for an event or step that is not there and an input that does not fit. However much is taken
-// over, it is one commit.
+// The source does not change, whether it is over or not. What arrived later, or waits in its inbox, stays with it. The
+// fork's hooks have new tokens, unless the source is over and the token is free; its code and attributes get the new
+// ones. A fork has no parent and no idempotency key, and is not paused. Its retention counts from now, and the time
+// since the event does not count for its timeout.
+//
+// Errors: [ErrNotFound]; [ErrRunExists]; [ErrInvalid] for an event or step that does not exist and an input that does
+// not fit. A fork is one commit, however long.
 func (a *App) Fork(ctx context.Context, run string, o ForkOptions) (*Run[json.RawMessage], error) {
 	h, err := a.history(ctx, run, max(o.At, 0))
 	if err != nil {

@@ -100,8 +100,8 @@ func All[T any](ctx Context, fs ...*Future[T]) ([]T, error) {
 	return out, nil
 }
 
-// Race waits for the first future to end and returns what it came to, error or not. The others go on; their results are recorded
-// and ignored. Without futures it is an error.
+// Race waits for the first future to end and returns its result, error or not. The others continue; their results are
+// recorded and ignored. Without futures it is an error.
 func Race[T any](ctx Context, fs ...*Future[T]) (T, error) {
 	var zero T
 	if len(fs) == 0 {

@@ -277,8 +277,9 @@ func (a *App) EndedHook(ctx context.Context, token string) (world.HookRow, error
 	return rows[0], nil
 }
 
-// Hooks lists active hooks: of one run, with one token, or, with two empty strings, all; at most 1,000, and no more behind 2 MiB of metadata. Where the key of a run is not there, the metadata of its
-// hooks is shown as it lies there, and the row says which key that is: see [world.HookRow].
+// Hooks lists active hooks: of one run, with one token, or, with two empty strings, all; at most 1,000, and at most 2
+// MiB of metadata. If the key of a run is missing, the metadata of its hooks is shown encrypted, and the row says which
+// key it needs: see [world.HookRow].
 func (a *App) Hooks(ctx context.Context, run, token string) ([]world.HookRow, error) {
 	return a.hooks(ctx, world.HookQuery{Run: run, Token: token, Limit: 1000})
 }

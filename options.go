@@ -90,8 +90,8 @@ func (d delayOption) childOption(o *childOptions) { o.Delay = time.Duration(d) }
 
 type priorityOption int
 
-// Priority is from 1 to 4; 4 is served first; 0 means 2. Who has waited a minute counts one higher, and so on. It fits
-// starts and children.
+// Priority is from 1 to 4; 4 is served first; 0 means 2. For each minute that a run has waited it counts one higher. It
+// fits starts and children.
 func Priority(n int) priorityOption { return priorityOption(n) }
 
 func (n priorityOption) startOption(o *startOptions) { o.Priority = int(n) }

@@ -33,24 +33,31 @@ func (e *RetryRefusedError) Error() string {
 // Is matches [ErrInvalid].
 func (e *RetryRefusedError) Is(target error) bool { return target == ErrInvalid }
 
-// Retry begins a new run that goes on from where a failed one failed. What ended stays ended: of what the run did, no step that completed runs again,
-// and none is left out.
+// Retry continues a failed run from where it failed, in a new run. No completed step runs again, and none is left out.
 //
-//   - Where the run failed of steps (its error wraps theirs), these run again, with fresh budgets of attempts.
-//   - Where it failed of its code alone, or does not say of which step, the code is evaluated again behind the last event: that helps when it was mended.
-//   - Where it ran out of time, it goes on from before that, and has its whole timeout again.
+//   - If the run failed because of steps (its error wraps theirs), these run again, with all their attempts.
+//   - If its code failed, or the error names no step, the code runs again from the last event. That helps if you have
+//     fixed the code.
+//   - If the run timed out, it continues from before that, and has its whole timeout again.
 //
-// Results that came behind its failure, of what it had asked for before, are taken over, and so are events. It is refused, with a
-// [*RetryRefusedError] that says what can be done instead, where that cannot be right: where undo functions have undone what the run did; where steps
-// completed, or children began, behind the failure, as they would be left out; where a child had begun and did not complete; where a step did its
-// work and its result could not be kept; where it failed of another run that it awaited (a child, or that run, which was retried and has completed since gives
-// the new run its result); where another run holds the token of an open hook now;
-// where the run's input did not fit, as it would not then; and where the run completed, was cancelled or is not over. [App.RetryAdvice] tells beforehand.
+// The new run takes over results that arrived after the failure, if the run had asked for them before, and events.
 //
-// The new run takes the place of the failed one: who starts with its key, or waits for its result, gets the new one, see [App.Newest]. Its own idempotency
-// key is retry: and the failed run's ID, so a retry that is repeated gives the same run, see [Run.Existed], unless that one failed too: then it is that
-// one that is retried. Where it was cancelled there is no retry: [App.Restart] begins anew in its place. The failed run stays as it is. A parent that failed with it is retried behind it, and goes on with what the new
-// run came to.
+// Retry is refused where it cannot be right, with a [*RetryRefusedError] that says what to do instead:
+//
+//   - undo functions have undone what the run did, or the run's input did not fit;
+//   - steps completed or children began after the failure: they would be left out;
+//   - a child had begun and did not complete, or a step did its work and its result could not be kept;
+//   - the run failed because of another run that it awaited. If that one was retried and has completed since, the new
+//     run gets its result instead;
+//   - another run now holds the token of an open hook;
+//   - the run completed, was cancelled or is not over.
+//
+// [App.RetryAdvice] tells you beforehand. For a cancelled run use [App.Restart], in place.
+//
+// The new run replaces the failed one: a start with its key, or a wait for its result, gets the new one, see
+// [App.Newest]. Its own idempotency key is "retry:" and the failed run's ID, so a repeated retry returns the same run,
+// see [Run.Existed]. If that run failed too, it is the one that is retried. The failed run does not change. If a parent
+// failed with it, retry the parent afterwards: it continues with the result of the new run.
 func (a *App) Retry(ctx context.Context, run string) (*Run[json.RawMessage], error) {
 	newest, err := a.Newest(ctx, run)
 	if err != nil {

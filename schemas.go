@@ -32,8 +32,9 @@ type accepted struct {
 //
 //	var Order = stepwell.Define("order", order, stepwell.Accepts(Approved, stepwell.HookPayload[Verdict]()))
 //
-// Whoever sends one of them is refused at the door where it does not fit, with [ErrUnfit] and the place, also where he has not the code. An event that is not among
-// them comes in unseen, as all do without this; so do payloads of hooks where none is among them. What comes in and does not fit is set aside: see [PayloadErrors].
+// A send of one of them that does not fit is refused with [ErrUnfit] and the place, even by a sender that does not have
+// the workflow's code. Other events are not checked when they are sent, and neither are payloads of hooks if none is
+// named here. If one of those does not fit, the run sets it aside: see [PayloadErrors].
 func Accepts(what ...Accepted) WorkflowOption { return acceptsOption(what) }
 
 type acceptsOption []Accepted

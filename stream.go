@@ -34,7 +34,7 @@ type StreamWriter[T any] struct {
 // What is written is durable, and visible to readers (see [App.ReadStream]), while the step runs: some 10 ms later, or after [StreamWriter.Flush].
 // The rest is committed with the end of the attempt, so that a step that writes little, or does not take long, costs nothing more for it.
 //
-// An attempt after the first begins anew: with the first thing that it writes, what earlier attempts of the step wrote to that stream is void, and
+// An attempt after the first starts over: with the first thing that it writes, what earlier attempts of the step wrote to that stream is void, and
 // readers are told so by a [StreamChunk] that is a reset. An attempt that can go on where the last one stood says so with [StreamWriter.Keep].
 func Stream[T any](ctx context.Context, name string) *StreamWriter[T] {
 	s, err := engine.OpenStream(ctx, name)

@@ -43,18 +43,17 @@ func wakesOf(ends []world.Waking) (w wakes, err error) {
 	return w, nil
 }
 
-// Wake ends what a run waits for that is nothing but time, and returns what there was:
+// Wake ends what a run waits for if that is only time, and returns what there was:
 //
-//   - [WakeRetries]: the next attempt of each step that failed and is to be tried again later begins now, of those that run in place, of
-//     undo functions, and of queued ones (a thousand of a run at once). The count of attempts and the policy stay as they are: where
-//     that attempt fails too, the delay behind it is what it would have been. A blocked run that is not paused is tried again, as if
-//     for the first time, also where its log cannot be read.
+//   - [WakeRetries]: each step that failed and waits for its next attempt is tried again now, in place or queued (a
+//     thousand of a run at once), undo functions too. Attempts still count, and later delays stay the same. A blocked
+//     run that is not paused is tried again, as if for the first time, even if its log cannot be read.
 //   - [WakeStarts]: a run that was started with a delay begins now.
 //   - [WakeSleeps]: each sleep and timer ends, as woken.
 //
-// Without a choice it ends retry delays and sleeps: a run that is to begin later begins early only where that is asked for. Waits for events, hooks
-// and other runs are not touched, and an attempt that runs is not disturbed. What was asked for is durable: a paused run heeds it when it is resumed. A run that is over
-// is [ErrTerminal].
+// Without a choice it ends retry delays and sleeps, but not the delay of a start. Waits for events, hooks and other
+// runs continue, and so do running attempts. The request is durable: a paused run acts on it when it is resumed. The
+// error for a run that is over is [ErrTerminal].
 func (a *App) Wake(ctx context.Context, run string, ends ...world.Waking) (world.Woken, error) {
 	which, err := wakesOf(ends)
 	var woken world.Woken

@@ -300,10 +300,11 @@ func (r *Run[Out]) Exactly() *Run[Out] {
 	return &own
 }
 
-// Result waits until the run is over and returns what it came to. Where it did not complete and another took its place, by [App.Retry] or a restart in place,
-// it is the result of that one, see [App.Newest]; [Run.Exactly] asks for the run's own. Where it failed or was cancelled the error is a
-// [*RunError], which names the run. When ctx ends first, its error is returned; the run goes on. Called in a step's body, with the body's
-// context, it yields the body's slot to others while it waits.
+// Result waits until the run is over and returns its output. If the run did not complete and was replaced, by
+// [App.Retry] or a restart in place, it is the output of the newest replacement, see [App.Newest]; [Run.Exactly] asks
+// for the run's own. If the run failed or was cancelled, the error is a [*RunError], which names the run. If ctx ends
+// first, its error is returned; the run continues. In a step's body, with the body's context, it yields the body's slot
+// while it waits.
 func (r *Run[Out]) Result(ctx context.Context) (Out, error) {
 	var out Out
 	if r == nil || r.app == nil {

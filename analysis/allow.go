@@ -104,7 +104,7 @@ func (a *allowances) unused(c *code) {
 		case x.name == "":
 			message = "an allowance of nothing; write //stepwell:allow rule reason"
 		case x.rule == nil || x.rule == ruleAllow:
-			message = fmt.Sprintf("an allowance of %q, which is no rule", x.name)
+			message = fmt.Sprintf("an allowance of %q, which is not a rule", x.name)
 		case x.reason == "":
 			message = fmt.Sprintf("an allowance of %s without a reason, which does not count; write //stepwell:allow %s reason", x.name, x.name)
 		case ListAllowed:

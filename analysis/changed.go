@@ -115,7 +115,7 @@ func (c records) logs(dir string) (all []history) {
 		file := filepath.ToSlash(rel)
 		read, err := readLogs(path, file)
 		if err != nil {
-			c.report(ruleChanged, c.pass.Files[0].Name, fmt.Sprintf("%s is no log that can be read (%v): nothing is held against it; write it anew with stepwell export, or remove it", file, err))
+			c.report(ruleChanged, c.pass.Files[0].Name, fmt.Sprintf("%s is not a log that can be read (%v), so no workflow is checked against it; write it again with stepwell export, or remove it", file, err))
 		}
 		all = append(all, read...)
 		return nil
@@ -395,7 +395,7 @@ func (c records) shapes(dir string) {
 	}
 	var was map[string][]any
 	if err := json.Unmarshal(text, &was); err != nil {
-		c.report(ruleChanged, c.pass.Files[0].Name, fmt.Sprintf("%s: %v; write it anew with stepwell vet --shapes", ShapesFile, err))
+		c.report(ruleChanged, c.pass.Files[0].Name, fmt.Sprintf("%s: %v; write it again with stepwell vet --shapes", ShapesFile, err))
 		return
 	}
 	now := c.recorded()

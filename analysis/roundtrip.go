@@ -94,7 +94,7 @@ func (l *losses) in(t types.Type, path string, pointed bool) string {
 	case *types.Map:
 		if b, ok := u.Key().Underlying().(*types.Basic); (!ok || b.Info()&(types.IsString|types.IsInteger) == 0) && !encodes(u.Key()) {
 			if _, param := types.Unalias(u.Key()).(*types.TypeParam); !param {
-				return at("is a map whose keys are no strings")
+				return at("is a map whose keys are not strings")
 			}
 		}
 		if isNamed(u.Key(), "time", "Time") {

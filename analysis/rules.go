@@ -37,7 +37,7 @@ var (
 	ruleBodyWrites  = &rule{"bodywrites", "variables of the workflow that a step's body changes", "", "4-state-comes-out-of-a-step-by-being-returned", false}
 	ruleCaptured    = &rule{"captured", "variables of a loop in functions that run when it has gone on", "", "loop-variables", false}
 	ruleChanged     = &rule{"changed", "names and types that no longer go with what runs have recorded", "", "9-running-workflows-keep-the-code-that-they-began-with", false}
-	ruleKeys        = &rule{"keys", "idempotency keys that each attempt makes anew", "", "2-a-step-may-run-more-than-once-make-it-idempotent", false}
+	ruleKeys        = &rule{"keys", "idempotency keys that differ with each attempt", "", "2-a-step-may-run-more-than-once-make-it-idempotent", false}
 	ruleRoundTrip   = &rule{"roundtrip", "values that JSON does not give back", "", "7-values-make-the-round-trip-through-json", false}
 	ruleErrors      = &rule{"unchecked", "errors of operations that nobody looks at", "", "8-wait-for-what-matters", false}
 	ruleUnawaited   = &rule{"unawaited", "what is started and not waited for", "", "8-wait-for-what-matters", false}

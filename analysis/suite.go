@@ -45,7 +45,7 @@ type findings map[string][]analysis.Diagnostic
 // reader reads the code of a package once, for all rules, and leaves facts for those that import it.
 var reader = &analysis.Analyzer{
 	Name:       "stepwellcode",
-	Doc:        "find Stepwell's workflow code, and what it comes to",
+	Doc:        "find Stepwell's workflow code, and summarize it",
 	Requires:   []*analysis.Analyzer{inspect.Analyzer},
 	FactTypes:  []analysis.Fact{new(comesTo), new(changes), new(alters), new(asks), new(does), new(wired)},
 	ResultType: reflect.TypeFor[findings](),

@@ -18,9 +18,9 @@ type Held struct {
 	Since    time.Time `json:"since"`
 }
 
-// Hold holds a workflow: its starts are accepted, and none of its runs begins until it is released. What has begun
-// goes on, and so does what a worker has claimed at that moment. Cancels pass. It outlives all processes. Again, it
-// says anew who holds the workflow, and why.
+// Hold holds a workflow: its starts are accepted, but its runs do not begin until it is released. Runs that have begun
+// continue, and so does what a worker is just claiming. You can cancel held runs. A hold survives all processes. A
+// second Hold replaces who holds the workflow, and why.
 func Hold(ctx context.Context, app *stepwell.App, workflow, note string) error {
 	a, err := open(app)
 	if err != nil {

@@ -9,10 +9,10 @@ import (
 	"github.com/stepwell/stepwell/world"
 )
 
-// Policy says what becomes of a start where a run of its workflow and key is live.
+// Policy says what happens to a start while a run of its workflow and key is live.
 type Policy = world.Single
 
-// What becomes of it.
+// What happens to it.
 const (
 	// Keep keeps the run that is live: there is no new one, and the start returns that run, see [stepwell.Run.Existed].
 	Keep = world.SingleKeep
@@ -21,16 +21,18 @@ const (
 	Replace = world.SingleReplace
 )
 
-// Singleton is an option of a workflow: of its runs, at most one of a key is live, which is from its start to its end,
-// over all processes. Without a key, it is one of the workflow:
+// Singleton is an option of a workflow: at most one of its runs with the same key is live, from start to end, over all
+// processes. Without a key there is one run of the workflow:
 //
 //	var Sync = stepwell.Define("sync", sync,
 //		flow.Singleton(flow.Replace, limit.Key(func(in Shop) string { return in.ID })))
 //
-// The key is computed where the run is started, by [limit.Key] or [limit.Path], and the run keeps it, behind a
-// continuation too. A retry, a fork and a restart do not take the place of another run, and are refused with
-// [stepwell.ErrRunExists] while one is live; so is, as an error of its step, a child that would be merged into a run: a
-// stranger is never adopted. A start in a transaction ([stepwell.In]) is refused.
+// The key is computed when the run is started, by [limit.Key] or [limit.Path]. The run keeps it when it continues as
+// new.
+//
+// Retries, forks and restarts never replace another run: while one is live they are refused with
+// [stepwell.ErrRunExists]. A child is never merged into a live run: its step fails with that error. A start in a
+// transaction ([stepwell.In]) is refused.
 func Singleton(then Policy, opts ...limit.Option) stepwell.WorkflowOption {
 	l := kit.Limit{Single: then}
 	if then != Keep && then != Replace {

@@ -21,7 +21,7 @@ type Limit interface {
 	DefinesQueue(q *kit.Defining)
 }
 
-// Concurrency is an option of a workflow: of its runs, at most so many of one key are at work at once. A workflow
+// Concurrency is an option of a workflow: at most this many of its runs with one key are at work at once. A workflow
 // may have several, with names of their own: a run takes a place of each, those with keys first.
 //
 // Of a registered step ([stepwell.DefineStep]) it is how many attempts of one key run at once, whichever runs ask for
@@ -74,11 +74,13 @@ func Burst(n int) Option {
 	}
 }
 
-// Refuse has a rate refuse starts that it does not let in at once, with [stepwell.ErrRateLimited], in the place of
-// having them wait: a [*world.RateError] says when to come again. It is for starts from outside: a workflow cannot
-// start such a run as its child, and a schedule cannot either. The same start, by its key or ID, pays once, however
-// often it is made; but in a transaction of the caller's, on PostgreSQL, a start pays before it is written, and so
-// also where that is rolled back, and each of several that make the same start before one commits.
+// Refuse makes a rate refuse starts that it does not let in at once, instead of letting them wait. The error is
+// [stepwell.ErrRateLimited], and a [*world.RateError] says when to try again. It is for starts from outside: a workflow
+// cannot start such a run as its child, and neither can a schedule.
+//
+// The same start, by its key or ID, pays once, however often it is made. In your own transaction on PostgreSQL a start
+// pays before it is written. So it pays even if you roll back, and several transactions that make the same start each
+// pay.
 func Refuse() Option { return func(l *kit.Limit) { l.Refuse = true } }
 
 // Key computes the key of a run from its input, and of a message from its payload: each key has places, and a line, of

@@ -268,7 +268,7 @@ func TestRefused(t *testing.T) {
 	for want, opts := range map[string][]stepwell.WorkflowOption{
 		"want 1 to":       {limit.Concurrency(0)},
 		"is string":       nil,
-		"two limits have":        {limit.Concurrency(1), limit.Concurrency(2)},
+		"two limits have": {limit.Concurrency(1), limit.Concurrency(2)},
 		"not both":        {limit.Concurrency(1, limit.Key(tenantOf), limit.Path("tenant"))},
 		"is nil":          {limit.Concurrency(1, limit.Key[job](nil))},
 		"option 1 is nil": {limit.Concurrency(1, nil)},

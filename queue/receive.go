@@ -61,12 +61,11 @@ func Match(m stepwell.Match) ReceiveOption {
 	}
 }
 
-// Receive receives messages that are ready; none is no error. Who does not settle one in time receives it
-// again, as may others.
+// Receive receives messages that are ready; an empty queue is not an error. A message that is not settled in time is
+// received again, by this program or another.
 //
-// A message that T cannot hold, or that is damaged, is a dead letter: it is left out. One that is encrypted
-// with a key which this program does not have is given
-// back, and the error is [stepwell.ErrNoKey].
+// A message that T cannot hold, or that is damaged, becomes a dead letter and is left out. A message that is encrypted
+// with a key which this program does not have is given back, and the error is [stepwell.ErrNoKey].
 func (q *Queue[T]) Receive(ctx context.Context, app *stepwell.App, opts ...ReceiveOption) ([]*Message[T], error) {
 	room, err := q.open(ctx, app)
 	if err != nil {
@@ -159,7 +158,7 @@ func (m *Message[T]) Nack(ctx context.Context, after time.Duration, reason strin
 	return m.settle(ctx, nil, world.Settlement{Kind: world.Nack, After: after, Error: reason})
 }
 
-// Extend says that the message is worked on: it is nobody else's for so long from now, from 1 s to 12 h.
+// Extend keeps the message hidden from others for d from now, from 1 s to 12 h.
 func (m *Message[T]) Extend(ctx context.Context, d time.Duration) error {
 	return m.settle(ctx, nil, world.Settlement{Kind: world.Extend, After: d})
 }

@@ -61,10 +61,10 @@ func Jitter(most time.Duration) Option { return func(s *Schedule) { s.is.Says.Ji
 // nobody says it. Those that are older are counted as missed.
 func CatchUp(window time.Duration) Option { return func(s *Schedule) { s.is.Says.CatchUp = window } }
 
-// Overlap says what becomes of a time whose schedule's last run is not over: [Skip] where nobody says it.
+// Overlap says what happens at a time if the schedule's last run is not over; the default is [Skip].
 func Overlap(o world.Overlap) Option { return func(s *Schedule) { s.is.Says.Overlap = o } }
 
-// What becomes of a time whose schedule's last run is not over.
+// What happens at a time if the schedule's last run is not over.
 const (
 	Skip     = world.OverlapSkip     // it has no run
 	QueueOne = world.OverlapQueueOne // it waits for that end; those that come meanwhile have no run

@@ -104,7 +104,7 @@ func (l *life) live(*testing.T) {
 	l.workers.Wait()
 	if l.world != nil {
 		if err := l.world.Close(); err != nil {
-			l.fail(fmt.Errorf("close the world: %w", err))
+			l.fail(fmt.Errorf("close the store: %w", err))
 		}
 	}
 }
@@ -162,7 +162,7 @@ func (l *life) close() {
 	}
 	if l.place.Remove != nil {
 		if err := l.place.Remove(); err != nil {
-			l.env.t.Errorf("remove the world: %v", err)
+			l.env.t.Errorf("remove the store: %v", err)
 		}
 	}
 }

@@ -50,8 +50,8 @@ func Revision(n int) SubOption { return func(s *Subscription) { s.says.Revision 
 
 // KeyFrom is a template of the idempotency key of the runs that are started: order-{payload.order}. There are
 // {payload.a.b}, {topic}, {id}, which is the publication's, and {header.name}; {{ and }} are braces. A payload without
-// the field is a dead letter, and so is one that makes a key of "retry:", which no start may have. Where nobody says a
-// key, each message starts one run.
+// the field is a dead letter, and so is one whose key would begin with "retry:", which is reserved. Without KeyFrom
+// each message starts one run.
 func KeyFrom(template string) SubOption {
 	return ofWorkflow("KeyFrom", func(t *world.StartTarget) { t.Key = template })
 }
@@ -66,8 +66,8 @@ func AttributeFrom(name, template string) SubOption {
 	})
 }
 
-// Secret signs what is posted: whsec_ and 24 to 64 bytes in base64. A new one takes over at once, and the one before
-// signs beside it until the next one. Where nobody says it one is made, which only stepwell topics rotate-secret shows.
+// Secret signs what is posted: whsec_ and 24 to 64 bytes in base64. A new secret applies at once, and the previous one
+// signs too until the next change. Without Secret one is created, which only stepwell topics rotate-secret shows.
 func Secret(secret string) SubOption {
 	return ofEndpoint("Secret", func(t *world.PostTarget) { t.Secrets = []world.Secret{world.Secret(secret)} })
 }

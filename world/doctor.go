@@ -65,7 +65,7 @@ type Mender interface {
 func Mended(owners, counts int) []Finding {
 	return []Finding{
 		{Check: "mended: owners", Health: HealthGood, Found: fmt.Sprintf("freed what %d owners held that no longer exist", owners)},
-		{Check: "mended: counts", Health: HealthGood, Found: fmt.Sprintf("corrected %d counts", counts)},
+		{Check: "mended: counts", Health: HealthGood, Found: fmt.Sprintf("counts corrected: %d", counts)},
 	}
 }
 

@@ -56,7 +56,7 @@ func TestRunsBare(t *testing.T) {
 	if err := cmd.Process.Signal(syscall.SIGHUP); err != nil {
 		t.Error(err)
 	}
-	log.await(t, "certificate was read anew", 1)
+	log.await(t, "certificate was read again", 1)
 	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Error(err)
 	}

@@ -209,7 +209,7 @@ func listPublications(c *cli, ctx context.Context, from *spread.Spreader, q worl
 			case !p.Spread && p.Due.After(c.now()):
 				state = cell{text: "due in " + human.Age(p.Due.Sub(c.now())), tone: busy}
 			case !p.Spread:
-				state = cell{text: "to be spread", tone: busy}
+				state = cell{text: "to be delivered", tone: busy}
 			}
 			payload := string(p.Payload)
 			if p.Encrypted != "" {

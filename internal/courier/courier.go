@@ -66,7 +66,7 @@ func (c *Courier) Run(ctx context.Context) {
 			return
 		case err != nil:
 			if failed++; failed == 1 {
-				c.Log.Warn("what was published is not spread", "error", err, "hint", "It is tried again")
+				c.Log.Warn("publications could not be delivered", "error", err, "hint", "It is tried again")
 			}
 			if !rest(ctx, min(pause<<min(failed-1, 5), 30*time.Second)) {
 				return

@@ -87,7 +87,7 @@ func Message(value json.RawMessage) string {
 	if len(all) > 0 && textOf(all[0]) != "" {
 		return textOf(all[0])
 	}
-	return "it threw what is no error"
+	return "it threw a value that is not an error"
 }
 
 // textOf reads what is a string; "" where it is none.

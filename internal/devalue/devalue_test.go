@@ -33,7 +33,7 @@ func TestMessage(t *testing.T) {
 	for value, want := range map[string]string{
 		`{"$text":"devl[{\"message\":1},\"broken\"]"}`: "broken",
 		`{"$text":"devl[\"a string\"]"}`:               "a string",
-		`{"$text":"devl[{\"message\":9}]"}`:            "it threw what is no error",
+		`{"$text":"devl[{\"message\":9}]"}`:            "it threw a value that is not an error",
 		`{"$text":"encr…"}`:                            "an error that Workflow DevKit has encoded",
 		`{"$bytes":"AAAA"}`:                            "an error that Workflow DevKit has encoded",
 		`7`:                                            "an error that Workflow DevKit has encoded",

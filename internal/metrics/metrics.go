@@ -37,7 +37,7 @@ type Spec struct {
 var Specs = [...]Spec{
 	RunsStarted:   {"workflow_runs_started_total", "Runs that began", []string{"workflow"}, nil},
 	RunsCompleted: {"workflow_runs_completed_total", "Runs that ended: completed, failed or cancelled", []string{"workflow", "status"}, nil},
-	RunSeconds: {"workflow_run_duration_seconds", "Time from a run's birth to its end", []string{"workflow"},
+	RunSeconds: {"workflow_run_duration_seconds", "Time from a run's start to its end", []string{"workflow"},
 		[]float64{.01, .05, .1, .5, 1, 5, 15, 60, 300, 1800, 3600, 6 * 3600, 24 * 3600, 7 * 24 * 3600, 30 * 24 * 3600}},
 	StepSeconds: {"workflow_step_duration_seconds", "Time from the first start of a step to its end, retries and their delays included",
 		[]string{"workflow", "step"}, []float64{.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 15, 60, 300, 1800, 3600}},

@@ -323,7 +323,7 @@ func (r *run) judge(in *createIn) (*createOut, error) {
 			return nil, conflict("wait %s is completed", e.CorrelationID)
 		}
 	default:
-		return nil, fmt.Errorf("%w: %.40q is no event that can be asked for", world.ErrInvalid, e.Type)
+		return nil, fmt.Errorf("%w: %.40q is not an event that can be requested", world.ErrInvalid, e.Type)
 	}
 	if !isStep {
 		return nil, nil
@@ -465,7 +465,7 @@ func (r *run) attributeEvents(e *eventIn, ev world.Event) (all []world.Event, er
 		ev.ID = world.NewID(world.PrefixAttr, time.Now())
 	}
 	if strings.Contains(writer.Step, "#") || writer.Attempt < 0 {
-		return nil, fmt.Errorf("%w: attempt %d of step %.60q is no writer", world.ErrInvalid, writer.Attempt, writer.Step)
+		return nil, fmt.Errorf("%w: attempt %d of step %.60q cannot write", world.ErrInvalid, writer.Attempt, writer.Step)
 	}
 	if writer.Type == "step" {
 		ev.Path = writer.Step + "#" + strconv.Itoa(writer.Attempt)

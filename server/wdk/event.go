@@ -73,7 +73,7 @@ func (e *eventIn) moment(name string) (time.Time, error) {
 	}
 	t, err := time.Parse(time.RFC3339Nano, textOf(b))
 	if err != nil {
-		return t, fmt.Errorf("%w: %s: %s is no time", world.ErrInvalid, e.Type, name)
+		return t, fmt.Errorf("%w: %s: %s is not a time", world.ErrInvalid, e.Type, name)
 	}
 	return world.Within(t.UTC().Truncate(time.Microsecond)), nil
 }

@@ -152,7 +152,7 @@ func (r *rowReader) relative(b *world.Birth, key string) error {
 	case key == "os" && b.Origin != nil:
 		return r.number(&b.Origin.Seq)
 	}
-	return fmt.Errorf("%w: member %q of a birth", errRow, key)
+	return fmt.Errorf("%w: member %q of a start", errRow, key)
 }
 
 func (r *rowReader) context(b *world.Birth) error {

@@ -141,7 +141,7 @@ func TestMendLimits(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for _, want := range []string{"corrected 3 counts", "corrected 0 counts"} {
+	for _, want := range []string{"counts corrected: 3", "counts corrected: 0"} {
 		found, err := w.Mend(t.Context())
 		if err != nil || !slices.ContainsFunc(found, func(f world.Finding) bool { return f.Found == want }) {
 			t.Fatalf("mended: %+v, %v; want %q", found, err, want)

@@ -71,7 +71,7 @@ func RunMending(t *testing.T, s DamageStore) {
 		if r.able.Mender == nil {
 			t.Fatal("this world does not mend")
 		}
-		for i, want := range []string{"1 of the counts", "0 of the counts"} {
+		for i, want := range []string{"counts corrected: 1", "counts corrected: 0"} {
 			found, err := r.able.Mender.Mend(r.ctx)
 			r.must(err, "mend")
 			if !slices.ContainsFunc(found, func(f world.Finding) bool { return strings.Contains(f.Found, want) }) {

@@ -18,7 +18,7 @@ func flow(ctx stepwell.Context, n int) time.Time {
 	_ = time.Now() // want `time.Now in workflow code`
 	//stepwell:allow time // want `an allowance of time without a reason`
 	_ = time.Now() // want `time.Now in workflow code`
-	//stepwell:allow clock it is only shown // want `an allowance of "clock", which is no rule`
+	//stepwell:allow clock it is only shown // want `an allowance of "clock", which is not a rule`
 	return stamp()
 }
 

@@ -1,5 +1,5 @@
 // Package changed has workflows whose logs are in testdata/histories, and recorded shapes.
-package changed // want `testdata/histories/cut.jsonl is no log that can be read \(the log that begins in line 1 is cut off\)` `testdata/histories/empty.jsonl is no log that can be read \(no log begins in it\)` `testdata/histories/garbage.jsonl is no log that can be read \(line 2: invalid character`
+package changed // want `testdata/histories/cut.jsonl is not a log that can be read \(the log that begins in line 1 is cut off\)` `testdata/histories/empty.jsonl is not a log that can be read \(no log begins in it\)` `testdata/histories/garbage.jsonl is not a log that can be read \(line 2: invalid character`
 
 import (
 	"context"
