@@ -93,6 +93,7 @@ var topics = []struct {
 	{"gathering", gathers},
 	{"limits", limits},
 	{"limits of tasks", limitsOfTasks},
+	{"weights", weights},
 	{"rates", rates},
 	{"singletons", singles},
 }

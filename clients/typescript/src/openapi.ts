@@ -2758,12 +2758,20 @@ export interface components {
             per?: string;
             /** @description Of a rate: what is beyond it is refused at its start. */
             refuse?: boolean;
+            /** @description Runs are under it. */
+            runs?: boolean;
             /** @description As code says. */
             said: number;
             /** @description As an operator says, and then that holds. None: nobody has. */
             set?: number;
+            /** @description Attempts of registered steps are under it. */
+            steps?: boolean;
             /** @description Its places are held while runs wait, too. */
             untilEnd?: boolean;
+            /** @description Of keys, as code says: one has so many times the number as its weight says. A key that is not here has 1. */
+            weights?: {
+                [key: string]: number;
+            };
         };
         /** @default 100 */
         Limit1000: number;
@@ -2786,6 +2794,8 @@ export interface components {
             used: number;
             /** @description Runs in line, at most 10,000. */
             waiting: number;
+            /** @description It has so many times the number of the limit. None: 1. */
+            weight?: number;
         };
         LimitPage: {
             /** @description Of a rate: how many may begin at one moment; none: one. */
@@ -2799,12 +2809,20 @@ export interface components {
             per?: string;
             /** @description Of a rate: what is beyond it is refused at its start. */
             refuse?: boolean;
+            /** @description Runs are under it. */
+            runs?: boolean;
             /** @description As code says. */
             said: number;
             /** @description As an operator says, and then that holds. None: nobody has. */
             set?: number;
+            /** @description Attempts of registered steps are under it. */
+            steps?: boolean;
             /** @description Its places are held while runs wait, too. */
             untilEnd?: boolean;
+            /** @description Of keys, as code says: one has so many times the number as its weight says. A key that is not here has 1. */
+            weights?: {
+                [key: string]: number;
+            };
         };
         Limits: {
             limits: components["schemas"]["Limit"][];
@@ -4175,15 +4193,21 @@ export interface components {
             oldest?: string;
             used: number;
             waiting: number;
+            weight?: number;
         };
         WireLimitRow: {
             burst?: number;
             name: string;
             per?: number;
             refuse?: boolean;
+            runs?: boolean;
             said: number;
             set?: number;
+            steps?: boolean;
             untilEnd?: boolean;
+            weights?: {
+                [key: string]: number;
+            };
         };
         WireLimited: {
             before?: number;
@@ -4603,6 +4627,9 @@ export interface components {
             refuse?: boolean;
             single?: string;
             untilEnd?: boolean;
+            weights?: {
+                [key: string]: number;
+            };
         };
         WireSchedule: {
             change?: number;
