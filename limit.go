@@ -210,7 +210,7 @@ func limited(ctx context.Context, a *App, w *Why) (err error) {
 	case w.Line != nil:
 		w.Kind, w.Waiting = WhyLimit, ""
 	case w.Kind == WhyLimit: // it was let in meanwhile
-		w.Kind, w.Waiting = WhyQueued, ""
+		w.Kind, w.Waiting, w.Peer = WhyQueued, "", ""
 	case w.Kind == WhyNoWorker && w.Step == "":
 		w.Holds, err = keeps(ctx, a, w)
 	}

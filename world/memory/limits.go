@@ -41,6 +41,7 @@ type placed struct {
 	places   []world.Place
 	admitted time.Time // when it got the last of them in a line
 	single   string    // the key of its singleton; "": it is none
+	behind   string    // the run in whose place it is
 }
 
 var (

@@ -3233,6 +3233,8 @@ export interface components {
         };
         /** @description Where a run that is not over stands. */
         Queue: {
+            /** @description Of a singleton: the run for whose end it waits. */
+            behind?: string;
             blocked?: components["schemas"]["Block"];
             /** @description Unread payloads are at the limit. */
             full?: boolean;
@@ -4463,6 +4465,7 @@ export interface components {
             peek?: components["schemas"]["WirePeekQuery"];
         };
         WireQueueRow: {
+            behind?: string;
             blocked?: components["schemas"]["Block"];
             full?: boolean;
             held?: boolean;

@@ -7,3 +7,6 @@ CREATE TABLE {schema}.limit_weights (
 
 -- Whether runs, and steps, are under a limit; neither: nobody has said since this version.
 ALTER TABLE {schema}.limits ADD COLUMN runs boolean NOT NULL DEFAULT false, ADD COLUMN steps boolean NOT NULL DEFAULT false;
+
+-- The run in whose place a singleton is, for whose end it waits.
+ALTER TABLE {schema}.queue ADD COLUMN behind text;

@@ -10,4 +10,7 @@ CREATE TABLE limit_weights (
 ALTER TABLE limits ADD COLUMN runs INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE limits ADD COLUMN steps INTEGER NOT NULL DEFAULT 0;
 
+-- The run in whose place a singleton is, for whose end it waits.
+ALTER TABLE queue ADD COLUMN behind TEXT;
+
 PRAGMA user_version = 30;

@@ -753,6 +753,8 @@ class _QueueRequired(TypedDict):
 class Queue(_QueueRequired, total=False):
     """Where a run that is not over stands."""
 
+    # Of a singleton: the run for whose end it waits.
+    behind: str
     blocked: Block
     # Unread payloads are at the limit.
     full: bool
