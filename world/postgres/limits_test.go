@@ -160,7 +160,7 @@ func TestMendLimits(t *testing.T) {
 }
 
 // TestLimitsOfOthersCostNothing: the commits of a run without limits make as many statements, whether others
-// have limits or not.
+// have limits, weights and singletons, or gather, or not.
 func TestLimitsOfOthersCostNothing(t *testing.T) {
 	t.Parallel()
 	w := open(t)
@@ -198,8 +198,16 @@ func TestLimitsOfOthersCostNothing(t *testing.T) {
 	}
 	serial() // the class is known then
 	alone := serial()
+	if err := sayLimits(t.Context(), &w.database, []world.SaidLimit{{Name: "bank", Number: 1, Path: "k", Weights: map[string]int{"k": 3}}}); err != nil {
+		t.Fatal(err)
+	}
+	said := world.NewSingle("other", world.SingleReplace)
 	for range 5 {
-		commit(birth("other", world.Place{Limit: "bank", Number: 1}))
+		commit(birth("other", world.Place{Limit: "bank", Key: "k", Number: 1}))
+		commit(birth("other", said.Place()))
+		c := birth("other")
+		c.Events[0].Birth.Gather, c.Items = &world.Gather{Key: c.Run, Quiet: time.Hour, Most: time.Hour}, 1
+		commit(c)
 	}
 	if beside := serial(); beside != alone {
 		t.Errorf("a run without limits: %d statements beside those with some, and %d alone", beside, alone)
