@@ -187,6 +187,9 @@ func TestLimitsOfOthersCostNothing(t *testing.T) {
 		if err != nil || len(got.Runs) != 1 {
 			t.Fatalf("claim: %+v, %v", got.Runs, err)
 		}
+		if got.Runs[0].Run != b.Run {
+			t.Fatalf("run %s is given, want %s: %+v", got.Runs[0].Run, b.Run, got.Runs[0])
+		}
 		before := w.counters.statements.Load()
 		for step := range int64(10) {
 			next++
@@ -202,9 +205,11 @@ func TestLimitsOfOthersCostNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	said := world.NewSingle("other", world.SingleReplace)
-	for range 5 {
+	for i := range 5 {
 		commit(birth("other", world.Place{Limit: "bank", Key: "k", Number: 1}))
-		commit(birth("other", said.Place()))
+		live := said.Place()
+		live.Key = fmt.Sprint("key ", i) // so none of them is cancelled, and claimed before the one that is counted
+		commit(birth("other", live))
 		c := birth("other")
 		c.Events[0].Birth.Gather, c.Items = &world.Gather{Key: c.Run, Quiet: time.Hour, Most: time.Hour}, 1
 		commit(c)
