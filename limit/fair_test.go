@@ -136,8 +136,8 @@ func roundsOn(t testing.TB, store string, crowd int, weights map[string]int) map
 	return (&fair{TB: t, w: w, weights: weights, crowd: crowd}).rounds()
 }
 
-// TestFairRounds: 50 keys with 20 runs each are done in at most twice the rounds that they need alone, beside a key with
-// 100,000, also where that has a weight; and a key of weight 3 is done in about a third of the rounds of others.
+// TestFairRounds: 50 keys with 20 runs each are done in at most twice the rounds that they need alone, beside a key
+// with 100,000, also where that has a weight; and a key of weight 3 is done in about a third of the rounds of others.
 func TestFairRounds(t *testing.T) {
 	for store := range fairStores {
 		t.Run(store, func(t *testing.T) {

@@ -105,8 +105,8 @@ func Name(name string) Option { return func(l *kit.Limit) { l.Name = name } }
 //
 //	limit.Concurrency(1, limit.Key(tenant), limit.Weights(map[string]int{"acme": 3}))
 //
-// A weight is 1 to 100, and at most 1,000 keys have one. They are of [Concurrency] with a key, and are said by the worker
-// that joined last, as its number is.
+// A weight is 1 to 100, and at most 1,000 keys have one. They are of [Concurrency] with a key, and are said by the
+// worker that joined last, as its number is.
 func Weights(of map[string]int) Option {
 	return func(l *kit.Limit) {
 		if l.Weights = maps.Clone(of); of == nil { // it is said, and is none

@@ -24,11 +24,11 @@ func TestPlaceOfADeadWorker(t *testing.T) {
 			class := world.Class{Workflow: "pay", Version: 1}
 			join := func(lease time.Duration) (string, world.Heartbeat) {
 				id := world.NewID(world.PrefixWorker, time.Now())
-				beat, err := w.Join(t.Context(), world.Worker{ID: id, Lease: lease, Classes: []world.Class{class}})
+				lives, err := w.Join(t.Context(), world.Worker{ID: id, Lease: lease, Classes: []world.Class{class}})
 				if err != nil {
 					t.Fatal(err)
 				}
-				return id, beat
+				return id, lives
 			}
 			commit := func(c *world.Commit) {
 				t.Helper()
@@ -64,13 +64,13 @@ func TestPlaceOfADeadWorker(t *testing.T) {
 					}
 				}
 			}
-			dies, beat := join(lease)
+			dies, lives := join(lease)
 			if r, _ := claims(dies); r.Run != runs[0] {
 				t.Fatalf("run %s is given, want %s", r.Run, runs[0])
 			}
 			other, _ := join(time.Hour)
 			r, at := claims(other)
-			if late := at.Sub(beat.Until); r.Run != runs[0] || late < 0 || late > lease {
+			if late := at.Sub(lives.Until); r.Run != runs[0] || late < 0 || late > lease {
 				t.Errorf("run %s is given %s behind the end of the lease, want %s, and at most %s", r.Run, late, runs[0], lease)
 			}
 			commit(&world.Commit{Run: r.Run, Worker: other, Claim: r.Claim, First: r.Seq + 1, Events: []world.Event{

@@ -176,7 +176,7 @@ type runRow struct {
 type standsRow struct {
 	blocked, waiting, owner, ownerName *string
 	held                               *bool
-	line, behind                       *string // the key in whose line it stands; of a singleton, and for whose end it waits there
+	line, behind                       *string // the key in whose line it stands; the run that it waits for there
 	second                             *string // the head with its beginning, if it is another
 }
 
