@@ -171,7 +171,8 @@ func limitsShowCommand(c *cli) *cobra.Command {
 		Use:   "show LIMIT",
 		Short: "Show a limit, and how its keys stand",
 		Long: `Show a limit, and how its keys stand: how many places are held, and how many runs stand in line, counted up to 10,000, and since when the
-oldest does; of a rate, how many are let in and have not begun, and when the next has its turn; where keys have weights, that of each, by which its places are multiplied. Keys that no run needs are not there. With --json it is one object.
+oldest does; of a rate, how many are let in and have not begun, and when the next has its turn; where
+keys have weights, those, by which their places are multiplied. Keys that no run needs are not there. With --json it is one object.
 
 ` + exitHelp,
 		Example: `  stepwell limits show import
