@@ -3404,6 +3404,8 @@ export interface components {
             last?: {
                 /** Format: date-time */
                 at: string;
+                /** @description Its start was merged into this run. None: it was not. */
+                merged?: string;
                 run: string;
             };
             /** @description Times without a run, as nobody looked within the window. */
@@ -4705,6 +4707,7 @@ export interface components {
         WireScheduledRun: {
             /** Format: date-time */
             at: string;
+            merged?: string;
             run: string;
         };
         WireSchedules: {

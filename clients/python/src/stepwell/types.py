@@ -1378,9 +1378,14 @@ class Woken(TypedDict):
     woken: int
 
 
-class ScheduleLast(TypedDict):
+class _ScheduleLastRequired(TypedDict):
     at: str
     run: str
+
+
+class ScheduleLast(_ScheduleLastRequired, total=False):
+    # Its start was merged into this run. None: it was not.
+    merged: str
 
 
 _ScheduleNamed0 = TypedDict("_ScheduleNamed0", {"from": "str"}, total=False)
