@@ -101,7 +101,7 @@ func (all limits) named(workflow string, in reflect.Type) (faults []error) {
 		err := l.Fault
 		if l.Single == "" {
 			l.Name = cmp.Or(l.Name, workflow)
-		} else if l.Name != "" || l.UntilEnd || l.Burst != 0 || l.Refuse {
+		} else if l.Name != "" || l.UntilEnd || l.Burst != 0 || l.Refuse || l.Weights != nil {
 			err = cmp.Or(err, fmt.Errorf("%w: a singleton accepts only the options limit.Key and limit.Path", ErrInvalid))
 			l.Name = world.SingleName(workflow)
 		} else {
@@ -138,7 +138,7 @@ func (all limits) said() (out []world.SaidLimit) {
 
 func saidOf(l *kit.Limit) world.SaidLimit {
 	return world.SaidLimit{
-		Name: l.Name, Number: l.Number, UntilEnd: l.UntilEnd, Path: l.Path, Computed: l.Of != nil, Per: l.Per, Burst: l.Burst, Refuse: l.Refuse, Single: l.Single,
+		Name: l.Name, Number: l.Number, UntilEnd: l.UntilEnd, Path: l.Path, Computed: l.Of != nil, Per: l.Per, Burst: l.Burst, Refuse: l.Refuse, Single: l.Single, Weights: l.Weights,
 	}
 }
 
@@ -196,7 +196,7 @@ func warnOfLimits(ctx context.Context, a *App) {
 		return // it is said where it matters: when the worker joins
 	}
 	for i := range kept {
-		before := world.SaidLimit{Number: kept[i].Said, Per: kept[i].Per, Burst: kept[i].Burst}
+		before := world.SaidLimit{Number: kept[i].Said, Per: kept[i].Per, Burst: kept[i].Burst, Weights: kept[i].Weights}
 		if l, is := own[kept[i].Name]; is && (before.Per > 0) == (l.Per > 0) && before.Text() != l.Text() {
 			warn(l.Name, before.Text(), l.Text())
 		}
@@ -243,7 +243,7 @@ func limited(ctx context.Context, a *App, w *Why) (err error) {
 	case w.Line != nil:
 		w.Kind, w.Waiting = WhyLimit, ""
 	case w.Kind == WhyLimit: // it was let in meanwhile
-		w.Kind, w.Waiting = WhyQueued, ""
+		w.Kind, w.Waiting, w.Peer = WhyQueued, "", ""
 	case w.Kind == WhyNoWorker && w.Step == "":
 		w.Holds, err = keeps(ctx, a, w)
 	}

@@ -19,7 +19,7 @@ func timetableOf(a *App) *timetable.Keeper {
 	}
 	k := &timetable.Keeper{
 		Store: a.able.ScheduleKeeper.Schedules(), Notifier: a.able.Notifier, Log: a.cfg.Logger, Poll: a.cfg.Poll, Inputs: map[string]map[string]timetable.Input{},
-		Start:  func(ctx context.Context, f *timetable.Firing) (bool, error) { return startScheduled(ctx, a, f) },
+		Start:  func(ctx context.Context, f *timetable.Firing) (string, bool, error) { return startScheduled(ctx, a, f) },
 		Cancel: a.Cancel,
 		Beside: func(ctx context.Context) time.Duration { return lookAfterStarts(ctx, a) },
 		Last:   func(ctx context.Context, run string) (timetable.LastRun, error) { return lastScheduled(ctx, a, run) },
@@ -33,7 +33,7 @@ func timetableOf(a *App) *timetable.Keeper {
 }
 
 // startScheduled starts the run of a time, together with the change of its schedule.
-func startScheduled(ctx context.Context, a *App, f *timetable.Firing) (existed bool, err error) {
+func startScheduled(ctx context.Context, a *App, f *timetable.Firing) (id string, existed bool, err error) {
 	attributes := map[string]any{world.AttributeSchedule: f.Schedule.Name, world.AttributeScheduleTime: f.At.UTC().Format(time.RFC3339)}
 	if !f.Previous.IsZero() {
 		attributes[world.AttributeSchedulePrevious] = f.Previous.UTC().Format(time.RFC3339)
@@ -43,7 +43,10 @@ func startScheduled(ctx context.Context, a *App, f *timetable.Firing) (existed b
 		opts = append(opts, scheduleOption{&f.Schedule})
 	}
 	run, err := a.Start(ctx, f.Schedule.Says.Workflow, f.Input, opts...)
-	return err == nil && run.existed, err
+	if err != nil {
+		return "", false, err
+	}
+	return run.ID(), run.existed, nil
 }
 
 // lastScheduled is how the last run of a schedule stands. Where it did not complete that is the newest run that was

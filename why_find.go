@@ -103,7 +103,7 @@ func (f *whyFinder) find() {
 	case f.run.Status == world.Pending && q.WakeAt.After(f.now):
 		f.why.Kind, f.why.Since, f.why.Until = WhyDelayed, f.run.CreatedAt, q.WakeAt
 	case q.Limit != "":
-		f.why.Kind, f.why.Waiting = WhyLimit, "limit "+quote(q.Limit)
+		f.why.Kind, f.why.Waiting, f.why.Peer = WhyLimit, "limit "+quote(q.Limit), q.Behind
 		if q.LimitKey != "" {
 			f.why.Waiting += ", key " + quote(q.LimitKey)
 		}

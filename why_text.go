@@ -104,13 +104,24 @@ func (w Why) sentence() string {
 	}
 }
 
+// before is the run whose singleton it has.
+func (w Why) before() string {
+	if w.Peer == "" { // a release that did not note it made the run
+		return "the run"
+	}
+	return "run " + w.peer("")
+}
+
 // limitText says what a run waits for that stands in line.
 func (w Why) limitText() string {
+	if w.Line == nil && w.Peer != "" {
+		return "waits for " + w.before() + " to end, which was cancelled for it"
+	}
 	if w.Line == nil { // its row says no more
 		return "in line for " + w.Waiting
 	}
 	if world.SingleOf(w.Line.Limit) != "" {
-		s := "waits for the end of the run that had " + w.Line.SingleText() + " before it and was cancelled to make room for it"
+		s := "waits for " + w.before() + " to end, which had " + w.Line.SingleText() + " before it and was cancelled to make room for it"
 		if w.Line.Before > 0 {
 			s += fmt.Sprintf("; %s before it in line", human.Count(w.Line.Before, "run"))
 		}

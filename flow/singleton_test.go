@@ -227,8 +227,13 @@ func TestSingletonReplaces(t *testing.T) {
 		<-time.After(time.Second)
 		s.status(second.ID(), world.Pending)
 		why, err := s.app.Why(ctx, second.ID())
-		if err != nil || why.Kind != stepwell.WhyLimit || !strings.Contains(why.String(), `waits for the end of the run that had key "ann" of the singleton of workflow sync`) {
+		if err != nil || why.Kind != stepwell.WhyLimit || !strings.Contains(why.String(), "waits for run "+first.ID()+` (running) to end, which had key "ann" of the singleton of workflow sync`) {
 			s.Errorf("got %s, %v", why, err)
+		}
+		for info, err := range s.app.List(ctx, stepwell.ListFilter{Status: []world.Status{world.Pending}}) {
+			if err != nil || info.Queue.Behind != first.ID() {
+				s.Errorf("listed: %+v, %v", info.Queue, err)
+			}
 		}
 		third := s.start(shop{"ann", 3})
 		<-time.After(time.Second)

@@ -2,6 +2,7 @@ package limit
 
 import (
 	"fmt"
+	"maps"
 	"reflect"
 	"time"
 
@@ -11,7 +12,7 @@ import (
 	"github.com/stepwell/stepwell/world"
 )
 
-// Option says something of a limit: [Key], [Path], [Name], [UntilEnd]; of a rate [Burst] and [Refuse].
+// Option says something of a limit: [Key], [Path], [Name], [UntilEnd], [Weights]; of a rate [Burst] and [Refuse].
 type Option func(*kit.Limit)
 
 // Limit is an option of a workflow, of a registered step, and of a queue: see [Concurrency] and [Rate].
@@ -104,6 +105,21 @@ func Path(path string) Option { return func(l *kit.Limit) { l.Path = path } }
 // Name is the name of the limit; without it, it is the workflow's. Limits of one name, of one workflow or several, are
 // one limit: runs of all of them take its places. What was said last is its number.
 func Name(name string) Option { return func(l *kit.Limit) { l.Name = name } }
+
+// Weights are those of keys: one of weight 3 has three times the places of others, and so three times their share of
+// workers, or of a further limit, where all keys have runs in line. A key that is not in the table has the weight 1.
+//
+//	limit.Concurrency(1, limit.Key(tenant), limit.Weights(map[string]int{"acme": 3}))
+//
+// A weight is 1 to 100, and at most 1,000 keys have one. They are of [Concurrency] with a key, and are said by the
+// worker that joined last, as its number is.
+func Weights(of map[string]int) Option {
+	return func(l *kit.Limit) {
+		if l.Weights = maps.Clone(of); of == nil { // it is said, and is none
+			l.Weights = map[string]int{}
+		}
+	}
+}
 
 // UntilEnd has a run hold its place until it is over, while it waits too: one order of a customer at a time.
 func UntilEnd() Option { return func(l *kit.Limit) { l.UntilEnd = true } }

@@ -82,6 +82,7 @@ type QueueRow struct {
 	Held      bool      `json:"held,omitempty"`     // it has not begun, and is not to: its workflow is held
 	Limit     string    `json:"limit,omitempty"`    // it stands in line for a place of this limit
 	LimitKey  string    `json:"limitKey,omitempty"` // of this key; "": the limit has none
+	Behind    string    `json:"behind,omitempty"`   // of a singleton: the run for whose end it waits there
 	Mail      int       `json:"mail"`               // deliveries in the inbox
 }
 

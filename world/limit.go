@@ -75,14 +75,21 @@ type Limit struct {
 	Per    time.Duration // of a rate, as code says; 0: it is none
 	Burst  int           // of a rate
 	Refuse bool          // of a rate: what is beyond it is refused
+
+	Weights map[string]int // of keys, as code says; see [SaidLimit]
+
+	Runs, Steps bool // they are under it; neither: nobody has said
 }
 
 // NewLimit is a limit of which nothing is known but what code says.
 func NewLimit(said *SaidLimit) *Limit {
-	return &Limit{Name: said.Name, Said: said.Number, UntilEnd: said.UntilEnd, Per: said.Per, Burst: said.Burst, Refuse: said.Refuse}
+	return &Limit{Name: said.Name, Said: said.Number, UntilEnd: said.UntilEnd, Per: said.Per, Burst: said.Burst, Refuse: said.Refuse, Weights: said.Weights, Runs: !said.Steps, Steps: said.Steps}
 }
 
-// Number is how many places a key has.
+// Places is how many a key has.
+func (l *Limit) Places(key string) int { return l.Number() * max(l.Weights[key], 1) }
+
+// Number is how many places a key has whose weight is 1.
 func (l *Limit) Number() int {
 	if l.Set != nil {
 		return *l.Set
@@ -95,6 +102,7 @@ type LimitKey struct {
 	Key     string
 	Used    int // places that are held
 	Waiting int // runs in line; at most [MostCounted]
+	Weight  int // it has so many times the places of others; 0: as many
 
 	// Oldest is since when one of them has waited that has for longest, in its first line from its start on. Zero:
 	// nobody waits.
@@ -116,6 +124,8 @@ const (
 	MaxLimit    = 1_000_000 // places of a key
 	MaxLimitKey = 256       // bytes
 	MostCounted = 10_000    // runs in a line that are counted for people
+	MaxWeight   = 100       // of a key
+	MaxWeights  = 1_000     // keys of a limit that have a weight
 )
 
 // ID tells the key of a place from others, of all limits.

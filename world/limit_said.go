@@ -23,6 +23,12 @@ type SaidLimit struct {
 	Refuse bool          `json:"refuse,omitempty"`
 
 	Single Single `json:"single,omitempty"`
+
+	// Weights are those of keys that have so many times the places of others, and so as many times their share of what
+	// all keys wait for. A key that is not here has the weight 1.
+	Weights map[string]int `json:"weights,omitempty"`
+
+	Steps bool `json:"-"` // a step says it, and no workflow: that follows from where it is said
 }
 
 // Scope is that of the limit.
@@ -31,6 +37,8 @@ func (l *SaidLimit) Scope() Scope { return scopeOf(l.Per, l.UntilEnd, l.Refuse) 
 // Text tells people how many it lets in.
 func (l *SaidLimit) Text() string {
 	switch {
+	case len(l.Weights) > 0: // fmt sorts them
+		return fmt.Sprintf("%d at once, with the weights %.500v", l.Number, fmt.Sprint(l.Weights)[len("map"):])
 	case l.Per <= 0:
 		return fmt.Sprintf("%d at once", l.Number)
 	case l.Burst > 1:
@@ -49,7 +57,45 @@ func (l *SaidLimit) Check() error {
 	if err := checkPath(l.Path); err != nil {
 		return err
 	}
+	if err := l.checkWeights(); err != nil {
+		return err
+	}
 	return l.check(1)
+}
+
+func (l *SaidLimit) checkWeights() error {
+	switch {
+	case l.Weights == nil:
+		return nil
+	case l.Per != 0 || l.Single != "":
+		return fmt.Errorf("%w: limit %s: weights share out places, and it has none: they are of limit.Concurrency", ErrInvalid, l.Name)
+	case l.Path == "" && !l.Computed:
+		return fmt.Errorf("%w: limit %s: weights are of keys, and it has none: say limit.Key or limit.Path", ErrInvalid, l.Name)
+	case len(l.Weights) > MaxWeights:
+		return fmt.Errorf("%w: limit %s: %d keys have weights: the most is %d", ErrInvalid, l.Name, len(l.Weights), MaxWeights)
+	}
+	for key, weight := range l.Weights {
+		if weight < 1 || weight > MaxWeight {
+			return fmt.Errorf("%w: limit %s: key %.140q has the weight %d: want 1 to %d", ErrInvalid, l.Name, key, weight, MaxWeight)
+		}
+		if err := checkLimitKey(l.Name, key); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkLimitKey refuses, with [ErrInvalid], what no key is. "" is one.
+func checkLimitKey(limit, key string) error {
+	if len(key) > MaxLimitKey {
+		return fmt.Errorf("%w: limit %s: a key of %d bytes: the most is %d: take what is shorter, as an ID or a hash", ErrInvalid, limit, len(key), MaxLimitKey)
+	}
+	if key != "" {
+		if err := CheckName("key of a limit", key); err != nil {
+			return fmt.Errorf("limit %s: %w", limit, err)
+		}
+	}
+	return nil
 }
 
 // check refuses what no limit is, of least a number of places.

@@ -114,6 +114,8 @@ type ScheduleSoFar struct {
 type ScheduledRun struct {
 	Run string    `json:"run"`
 	At  time.Time `json:"at"`
+
+	Merged string `json:"merged,omitempty"` // its start was merged into this run, and Run is not there
 }
 
 // ScheduleQuery says what schedules are to be told.

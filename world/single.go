@@ -6,6 +6,7 @@ package world
 
 import (
 	"fmt"
+	"reflect"
 	"strings"
 )
 
@@ -42,9 +43,9 @@ func (l *SaidLimit) checkSingle() error {
 	if err := CheckWorkflowName(workflow); err != nil {
 		return fmt.Errorf("%w: singleton %.140q: want the name %s and that of its workflow", ErrInvalid, l.Name, singlePrefix)
 	}
-	is := *l
-	is.Path, is.Computed = "", false
-	if l.Single != SingleKeep && l.Single != SingleReplace || is != NewSingle(workflow, l.Single) {
+	want := NewSingle(workflow, l.Single)
+	want.Path, want.Computed = l.Path, l.Computed
+	if l.Single != SingleKeep && l.Single != SingleReplace || !reflect.DeepEqual(*l, want) {
 		return fmt.Errorf("%w: singleton of workflow %s: want one run until its end, and %s or %s", ErrInvalid, workflow, SingleKeep, SingleReplace)
 	}
 	return nil

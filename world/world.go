@@ -155,7 +155,11 @@ type Worker struct {
 
 // Says are the limits that its code names, in order of their names; of two that say the same name the last.
 func (w *Worker) Says() []SaidLimit {
-	return sortLimits(append(slices.Clone(w.StepLimits), LimitsOf(w.Definitions)...))
+	all := slices.Clone(w.StepLimits)
+	for i := range all {
+		all[i].Steps = true
+	}
+	return sortLimits(append(all, LimitsOf(w.Definitions)...))
 }
 
 // Class is a workflow and a version of it. Version 0 in a run's row means that its birth left the version open; a worker names it

@@ -155,6 +155,9 @@ func (p *picture) wayOn(a *proposal, run string) {
 	case stepwell.WhyHeld:
 		a.note("release:", "workflows release "+shellWord(w.Workflow), "let all of its runs begin")
 	case stepwell.WhyLimit:
+		if w.Peer != "" {
+			a.note("see:", "runs show "+shellWord(w.Peer), "the run that is to end first")
+		}
 		if w.Line != nil {
 			a.note("look:", "limits show "+shellWord(w.Line.Limit), "who holds its places, and how long the lines are")
 		}

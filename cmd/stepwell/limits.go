@@ -134,11 +134,18 @@ func countsText(l *operate.Limit) string {
 	case l.Per > 0 && l.Refuse:
 		return "runs that begin in " + l.Per.String() + burstText(l) + "; others are refused"
 	case l.Per > 0:
-		return "runs that begin in " + l.Per.String() + burstText(l)
+		return l.Counts() + " that begin in " + l.Per.String() + burstText(l)
 	case l.UntilEnd:
-		return "runs until their end"
+		return "runs until their end" + weightText(l)
 	}
-	return "runs at work"
+	return l.Counts() + " at work" + weightText(l)
+}
+
+func weightText(l *operate.Limit) string {
+	if n := len(l.Weights); n > 0 {
+		return "; weights: " + human.Count(n, "key")
+	}
+	return ""
 }
 
 func burstText(l *operate.Limit) string {
@@ -166,7 +173,7 @@ func limitsShowCommand(c *cli) *cobra.Command {
 		Short: "Show a limit and the state of its keys",
 		Long: `Show a limit and the state of its keys: how many places are held, how many runs wait in line (counted up to 10,000), and
 how long the first one has waited. For a rate you see how many were let in and have not begun, and when the next one
-may begin. Keys that no run needs are not listed. With --json the output is one object.
+may begin. Where keys have weights you see them: a key has as many times the places as its weight says. Keys that no run needs are not listed. With --json the output is one object.
 
 ` + exitHelp,
 		Example: `  stepwell limits show import
@@ -224,18 +231,24 @@ func showLimit(c *cli, page *operate.LimitPage) error {
 		fmt.Fprintln(c.stdout, "no run needs it now")
 		return nil
 	}
-	next := ""
+	next, weight := "", ""
 	if page.Per > 0 {
 		next = "NEXT"
 	}
+	if len(page.Weights) > 0 {
+		weight = "WEIGHT"
+	}
 	t := &table{gap: "  "}
-	t.add(cell{text: "KEY", tone: dim}, cell{text: "IN USE", tone: dim, right: true}, cell{text: "IN LINE", tone: dim, right: true}, cell{text: "OLDEST", tone: dim}, cell{text: next, tone: dim})
+	t.add(cell{text: "KEY", tone: dim}, cell{text: "IN USE", tone: dim, right: true}, cell{text: "IN LINE", tone: dim, right: true}, cell{text: "OLDEST", tone: dim}, cell{text: next, tone: dim}, cell{text: weight, tone: dim, right: true})
 	for _, k := range page.Keys {
 		key := human.Visible(k.Key)
 		if k.Key == "" {
 			key = "(none)"
 		}
-		t.add(cell{text: key}, cell{text: strconv.Itoa(k.Used), right: true}, cell{text: strconv.Itoa(k.Waiting), right: true}, cell{text: turnText(k.Oldest)}, cell{text: turnText(k.Next)})
+		if weight != "" {
+			weight = strconv.Itoa(max(k.Weight, 1))
+		}
+		t.add(cell{text: key}, cell{text: strconv.Itoa(k.Used), right: true}, cell{text: strconv.Itoa(k.Waiting), right: true}, cell{text: turnText(k.Oldest)}, cell{text: turnText(k.Next)}, cell{text: weight, right: true})
 	}
 	t.write(c.stdout, c.style())
 	return nil

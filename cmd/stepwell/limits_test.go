@@ -9,6 +9,7 @@ import (
 
 	"github.com/stepwell/stepwell"
 	"github.com/stepwell/stepwell/limit"
+	"github.com/stepwell/stepwell/world"
 	"github.com/stepwell/stepwell/world/sqlite"
 )
 
@@ -34,7 +35,7 @@ func walkLimits(s *prompt) {
 	if !strings.Contains(out, "runs until their end") || !strings.Contains(out, "runs at work") {
 		s.Errorf("limits list: got %q", out)
 	}
-	s.says(`{"name":"import","number":2,"said":2}`, "limits", "list", "--json")
+	s.says(`{"name":"import","number":2,"said":2,"runs":true}`, "limits", "list", "--json")
 	s.says("limit import: 2 at once of each key; counts runs at work\nKEY  IN USE  IN LINE  OLDEST\nann       2        2  ", "limits", "show", "import")
 	s.says(`in line for limit "import", key "ann", of which 2 may be at work at once: behind one run`, "runs", "show", "r3")
 	s.says("look:    stepwell limits show import", "runs", "show", "r3")
@@ -55,4 +56,39 @@ func walkLimits(s *prompt) {
 	s.refuses(2, "nothing was changed", "limits", "set", "import", "many")
 	s.refuses(2, "nothing was changed", "limits", "set", "import", "1000001")
 	s.refuses(2, "want 1 to 1000", "limits", "show", "import", "--limit", "0")
+}
+
+// TestLimitWeights: which keys have more places than others is shown, and that a limit is of steps.
+func TestLimitWeights(t *testing.T) {
+	onPlaces(t, sqlite.Options{Now: func() time.Time { return now }}, func(t *testing.T, w *sqlite.World) {
+		imports := stepwell.Define("import", func(_ stepwell.Context, in string) (string, error) { return in, nil },
+			limit.Concurrency(1, limit.Key(func(in string) string { return in })))
+		app, err := stepwell.New(w, stepwell.Config{Definitions: []stepwell.Definition{imports}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.Join(t.Context(), world.Worker{ID: "wrk_a", Lease: time.Hour, Steps: []string{"charge"}, StepLimits: []world.SaidLimit{
+			{Name: "bank", Number: 7}, {Name: "calls", Number: 5, Per: time.Minute}, {Name: "import", Number: 1, Path: "to", Weights: map[string]int{"ann": 3}},
+		}}); err != nil {
+			t.Fatal(err)
+		}
+		for _, tenant := range []string{"ann", "ann", "ann", "ann", "bob", "bob"} {
+			if _, err := imports.Start(t.Context(), app, tenant); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}, func(s *prompt) {
+		out := s.says("steps at work; weights: 1 key", "limits", "list")
+		for _, want := range []string{"steps at work\n", "steps that begin in 1m\n"} {
+			if !strings.Contains(out, want) {
+				s.Errorf("limits list: got %q, want %q", out, want)
+			}
+		}
+		out = s.says("WEIGHT", "limits", "show", "import")
+		if lines := strings.Split(out, "\n"); len(lines) < 4 || strings.Join(strings.Fields(lines[2])[:3], " ") != "ann 3 1" || !strings.HasSuffix(lines[2], "  3") || !strings.HasSuffix(lines[3], "  1") {
+			s.Errorf("limits show: got %q", out)
+		}
+		s.says(`"weights":{"ann":3}`, "limits", "show", "import", "--json")
+		s.says(`"key":"ann","used":3,"waiting":1,"weight":3`, "limits", "show", "import", "--json")
+	})
 }

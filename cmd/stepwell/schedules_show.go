@@ -168,7 +168,11 @@ func showSchedule(c *cli, s *operate.Schedule) {
 		line("without a run", fmt.Sprintf("%d skipped, %d missed; the last of them %s", s.Skipped, s.Missed, s.Passed.Format(time.RFC3339)))
 	}
 	if s.Last != nil {
-		line("last run", s.Last.Run)
+		if text := s.Last.Run; s.Last.Merged == "" {
+			line("last run", text)
+		} else {
+			line("last start", text+" was merged into run "+s.Last.Merged)
+		}
 	}
 	for i, next := range s.Next {
 		name := ""

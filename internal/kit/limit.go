@@ -17,6 +17,7 @@ type Limit struct {
 	Per      time.Duration                      // of a rate; 0: it is none
 	Burst    int                                // of a rate
 	Refuse   bool                               // of a rate
+	Weights  map[string]int                     // of keys; nil: all have the same
 	Single   world.Single                       // of the one live run of a key; its name and number are given
 	Path     string                             // of the key, in the input's JSON; "": there is none
 	In       reflect.Type                       // of the input that Of takes; nil: there is no Of

@@ -20,18 +20,36 @@ type Limit struct {
 	Per    stepwell.Span `json:"per,omitempty"`    // of a rate; 0: it is none
 	Burst  int           `json:"burst,omitempty"`  // of a rate: how many begin at one moment
 	Refuse bool          `json:"refuse,omitempty"` // of a rate: the others are refused
+
+	Weights map[string]int `json:"weights,omitempty"` // of keys, as code says: they have so many times the places
+
+	Runs  bool `json:"runs,omitempty"`  // runs are under it
+	Steps bool `json:"steps,omitempty"` // attempts of steps are
 }
 
 // LimitOf is a limit as it is shown.
 func LimitOf(l *world.Limit) Limit {
-	return Limit{Name: l.Name, Number: l.Number(), Said: l.Said, Set: l.Set, UntilEnd: l.UntilEnd, Per: stepwell.Span(l.Per), Burst: l.Burst, Refuse: l.Refuse}
+	return Limit{Name: l.Name, Number: l.Number(), Said: l.Said, Set: l.Set, UntilEnd: l.UntilEnd, Per: stepwell.Span(l.Per), Burst: l.Burst, Refuse: l.Refuse, Weights: l.Weights,
+		Runs: l.Runs, Steps: l.Steps}
+}
+
+// Counts tells people what is under it.
+func (l *Limit) Counts() string {
+	switch {
+	case l.Steps && l.Runs:
+		return "runs and steps"
+	case l.Steps:
+		return "steps"
+	}
+	return "runs"
 }
 
 // LimitKey is a key of a limit as it stands.
 type LimitKey struct {
-	Key     string `json:"key"`     // "": the limit has none
-	Used    int    `json:"used"`    // of a rate: they are let in, and have not begun
-	Waiting int    `json:"waiting"` // at most 10,000
+	Key     string `json:"key"`              // "": the limit has none
+	Used    int    `json:"used"`             // of a rate: they are let in, and have not begun
+	Waiting int    `json:"waiting"`          // at most 10,000
+	Weight  int    `json:"weight,omitempty"` // it has so many times the places; 0: as many as say the limit
 
 	Oldest time.Time `json:"oldest,omitzero"` // since when the one in line has waited that has for longest; zero: nobody is
 	Next   time.Time `json:"next,omitzero"`   // of a rate: when it lets in the next; zero: now

@@ -279,8 +279,10 @@ func (k *Keeper) Trigger(ctx context.Context, name string, input []byte) (run st
 			return "", elsewhere(err, "trigger it there, or give the input")
 		}
 	}
-	_, err = k.Start(ctx, f)
-	return f.ID, err
+	if run, _, err = k.Start(ctx, f); err != nil {
+		return f.ID, err
+	}
+	return run, nil // another, where the start was merged into that
 }
 
 // elsewhere adds to the error that a function is another program's what to do.
@@ -342,12 +344,12 @@ func (k *Keeper) Backfill(ctx context.Context, name string, from, until time.Tim
 		if f.Input, err = k.input(s, f.At, f.Previous); err != nil {
 			return out, elsewhere(err, "backfill it there, by schedule.Backfill")
 		}
-		existed, err := k.Start(ctx, f)
+		run, existed, err := k.Start(ctx, f)
 		if err != nil {
 			return out, fmt.Errorf("schedule %s: backfill: %d of %d were started: %w", name, len(out.Started), len(times), err)
 		}
 		if existed {
-			out.Existed = append(out.Existed, f.ID)
+			out.Existed = append(out.Existed, run)
 		} else {
 			out.Started = append(out.Started, f.ID)
 		}

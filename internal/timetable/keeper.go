@@ -31,7 +31,7 @@ type Keeper struct {
 	// Inputs are computed here: by set and schedule.
 	Inputs map[string]map[string]Input
 
-	Start  func(ctx context.Context, f *Firing) (existed bool, err error)
+	Start  func(ctx context.Context, f *Firing) (run string, existed bool, err error)
 	Cancel func(ctx context.Context, run, reason string) error
 	Last   func(ctx context.Context, run string) (LastRun, error)
 	Beside func(ctx context.Context) (next time.Duration) // looks after something else, and tells when next; nil: nothing
@@ -300,8 +300,25 @@ func (k *Keeper) fire(ctx context.Context, todo *step) error {
 	if f.Input, err = k.input(&todo.row, f.At, f.Previous); err != nil {
 		return err
 	}
-	_, err = k.Start(ctx, f)
+	run, _, err := k.Start(ctx, f)
+	if err == nil && run != f.ID {
+		k.merged(ctx, f, run)
+	}
 	return err
+}
+
+// merged notes for people into which run the start of a time was merged. Who dies before has it shown without.
+func (k *Keeper) merged(ctx context.Context, f *Firing, run string) {
+	if _, err := there(ctx, k.Store, f.Schedule.Name, func(is *world.Schedule, _ *Times) (bool, error) {
+		last := is.Is.Last
+		if last == nil || last.Run != f.ID {
+			return false, nil // it has gone on
+		}
+		is.Is.Last = &world.ScheduledRun{Run: last.Run, At: last.At, Merged: run}
+		return true, nil
+	}); err != nil {
+		k.Log.Warn("it is not noted into which run a start of a schedule was merged", "schedule", f.Schedule.Name, "run_id", run, "error", err)
+	}
 }
 
 // errElsewhere: the input is computed by another program, as one with a newer revision of the set.

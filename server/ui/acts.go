@@ -107,6 +107,9 @@ func elsewhere(w *stepwell.Why) *act {
 	case stepwell.WhyHeld:
 		return &act{Name: "held", Label: "Release the workflow…", Path: Base + "workflows/" + url.PathEscape(w.Workflow), First: true}
 	case stepwell.WhyLimit:
+		if w.Peer != "" {
+			return &act{Name: "before", Label: "The run before it", Path: runPath(w.Peer), First: true}
+		}
 		return &act{Name: "limits", Label: "Limits", Path: Base + "limits"}
 	case stepwell.WhyNoWorker, stepwell.WhyWorkerLost:
 		return &act{Name: "workers", Label: "Workers", Path: Base + "workers"}

@@ -3,6 +3,7 @@ package ui
 // This file shows schedules, and makes, changes and deletes them.
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -80,7 +81,7 @@ func scheduleRowOf(s *world.Schedule) scheduleRow {
 	row.Expressions = visible(strings.Join(row.Times, ", "))
 	row.Words = visible(row.Words)
 	if row.Last != nil {
-		row.LastPath = Base + "runs/" + url.PathEscape(row.Last.Run)
+		row.LastPath = Base + "runs/" + url.PathEscape(cmp.Or(row.Last.Merged, row.Last.Run))
 	}
 	for i, at := range row.Next {
 		text := at.Format("Mon 2006-01-02 15:04:05 MST")

@@ -52,6 +52,9 @@ func shown(w *World, r *run) world.Run {
 	if r.placed != nil && r.placed.Parked {
 		p := &r.placed.places[r.placed.Has]
 		out.Queue.Limit, out.Queue.LimitKey = p.Limit, p.Key
+		if world.SingleOf(p.Limit) != "" {
+			out.Queue.Behind = r.placed.behind
+		}
 	}
 	if r.blocked != nil {
 		b := *r.blocked

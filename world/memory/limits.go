@@ -42,6 +42,7 @@ type placed struct {
 	places   []world.Place
 	admitted time.Time // when it got the last of them in a line
 	single   string    // the key of its singleton; "": it is none
+	behind   string    // the run in whose place it is
 }
 
 var (
@@ -52,8 +53,8 @@ var (
 // Limits are the World's; see [world.LimitKeeper].
 func (w *World) Limits() world.Limiter { return &w.limits }
 
-// needs notes the places of a run, or of a task, that is created; nil: it needs none.
-func (l *limits) needs(places []world.Place) (of *placed) {
+// needs notes the places of a run, or of the task of a step, that is created; nil: it needs none.
+func (l *limits) needs(places []world.Place, steps bool) (of *placed) {
 	if len(places) == 0 {
 		return nil
 	}
@@ -63,6 +64,7 @@ func (l *limits) needs(places []world.Place) (of *placed) {
 		p := &places[i]
 		limit := l.named[p.Limit]
 		if limit == nil {
+			said.Steps = steps
 			limit = world.NewLimit(&said)
 			l.named[p.Limit] = limit
 		}
@@ -158,12 +160,14 @@ func (l *limits) say(all []world.SaidLimit, n *notices) {
 		case limit == nil:
 			l.make()
 			l.named[said.Name] = world.NewLimit(&said)
-		case limit.Said != said.Number || limit.Per != said.Per || limit.Burst != said.Burst:
+		case limit.Said != said.Number || limit.Per != said.Per || limit.Burst != said.Burst || !maps.Equal(limit.Weights, said.Weights):
 			was := rules.LimitRate(limit)
-			limit.Said, limit.Per, limit.Burst = said.Number, said.Per, said.Burst
+			limit.Said, limit.Per, limit.Burst, limit.Weights = said.Number, said.Per, said.Burst, said.Weights
 			l.retime(limit, was)
 			l.admit(limit, n)
 		}
+		limit = l.named[said.Name]
+		limit.Runs, limit.Steps = limit.Runs || !said.Steps, limit.Steps || said.Steps
 	}
 }
 
@@ -212,7 +216,7 @@ func (l *limits) Room(key int64) (int, error) {
 	if k.rated != nil {
 		return l.rateRoom(k), nil
 	}
-	return k.limit.Number() - k.used, nil
+	return k.limit.Places(k.text) - k.used, nil
 }
 
 // Hold changes how many places of a key are held.
@@ -357,7 +361,7 @@ func (l *limits) ListLimitKeys(ctx context.Context, limit, behind string, most i
 			break
 		}
 		k, waiting := texts[text], 0
-		one := world.LimitKey{Key: text, Used: k.used}
+		one := world.LimitKey{Key: text, Used: k.used, Weight: k.limit.Weights[text]}
 		for p := range k.line {
 			waiting += len(k.line[p].items)
 			if e := k.line[p].head(); e != nil && (one.Oldest.IsZero() || time.UnixMicro(e.due).Before(one.Oldest)) {
@@ -397,7 +401,7 @@ func (l *limits) InLine(ctx context.Context, id, step string) (*world.InLine, er
 	in := &world.InLine{Place: of.places[of.Has]}
 	line := &l.keys[of.Keys[of.Has]].line
 	limit := l.named[in.Limit]
-	in.Number, in.Per, in.Burst = limit.Number(), limit.Per, limit.Burst
+	in.Number, in.Per, in.Burst = limit.Places(in.Key), limit.Per, limit.Burst
 	for p := range line {
 		for _, o := range line[p].items {
 			if p > priority || p == priority && (o.due < e.due || o.due == e.due && o.order < e.order) {

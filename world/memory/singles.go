@@ -48,6 +48,9 @@ func (s *singles) add(c *world.Commit, r *run, n *notices) {
 	if old == nil {
 		return
 	}
+	if r.placed.behind = old.id; old.placed.Parked && old.placed.behind != "" { // it waits, too
+		r.placed.behind = old.placed.behind
+	}
 	d := one.Cancel(old.id)
 	s.w.counters.Deliveries++
 	s.w.put(old, mail{id: d.ID, events: d.Events}, n)

@@ -6,6 +6,7 @@ package postgres
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -35,6 +36,9 @@ var (
 	retimeKeys    = load("retime_keys")
 	listLimitKeys = load("list_limit_keys")
 	inLine        = load("in_line")
+
+	limitWeights    = load("limit_weights")
+	sayLimitWeights = load("say_limit_weights")
 )
 
 // limits hold runs back that lack a place.
@@ -74,19 +78,19 @@ func (l *limits) learn(ctx context.Context, c *world.Commit) error {
 
 func (l *limits) learnAll(ctx context.Context, c *world.Commit) error {
 	if c.Birth() {
-		if err := l.learnPlaces(ctx, c.Run, c.Events[0].Birth.Places); err != nil {
+		if err := l.learnPlaces(ctx, c.Run, c.Events[0].Birth.Places, false); err != nil {
 			return err
 		}
 	}
 	for i := range c.Tasks {
-		if err := l.learnPlaces(ctx, c.Run, c.Tasks[i].Places); err != nil {
+		if err := l.learnPlaces(ctx, c.Run, c.Tasks[i].Places, true); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (l *limits) learnPlaces(ctx context.Context, run string, places []world.Place) error {
+func (l *limits) learnPlaces(ctx context.Context, run string, places []world.Place, steps bool) error {
 	for _, p := range places {
 		l.any.Store(true)
 		l.mu.Lock()
@@ -94,7 +98,7 @@ func (l *limits) learnPlaces(ctx context.Context, run string, places []world.Pla
 		l.mu.Unlock()
 		if !known {
 			var err error
-			if scope, err = l.know(ctx, &p); err != nil {
+			if scope, err = l.know(ctx, &p, steps); err != nil {
 				return fmt.Errorf("run %s: %w", run, err)
 			}
 		}
@@ -107,8 +111,9 @@ func (l *limits) learnPlaces(ctx context.Context, run string, places []world.Pla
 
 // know makes a limit be there, in a transaction of its own: who makes the same waits no longer than that. It tells what
 // is kept of its scope, which never changes.
-func (l *limits) know(ctx context.Context, p *world.Place) (world.Scope, error) {
+func (l *limits) know(ctx context.Context, p *world.Place, steps bool) (world.Scope, error) {
 	said := world.SaidBy([]world.Place{*p})
+	said[0].Steps = steps
 	if err := l.change(ctx, func(ctx context.Context, tx pgx.Tx) error {
 		_, err := l.in(tx).exec(ctx, knowLimit, knownArgs(&said[0])...)
 		return err
@@ -129,13 +134,13 @@ func (l *limits) know(ctx context.Context, p *world.Place) (world.Scope, error) 
 }
 
 func knownArgs(l *world.SaidLimit) []any {
-	return []any{l.Name, l.Number, l.UntilEnd, int64(l.Per), l.Burst, l.Refuse}
+	return []any{l.Name, l.Number, l.UntilEnd, int64(l.Per), l.Burst, l.Refuse, l.Steps}
 }
 
 // scanLimit reads a row of list_limits.
 func scanLimit(row scanner) (l world.Limit, err error) {
 	var per int64
-	err = row.Scan(&l.Name, &l.Said, &l.Set, &l.UntilEnd, &per, &l.Burst, &l.Refuse)
+	err = row.Scan(&l.Name, &l.Said, &l.Set, &l.UntilEnd, &per, &l.Burst, &l.Refuse, &l.Runs, &l.Steps)
 	l.Per = time.Duration(per)
 	return l, err
 }
@@ -160,10 +165,15 @@ func sayLimits(ctx context.Context, db *database, said []world.SaidLimit) error 
 			if err != nil {
 				return err
 			}
-			if n, err := in.exec(ctx, sayLimit, one.Name, one.Number, int64(one.Per), one.Burst); err != nil || n == 0 {
-				if err != nil {
-					return err
-				}
+			n, err := in.exec(ctx, sayLimit, one.Name, one.Number, int64(one.Per), one.Burst, one.Steps)
+			if err != nil {
+				return err
+			}
+			weighed, err := weigh(ctx, in, one)
+			if err != nil {
+				return err
+			}
+			if n == 0 && !weighed {
 				continue
 			}
 			if _, err := in.exec(ctx, holdLimiting); err != nil {
@@ -175,6 +185,32 @@ func sayLimits(ctx context.Context, db *database, said []world.SaidLimit) error 
 		}
 		return nil
 	})
+}
+
+// weigh notes what code says of the weights of keys, where that is not what is kept.
+func weigh(ctx context.Context, tx txn, said *world.SaidLimit) (changed bool, err error) {
+	kept := make(map[string]int)
+	from, to := said.Name+"/", said.Name+"0" // 0 follows /
+	if err := tx.each(ctx, limitWeights, func(row scanner) error {
+		_, key, weight, err := scanWeight(row)
+		kept[key] = weight
+		return err
+	}, &from, &to); err != nil || maps.Equal(kept, said.Weights) {
+		return false, err
+	}
+	keys, weights := make([]string, 0, len(said.Weights)), make([]int16, 0, len(said.Weights))
+	for _, key := range slices.Sorted(maps.Keys(said.Weights)) { // so that no two who say wait for each other
+		keys, weights = append(keys, from+clean(key)), append(weights, int16(said.Weights[key]))
+	}
+	_, err = tx.exec(ctx, sayLimitWeights, from, to, keys, weights)
+	return true, err
+}
+
+// scanWeight reads a row of limit_weights.
+func scanWeight(row scanner) (limit, key string, weight int, err error) {
+	err = row.Scan(&key, &weight)
+	limit, key, _ = strings.Cut(key, "/")
+	return limit, key, weight, err
 }
 
 // joins notes what a worker says that joins. One whose steps are under limits asks for news of them.
@@ -304,7 +340,7 @@ func (w *World) Limits() world.Limiter { return &w.limits }
 // ListLimits tells of all limits; see [world.Limiter].
 func (l *limits) ListLimits(ctx context.Context) ([]world.Limit, error) { return l.list(ctx, nil) }
 
-// list tells of all, or of one.
+// list tells of all, or of one, without its weights.
 func (l *limits) list(ctx context.Context, name *string) (all []world.Limit, err error) {
 	err = l.read(ctx, listLimits, func(row pgx.Rows) error {
 		one, err := scanLimit(row)
@@ -314,6 +350,21 @@ func (l *limits) list(ctx context.Context, name *string) (all []world.Limit, err
 		all = append(all, one)
 		return nil
 	}, name)
+	if err != nil || name != nil {
+		return all, err
+	}
+	weights := make(map[string]map[string]int)
+	err = l.read(ctx, limitWeights, func(row pgx.Rows) error {
+		limit, key, weight, err := scanWeight(row)
+		if weights[limit] == nil {
+			weights[limit] = make(map[string]int)
+		}
+		weights[limit][key] = weight
+		return err
+	}, nil, nil)
+	for i := range all {
+		all[i].Weights = weights[all[i].Name]
+	}
 	return all, err
 }
 
@@ -365,7 +416,7 @@ func (l *limits) ListLimitKeys(ctx context.Context, limit, behind string, most i
 		var turn int64
 		now, rate := l.now(), rules.LimitRate(&known[0])
 		var oldest *time.Time
-		if err := row.Scan(&k.Key, &k.Used, &k.Waiting, &oldest, &turn); err != nil {
+		if err := row.Scan(&k.Key, &k.Used, &k.Waiting, &oldest, &turn, &k.Weight); err != nil {
 			return err
 		}
 		if oldest != nil {

@@ -160,7 +160,7 @@ func TestMendLimits(t *testing.T) {
 }
 
 // TestLimitsOfOthersCostNothing: the commits of a run without limits make as many statements, whether others
-// have limits or not.
+// have limits, weights and singletons, or gather, or not.
 func TestLimitsOfOthersCostNothing(t *testing.T) {
 	t.Parallel()
 	w := open(t)
@@ -187,6 +187,9 @@ func TestLimitsOfOthersCostNothing(t *testing.T) {
 		if err != nil || len(got.Runs) != 1 {
 			t.Fatalf("claim: %+v, %v", got.Runs, err)
 		}
+		if got.Runs[0].Run != b.Run {
+			t.Fatalf("run %s is given, want %s: %+v", got.Runs[0].Run, b.Run, got.Runs[0])
+		}
 		before := w.counters.statements.Load()
 		for step := range int64(10) {
 			next++
@@ -198,8 +201,18 @@ func TestLimitsOfOthersCostNothing(t *testing.T) {
 	}
 	serial() // the class is known then
 	alone := serial()
-	for range 5 {
-		commit(birth("other", world.Place{Limit: "bank", Number: 1}))
+	if err := sayLimits(t.Context(), &w.database, []world.SaidLimit{{Name: "bank", Number: 1, Path: "k", Weights: map[string]int{"k": 3}}}); err != nil {
+		t.Fatal(err)
+	}
+	said := world.NewSingle("other", world.SingleReplace)
+	for i := range 5 {
+		commit(birth("other", world.Place{Limit: "bank", Key: "k", Number: 1}))
+		live := said.Place()
+		live.Key = fmt.Sprint("key ", i) // so none of them is cancelled, and claimed before the one that is counted
+		commit(birth("other", live))
+		c := birth("other")
+		c.Events[0].Birth.Gather, c.Items = &world.Gather{Key: c.Run, Quiet: time.Hour, Most: time.Hour}, 1
+		commit(c)
 	}
 	if beside := serial(); beside != alone {
 		t.Errorf("a run without limits: %d statements beside those with some, and %d alone", beside, alone)

@@ -133,7 +133,7 @@ func birthRowOf(c *world.Commit, key int64) (birthRow, error) {
 const runColumns = `r.key, r.id, r.workflow, r.version, r.status, r.idem, r.priority, r.parent_run, r.parent_step,
   r.detached, r.created_at, r.ended_at, r.retention_ns, r.output, r.error, r.attributes, r.takes, l.format, l.head,
   l.body, l.sum, r.sealed, r.origin_run, r.sum, r.end_sum, r.output_apart,
-  q.running, q.version, q.take, q.wake_at, q.paused, q.blocked, q."full", q.waiting, q.owner, q.owner_name, q.mail, q.held, q.line,
+  q.running, q.version, q.take, q.wake_at, q.paused, q.blocked, q."full", q.waiting, q.owner, q.owner_name, q.mail, q.held, q.line, q.behind,
   CASE WHEN strpos(l.head, '"run_started"') = 0 AND q.running IS DISTINCT FROM false THEN (SELECT s.head FROM {schema}.log s
     WHERE s.run = r.key AND s.seq BETWEEN 2 AND 20 AND strpos(s.head, '"run_started"') > 0 ORDER BY s.seq LIMIT 1) END`
 
@@ -147,7 +147,7 @@ LEFT JOIN LATERAL (
          (SELECT w.id FROM {schema}.workers w WHERE w.key = owner) AS owner,
          (SELECT w.name FROM {schema}.workers w WHERE w.key = owner) AS owner_name,
          (SELECT count(*) FROM {schema}.inbox i WHERE i.run = r.key) AS mail,
-         class < 0 AND owner IS NULL AS held, CASE WHEN parked_at IS NOT NULL THEN places[has + 1] END AS line
+         class < 0 AND owner IS NULL AS held, CASE WHEN parked_at IS NOT NULL THEN places[has + 1] END AS line, behind
   FROM {schema}.queue WHERE run = r.key LIMIT 1) q ON true`
 
 // runRow is a row of {run}.
@@ -176,7 +176,7 @@ type runRow struct {
 type standsRow struct {
 	blocked, waiting, owner, ownerName *string
 	held                               *bool
-	line                               *string // the key in whose line it stands
+	line, behind                       *string // the key in whose line it stands; the run that it waits for there
 	second                             *string // the head with its beginning, if it is another
 }
 
@@ -190,7 +190,7 @@ func scanRun(row scanner) (rank, world.Run, error) {
 		&r.parentStep, &r.detached, &r.created, &r.ended, &r.retention, &output, &r.errorText, &r.attributes, &out.Claims,
 		&r.format, &r.head, &r.body, &r.rowSum, &r.encrypted, &r.origin, &r.sum, &r.endSum, &apart,
 		&r.running, &r.version, &r.claim, &r.wake, &r.paused, &r.stands.blocked, &r.full, &r.stands.waiting, &r.stands.owner, &r.stands.ownerName,
-		&r.mail, &r.stands.held, &r.stands.line, &r.stands.second); err != nil {
+		&r.mail, &r.stands.held, &r.stands.line, &r.stands.behind, &r.stands.second); err != nil {
 		return rank{}, out, err
 	}
 	out.Output, out.OutputApart = output, textOf(apart)
@@ -220,6 +220,9 @@ func (r *runRow) complete(out *world.Run) {
 		}
 		out.Queue.Held = r.stands.held != nil && *r.stands.held
 		out.Queue.Limit, out.Queue.LimitKey, _ = strings.Cut(textOf(r.stands.line), "/")
+		if world.SingleOf(out.Queue.Limit) != "" {
+			out.Queue.Behind = textOf(r.stands.behind)
+		}
 	}
 	layout.CheckRun(out, textOf(r.encrypted), textOf(r.origin), textOf(r.errorText), sumOf(r.sum), sumOf(r.endSum))
 	if r.head != nil {

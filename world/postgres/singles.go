@@ -21,6 +21,7 @@ var (
 type singleRow struct {
 	run      int64
 	id, text string
+	behind   *string // the run for whose end it waits; nil: none
 }
 
 // liveRun is the run that has a key; "": none.
@@ -69,16 +70,19 @@ func claimSingle(ctx context.Context, tx txn, d *draft, c *world.Commit, key int
 		return nil
 	}
 	text := clean(one.Text())
-	old := ""
+	old, behind := "", (*string)(nil)
 	if i := slices.IndexFunc(d.sheet.limits.singles, func(r singleRow) bool { return r.text == text }); i >= 0 { // a sibling
-		old = d.sheet.limits.singles[i].id
+		old, behind = d.sheet.limits.singles[i].id, d.sheet.limits.singles[i].behind
 		d.sheet.limits.singles = slices.Delete(d.sheet.limits.singles, i, i+1)
 	} else if one.Replaces() { // else nobody has it, or setting it fails
-		if err := tx.each(ctx, freeSingle, func(row scanner) error { return row.Scan(&old) }, text); err != nil {
+		if err := tx.each(ctx, freeSingle, func(row scanner) error { return row.Scan(&old, &behind) }, text); err != nil {
 			return err
 		}
 	}
-	d.sheet.limits.singles = append(d.sheet.limits.singles, singleRow{key, c.Run, text})
+	if behind == nil && old != "" {
+		behind = &old
+	}
+	d.sheet.limits.singles = append(d.sheet.limits.singles, singleRow{key, c.Run, text, behind})
 	if old == "" {
 		return nil
 	}
@@ -87,5 +91,6 @@ func claimSingle(ctx context.Context, tx txn, d *draft, c *world.Commit, key int
 }
 
 func singleArgs(rows []singleRow) []any {
-	return []any{column(rows, func(r *singleRow) int64 { return r.run }), column(rows, func(r *singleRow) string { return r.text })}
+	return []any{column(rows, func(r *singleRow) int64 { return r.run }), column(rows, func(r *singleRow) string { return r.text }),
+		column(rows, func(r *singleRow) *string { return r.behind })}
 }

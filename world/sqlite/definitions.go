@@ -74,6 +74,7 @@ func (qu *queue) define(all []world.Definition, steps []world.SaidLimit, by stri
 		}
 	}
 	for _, l := range steps {
+		l.Steps = true
 		if err := qu.limits.say(l); err != nil {
 			return err
 		}

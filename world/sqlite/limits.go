@@ -7,6 +7,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"time"
 
 	"github.com/stepwell/stepwell/world"
@@ -40,6 +41,11 @@ var (
 	keysInLine    = load("keys_in_line")
 	listLimitKeys = load("list_limit_keys")
 	inLine        = load("in_line")
+
+	limitWeights     = load("limit_weights")
+	listLimitWeights = load("list_limit_weights")
+	dropLimitWeights = load("drop_limit_weights")
+	sayLimitWeight   = load("say_limit_weight")
 )
 
 // placed is what a run has of the places that it needs.
@@ -77,8 +83,8 @@ func (l *limits) used() (bool, error) {
 // forget has it asked anew: another connection has written, or a transaction was given up.
 func (l *limits) forget() { l.asked = false }
 
-// needs notes the places of a run, or of a task, that is created; nil: it needs none.
-func (l *limits) needs(places []world.Place) (of *placed, err error) {
+// needs notes the places of a run, or of the task of a step, that is created; nil: it needs none.
+func (l *limits) needs(places []world.Place, steps bool) (of *placed, err error) {
 	if len(places) == 0 {
 		return nil, nil
 	}
@@ -87,6 +93,7 @@ func (l *limits) needs(places []world.Place) (of *placed, err error) {
 	for i, said := range world.SaidBy(places) {
 		p := &places[i]
 		id := p.ID()
+		said.Steps = steps
 		if err := l.know(&said); err != nil {
 			return nil, err
 		}
@@ -113,7 +120,8 @@ func (l *limits) needs(places []world.Place) (of *placed, err error) {
 
 // know makes a limit be there.
 func (l *limits) know(said *world.SaidLimit) error {
-	return l.tx.exec(knowLimit, said.Name, int64(said.Number), bit(said.UntilEnd), int64(said.Per), int64(said.Burst), bit(said.Refuse))
+	return l.tx.exec(knowLimit, said.Name, int64(said.Number), bit(said.UntilEnd), int64(said.Per), int64(said.Burst), bit(said.Refuse),
+		bit(!said.Steps), bit(said.Steps))
 }
 
 // may refuses what says another scope of a limit than what is kept, or than another of them.
@@ -165,11 +173,34 @@ func (l *limits) say(said world.SaidLimit) error {
 	if err != nil {
 		return err
 	}
-	n, err := l.tx.changed(sayLimit, said.Name, int64(said.Number), int64(said.Per), int64(said.Burst))
-	if err != nil || n == 0 {
+	n, err := l.tx.changed(sayLimit, said.Name, int64(said.Number), int64(said.Per), int64(said.Burst), bit(!said.Steps), bit(said.Steps))
+	if err != nil {
+		return err
+	}
+	if weighed, err := l.weigh(&said); err != nil || n == 0 && !weighed {
 		return err
 	}
 	return l.renew(said.Name, was)
+}
+
+// weigh notes what code says of the weights of keys, where that is not what is kept.
+func (l *limits) weigh(said *world.SaidLimit) (changed bool, err error) {
+	kept := make(map[string]int)
+	if err := l.tx.query(limitWeights, func(r row) (bool, error) { kept[r.text(0)] = int(r.int(1)); return true, nil }, said.Name); err != nil {
+		return false, err
+	}
+	if maps.Equal(kept, said.Weights) {
+		return false, nil
+	}
+	if err := l.tx.exec(dropLimitWeights, said.Name); err != nil {
+		return false, err
+	}
+	for key, weight := range said.Weights {
+		if err := l.tx.exec(sayLimitWeight, said.Name, key, int64(weight)); err != nil {
+			return false, err
+		}
+	}
+	return true, nil
 }
 
 // admit lets in who is first in each line of a limit whose number was changed.
@@ -417,8 +448,21 @@ type limiter struct{ w *World }
 // ListLimits tells of all limits; see [world.Limiter].
 func (k limiter) ListLimits(ctx context.Context) (all []world.Limit, err error) {
 	err = k.w.read(ctx, func(c *conn) error {
+		weights := make(map[string]map[string]int)
+		if err := c.query(listLimitWeights, func(r row) (bool, error) {
+			of := weights[r.text(0)]
+			if of == nil {
+				of = make(map[string]int)
+				weights[r.text(0)] = of
+			}
+			of[r.text(1)] = int(r.int(2))
+			return true, nil
+		}); err != nil {
+			return err
+		}
 		return c.query(listLimits, func(r row) (bool, error) {
 			l := world.Limit{Name: r.text(0), Said: int(r.int(1)), UntilEnd: r.bool(3), Per: time.Duration(r.int(4)), Burst: int(r.int(5)), Refuse: r.bool(6)}
+			l.Runs, l.Steps, l.Weights = r.bool(7), r.bool(8), weights[l.Name]
 			if !r.null(2) {
 				set := int(r.int(2))
 				l.Set = &set
@@ -472,7 +516,7 @@ func (k limiter) ListLimitKeys(ctx context.Context, limit, behind string, most i
 			return err
 		}
 		return c.query(listLimitKeys, func(r row) (bool, error) {
-			one := world.LimitKey{Key: r.text(0), Used: int(r.int(1)), Waiting: int(r.int(2))}
+			one := world.LimitKey{Key: r.text(0), Used: int(r.int(1)), Waiting: int(r.int(2)), Weight: int(r.int(5))}
 			if at := rate.At(r.int(3), now, one.Used); at.After(now) {
 				one.Next = at
 			}

@@ -100,7 +100,8 @@ var runColumns = `r.key, r.id, r.workflow, r.version, r.status, r.idem, r.priori
 	`l.format, l.head, l.body, r.sealed, r.origin_run, r.sum, r.end_sum, l.sum, r.output_apart, ` + // 28 to 36
 	`q.held AND q.owner IS NULL, ` + inLineOf("name") + `, ` + inLineOf("text") + `, ` + // 37 to 39
 	`CASE WHEN instr(l.head, '"run_started"') = 0 AND q.running IS NOT 0 THEN (SELECT s.head FROM log s
-    WHERE s.run = r.key AND s.seq BETWEEN 2 AND 20 AND instr(s.head, '"run_started"') > 0 ORDER BY s.seq LIMIT 1) END` // 40
+    WHERE s.run = r.key AND s.seq BETWEEN 2 AND 20 AND instr(s.head, '"run_started"') > 0 ORDER BY s.seq LIMIT 1) END, ` + // 40
+	`CASE WHEN q.parked_us IS NOT NULL THEN q.behind END` // 41
 
 // inLineOf is a column of the key in whose line a run stands.
 func inLineOf(column string) string {
@@ -123,6 +124,7 @@ func scanRun(r row) world.Run {
 		out.Queue = &world.QueueRow{
 			WakeAt: r.time(20), Paused: r.bool(21), Full: r.bool(23), Waiting: r.text(24), Owner: r.text(25),
 			OwnerName: r.text(26), Mail: int(r.int(27)), Held: r.bool(37), Limit: r.text(38), LimitKey: r.text(39),
+			Behind: behind(r.text(38), r.text(41)),
 		}
 		out.Queue.Blocked = world.ReadBlock(r.bytes(22))
 	}
@@ -139,6 +141,14 @@ func scanRun(r row) world.Run {
 	}
 	out.Claims = r.int(19)
 	return out
+}
+
+// behind is the run for whose end one waits that stands in a line; "": in the line of no singleton.
+func behind(limit, run string) string {
+	if world.SingleOf(limit) == "" {
+		return ""
+	}
+	return run
 }
 
 // readInput reads what scanRun leaves, the input and the origin: it is in the commit of the birth, and dear to decode

@@ -46,8 +46,15 @@ func (s *singles) add(c *world.Commit, r *run) error {
 	if err != nil {
 		return err
 	}
+	var behind any // the run that is at work: the one before waits for it, too
 	if live != "" {
-		if err := s.tx.exec(freeSingle, one.Text()); err != nil {
+		behind = live
+		if err := s.tx.query(freeSingle, func(r row) (bool, error) {
+			if !r.null(0) {
+				behind = r.text(0)
+			}
+			return true, nil
+		}, one.Text()); err != nil {
 			return err
 		}
 		old, err := s.runs.get(live)
@@ -60,5 +67,5 @@ func (s *singles) add(c *world.Commit, r *run) error {
 			return err
 		}
 	}
-	return s.tx.exec(setSingle, r.key, one.Text())
+	return s.tx.exec(setSingle, r.key, one.Text(), behind)
 }

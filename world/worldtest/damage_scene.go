@@ -58,6 +58,10 @@ func damageLimits(r *rig) {
 	}
 	l := &limiting{r, r.able.LimitKeeper.Limits()}
 	l.line(3, "limited", under("damaged/key:5"))
+	_, err := r.w.Join(r.ctx, world.Worker{ID: "wrk_weighs", Steps: []string{"task"}, Lease: longLease, StepLimits: []world.SaidLimit{
+		{Name: "damaged", Number: 5, Path: "key", Weights: map[string]int{"key": 2, "none": 3}},
+	}})
+	r.must(err, "join")
 	one := 1
 	r.must(l.l.SetLimit(r.ctx, "damaged", &one), "set a limit")
 	l.line(2, "limited", under("damaged/other:5"))

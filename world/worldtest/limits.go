@@ -285,7 +285,7 @@ var limits = []check{
 		s = l.gets(k, "three", all[2:5]...)
 		all2, err := l.l.ListLimits(l.ctx)
 		l.must(err, "limits")
-		l.same(all2, []world.Limit{{Name: "bank", Said: 2, Set: number(3)}}, "limits")
+		l.same(all2, []world.Limit{{Name: "bank", Said: 2, Set: number(3), Runs: true}}, "limits")
 		set(nil)
 		s[0].end()
 		k.idle("two are at work")
@@ -381,7 +381,7 @@ var limits = []check{
 		l.refused(err, world.ErrInvalid, "a worker that defines it so")
 		all, err := l.l.ListLimits(l.ctx)
 		l.must(err, "limits")
-		l.same(all, []world.Limit{{Name: "bank", Said: 2, UntilEnd: true}}, "limits")
+		l.same(all, []world.Limit{{Name: "bank", Said: 2, UntilEnd: true, Runs: true}}, "limits")
 	})},
 	{"many workers at once", "workers that claim, release and end concurrently are never given too many of a key, and all runs end", withLimits(func(l *limiting) {
 		const runs, number = 60, 3

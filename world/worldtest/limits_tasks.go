@@ -242,7 +242,7 @@ var limitsOfTasks = []check{
 		l.must(join(world.SaidLimit{Name: "bank", Number: 3}), "join")
 		all, err := l.l.ListLimits(l.ctx)
 		l.must(err, "limits")
-		l.same(all, []world.Limit{{Name: "bank", Said: 3}}, "limits")
+		l.same(all, []world.Limit{{Name: "bank", Said: 3, Steps: true}}, "limits")
 		l.refused(join(world.SaidLimit{Name: "bank", Number: 3, Per: time.Minute}), world.ErrInvalid, "another kind")
 		l.refused(join(world.SaidLimit{Name: "end", Number: 3, UntilEnd: true}), world.ErrInvalid, "until the end")
 	})},

@@ -185,7 +185,7 @@ var rates = []check{
 		k.idle("it is one an hour again")
 		all, err := l.l.ListLimits(l.ctx)
 		l.must(err, "limits")
-		l.same(all, []world.Limit{{Name: "bank", Said: 1, Per: time.Hour}}, "limits")
+		l.same(all, []world.Limit{{Name: "bank", Said: 1, Per: time.Hour, Runs: true}}, "limits")
 		l.stands("bank", "", 0, len(runs)-2-let)
 	})},
 	{"a rate behind a limit", "who lacks a place at work does not pay yet", withLimits(func(l *limiting) {

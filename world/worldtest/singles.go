@@ -250,6 +250,27 @@ var singles = []check{
 		first.end()
 		l.gets(k, "the second of two", two.Births[1].Run)[0].end()
 	})},
+	{"who waits names whom", "a run that waits for the one before it to end shows which that is, also where it took the place of one that waited", withLimits(func(l *limiting) {
+		k := l.worker("greet")
+		replace := single(world.SingleReplace, "k")
+		waits := func(run, behind string) {
+			l.Helper()
+			l.until("run "+run+" waits for "+behind, func() bool { q := l.run(run).Queue; return q.Limit == world.SingleName("greet") && q.Behind == behind })
+		}
+		first, _ := k.get(l.createRun("greet", replace))
+		first.begin()
+		second := l.createRun("greet", replace)
+		waits(second, first.run)
+		third := l.createRun("greet", replace)
+		waits(third, first.run)
+		l.cancelled(k, second)
+		first.end()
+		s, _ := k.get(third)
+		l.same(l.run(third).Queue.Behind, "", "whom it waits for that has begun")
+		s.end()
+		other := l.createRun("greet", under("bank:0"))
+		l.same(l.run(other).Queue.Behind, "", "whom a run waits for that stands in another line")
+	})},
 	{"starts of a key at once", "there is one live run, whoever is first; all that were replaced are cancelled, and no two are at work", withLimits(func(l *limiting) {
 		k := l.worker("greet")
 		const n = 12

@@ -94,6 +94,7 @@ var topics = []struct {
 	{"limits", limits},
 	{"limits of tasks", limitsOfTasks},
 	{"limits of messages", limitsOfMessages},
+	{"weights", weights},
 	{"rates", rates},
 	{"singletons", singles},
 }

@@ -2862,12 +2862,20 @@ export interface components {
             per?: string;
             /** @description Of a rate: what is beyond it is refused at its start. */
             refuse?: boolean;
+            /** @description Runs are under it. */
+            runs?: boolean;
             /** @description As code says. */
             said: number;
             /** @description As an operator says, and then that holds. None: nobody has. */
             set?: number;
+            /** @description Attempts of registered steps are under it. */
+            steps?: boolean;
             /** @description Its places are held while runs wait, too. */
             untilEnd?: boolean;
+            /** @description Of keys, as code says: one has so many times the number as its weight says. A key that is not here has 1. */
+            weights?: {
+                [key: string]: number;
+            };
         };
         /** @default 100 */
         Limit1000: number;
@@ -2890,6 +2898,8 @@ export interface components {
             used: number;
             /** @description Runs in line, at most 10,000. */
             waiting: number;
+            /** @description It has so many times the number of the limit. None: 1. */
+            weight?: number;
         };
         LimitPage: {
             /** @description Of a rate: how many may begin at one moment; none: one. */
@@ -2903,12 +2913,20 @@ export interface components {
             per?: string;
             /** @description Of a rate: what is beyond it is refused at its start. */
             refuse?: boolean;
+            /** @description Runs are under it. */
+            runs?: boolean;
             /** @description As code says. */
             said: number;
             /** @description As an operator says, and then that holds. None: nobody has. */
             set?: number;
+            /** @description Attempts of registered steps are under it. */
+            steps?: boolean;
             /** @description Its places are held while runs wait, too. */
             untilEnd?: boolean;
+            /** @description Of keys, as code says: one has so many times the number as its weight says. A key that is not here has 1. */
+            weights?: {
+                [key: string]: number;
+            };
         };
         Limits: {
             limits: components["schemas"]["Limit"][];
@@ -3320,6 +3338,8 @@ export interface components {
         };
         /** @description Where a run that is not over stands. */
         Queue: {
+            /** @description Of a singleton: the run for whose end it waits. */
+            behind?: string;
             blocked?: components["schemas"]["Block"];
             /** @description Unread payloads are at the limit. */
             full?: boolean;
@@ -3509,6 +3529,8 @@ export interface components {
             last?: {
                 /** Format: date-time */
                 at: string;
+                /** @description Its start was merged into this run. None: it was not. */
+                merged?: string;
                 run: string;
             };
             /** @description Times without a run, as nobody looked within the window. */
@@ -4425,15 +4447,21 @@ export interface components {
             oldest?: string;
             used: number;
             waiting: number;
+            weight?: number;
         };
         WireLimitRow: {
             burst?: number;
             name: string;
             per?: number;
             refuse?: boolean;
+            runs?: boolean;
             said: number;
             set?: number;
+            steps?: boolean;
             untilEnd?: boolean;
+            weights?: {
+                [key: string]: number;
+            };
         };
         WireLimited: {
             before?: number;
@@ -4693,6 +4721,7 @@ export interface components {
             peek?: components["schemas"]["WirePeekQuery"];
         };
         WireQueueRow: {
+            behind?: string;
             blocked?: components["schemas"]["Block"];
             full?: boolean;
             held?: boolean;
@@ -4858,6 +4887,9 @@ export interface components {
             refuse?: boolean;
             single?: string;
             untilEnd?: boolean;
+            weights?: {
+                [key: string]: number;
+            };
         };
         WireSchedule: {
             change?: number;
@@ -4930,6 +4962,7 @@ export interface components {
         WireScheduledRun: {
             /** Format: date-time */
             at: string;
+            merged?: string;
             run: string;
         };
         WireSchedules: {

@@ -1,6 +1,6 @@
 -- Where a run stands in line: of what, behind how many ($2 are counted), and what the limit says. No row: there is no
--- such run; no key: it stands in none. Indexes runs_id, queue_pkey, tasks_pkey, limit_line_pkey, limit_news_pkey, limits_pkey, limit_keys_pkey.
-SELECT q.key, l.until_end, coalesce(l.number, l.said, 1), coalesce(l.per_ns, 0), coalesce(l.burst, 0), coalesce(k.turn_ns, 0), (SELECT count(*) FROM (
+-- such run; no key: it stands in none. Indexes runs_id, queue_pkey, tasks_pkey, limit_line_pkey, limit_news_pkey, limits_pkey, limit_keys_pkey, limit_weights_pkey.
+SELECT q.key, l.until_end, coalesce(l.number, l.said, 1)::bigint * greatest(least(coalesce(w.weight, 1), 100), 1), coalesce(l.per_ns, 0), coalesce(l.burst, 0), coalesce(k.turn_ns, 0), (SELECT count(*) FROM (
     SELECT a.place, a.run FROM (SELECT a.place, a.run FROM {schema}.limit_line a WHERE a.key = q.key AND (a.urgency, a.place, a.run) < (3 - q.priority, q.place, q.run) LIMIT $2::integer) a
     UNION SELECT n.place, n.run FROM (SELECT n.place, n.run FROM {schema}.limit_news n
       WHERE n.key = q.key AND n.kind = 2 AND (n.urgency, n.place, n.run) < (3 - q.priority, q.place, q.run) LIMIT $2::integer) n) b
@@ -8,4 +8,5 @@ SELECT q.key, l.until_end, coalesce(l.number, l.said, 1), coalesce(l.per_ns, 0),
 FROM {schema}.runs r
 LEFT JOIN LATERAL (SELECT q.run, q.priority, q.parked_at AS place, q.places[q.has + 1] AS key FROM {schema}.queue q WHERE q.run = r.key AND q.parked_at IS NOT NULL OFFSET 0) q ON true
 LEFT JOIN {schema}.limits l ON l.name = split_part(q.key, '/', 1) LEFT JOIN {schema}.limit_keys k ON k.key = q.key
+LEFT JOIN {schema}.limit_weights w ON w.key = q.key
 WHERE r.ns = 0 AND r.id = $1

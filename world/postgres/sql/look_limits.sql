@@ -1,17 +1,18 @@
 -- What who admits decides by: the state (kind 0); the next keys that have news, at most $1, with how many places they
--- have and how many are held (1); their news, at most $2 for each if there are as many keys, else more (2); and who is
+-- have, by their weights, and how many are held (1); their news, at most $2 for each if there are as many keys, else more (2); and who is
 -- first in their lines, as many as there are places free, at most $3 (3); of a rate, no fewer than it lets in, of which $4
 -- is what it makes up for, and one more. Of runs and tasks: what they need and have, and whether
--- they stand there still. Keys limit_news_pkey, limits_pkey, limit_keys_pkey, limit_line_pkey, queue_pkey, tasks_pkey.
+-- they stand there still. Keys limit_news_pkey, limits_pkey, limit_keys_pkey, limit_weights_pkey, limit_line_pkey, queue_pkey, tasks_pkey.
 WITH RECURSIVE state AS MATERIALIZED (SELECT revision, behind FROM {schema}.limiting LIMIT 1),
 page (key, n) AS (
   SELECT (SELECT n.key FROM {schema}.limit_news n WHERE n.key > s.behind ORDER BY n.key LIMIT 1), 1 FROM state s
   UNION ALL
   SELECT (SELECT n.key FROM {schema}.limit_news n WHERE n.key > p.key ORDER BY n.key LIMIT 1), p.n + 1 FROM page p WHERE p.key IS NOT NULL AND p.n < $1::integer),
 keys AS MATERIALIZED (
-  SELECT p.key, coalesce(l.number, l.said, 1)::bigint AS number, greatest(coalesce(k.used, 0), 0) AS used, l.per_ns, coalesce(l.burst, 1) AS burst,
+  SELECT p.key, coalesce(l.number, l.said, 1)::bigint * greatest(least(coalesce(w.weight, 1), 100), 1) AS number, greatest(coalesce(k.used, 0), 0) AS used, l.per_ns, coalesce(l.burst, 1) AS burst,
     coalesce(k.turn_ns, 0) AS turn, coalesce(k.late, false) AS late
-  FROM page p LEFT JOIN {schema}.limits l ON l.name = split_part(p.key, '/', 1) LEFT JOIN {schema}.limit_keys k ON k.key = p.key WHERE p.key IS NOT NULL),
+  FROM page p LEFT JOIN {schema}.limits l ON l.name = split_part(p.key, '/', 1) LEFT JOIN {schema}.limit_keys k ON k.key = p.key
+  LEFT JOIN {schema}.limit_weights w ON w.key = p.key WHERE p.key IS NOT NULL),
 news AS MATERIALIZED (
   SELECT n.* FROM keys k CROSS JOIN LATERAL (SELECT n.key, n.kind, n.id, n.urgency, n.place, n.run FROM {schema}.limit_news n
     WHERE n.key = k.key ORDER BY n.kind, n.id LIMIT greatest($2::integer, $1::integer * $2::integer / (SELECT count(*) FROM keys))) n),

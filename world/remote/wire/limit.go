@@ -33,6 +33,11 @@ type LimitRow struct {
 	Per    time.Duration `json:"per,omitempty"` // ns
 	Burst  int           `json:"burst,omitempty"`
 	Refuse bool          `json:"refuse,omitempty"`
+
+	Weights map[string]int `json:"weights,omitempty"`
+
+	Runs  bool `json:"runs,omitempty"`
+	Steps bool `json:"steps,omitempty"`
 }
 
 // LimitKey is a [world.LimitKey].
@@ -40,6 +45,7 @@ type LimitKey struct {
 	Key     string `json:"key"`
 	Used    int    `json:"used"`
 	Waiting int    `json:"waiting"`
+	Weight  int    `json:"weight,omitempty"`
 
 	Oldest time.Time `json:"oldest,omitzero"`
 	Next   time.Time `json:"next,omitzero"`

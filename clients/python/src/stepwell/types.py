@@ -337,10 +337,16 @@ class Limit(_LimitRequired, total=False):
     per: str
     # Of a rate: what is beyond it is refused at its start.
     refuse: bool
+    # Runs are under it.
+    runs: bool
     # As an operator says, and then that holds. None: nobody has.
     set: int
+    # Attempts of registered steps are under it.
+    steps: bool
     # Its places are held while runs wait, too.
     untilEnd: bool
+    # Of keys, as code says: one has so many times the number as its weight says. A key that is not here has 1.
+    weights: Dict[str, int]
 
 
 class Limits(TypedDict):
@@ -361,6 +367,8 @@ class LimitKey(_LimitKeyRequired, total=False):
     next: str
     # Since when the one in line has waited that has for longest. None: nobody is in line.
     oldest: str
+    # It has so many times the number of the limit. None: 1.
+    weight: int
 
 
 class _LimitPageRequired(TypedDict):
@@ -380,10 +388,16 @@ class LimitPage(_LimitPageRequired, total=False):
     per: str
     # Of a rate: what is beyond it is refused at its start.
     refuse: bool
+    # Runs are under it.
+    runs: bool
     # As an operator says, and then that holds. None: nobody has.
     set: int
+    # Attempts of registered steps are under it.
+    steps: bool
     # Its places are held while runs wait, too.
     untilEnd: bool
+    # Of keys, as code says: one has so many times the number as its weight says. A key that is not here has 1.
+    weights: Dict[str, int]
 
 
 class SetLimit(TypedDict):
@@ -761,6 +775,8 @@ class _QueueRequired(TypedDict):
 class Queue(_QueueRequired, total=False):
     """Where a run that is not over stands."""
 
+    # Of a singleton: the run for whose end it waits.
+    behind: str
     blocked: Block
     # Unread payloads are at the limit.
     full: bool
@@ -1384,9 +1400,14 @@ class Woken(TypedDict):
     woken: int
 
 
-class ScheduleLast(TypedDict):
+class _ScheduleLastRequired(TypedDict):
     at: str
     run: str
+
+
+class ScheduleLast(_ScheduleLastRequired, total=False):
+    # Its start was merged into this run. None: it was not.
+    merged: str
 
 
 _ScheduleNamed0 = TypedDict("_ScheduleNamed0", {"from": "str"}, total=False)

@@ -1,0 +1,2 @@
+-- The weights of the keys of a limit. By key.
+SELECT text, weight FROM limit_weights WHERE name = ?1
