@@ -268,7 +268,7 @@ var changing = []struct {
 	{regexp.MustCompile(`wrun_[0-9A-Z]+`), "RUN"},
 	{regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(Z|[+-]\d\d:\d\d)`), "WHEN"},
 	{regexp.MustCompile(`@WHEN~[0-9A-Z]+`), "@TIME"},
-	{regexp.MustCompile(`\+?(under )?\d+(\.\d+)? (ms|s|min|h|d)\b`), "LONG"},
+	{regexp.MustCompile(`\+?(under )?\d+(\.\d+)? (ms|s|m|min|h|d)\b( \d+ (s|m|h)\b)?`), "LONG"},
 	{regexp.MustCompile(`\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d+( +LONG)?`), "WHEN"},
 	{regexp.MustCompile(`(Mon|Tue|Wed|Thu|Fri|Sat|Sun) \d+ \w+ \d\d:\d\d`), "WHEN"},
 	{regexp.MustCompile(`\d\d:\d\d:\d\d`), "WHEN"},
@@ -288,4 +288,13 @@ func steady(lines []string) (same []string) {
 		same = append(same, strings.TrimRight(line, " \n"))
 	}
 	return same
+}
+
+// TestSteady: on a slow machine the same takes minutes.
+func TestSteady(t *testing.T) {
+	t.Parallel()
+	got, want := steady([]string{"  3  wait  nap  done  1 m 26 s  woken", "again in 2 d 4 h"}), steady([]string{"  3  wait  nap  done  18 s  woken", "again in 3 d"})
+	if !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
 }

@@ -165,7 +165,7 @@ func TestDamagedValuesAreNotImported(t *testing.T) {
 			says string
 		}{
 			"a piece was changed":    {log + data.ReplaceAllString(lines[pieces], `"data":"AAAA`) + strings.Join(lines[pieces+1:], ""), world.ErrCorrupt, "valu_"},
-			"a piece is missing":     {log + strings.Join(lines[pieces+1:], ""), stepwell.ErrInvalid, "piece 2 where piece 1"},
+			"a piece is missing":     {log + strings.Join(lines[pieces+1:], ""), stepwell.ErrInvalid, "piece 2 instead of piece 1"},
 			"the last is missing":    {log + strings.Join(lines[pieces:len(lines)-3], "") + end, world.ErrCorrupt, "is not there"},
 			"a value is missing":     {log + end, stepwell.ErrInvalid, "the file was changed"},
 			"an event behind values": {log + rest + lines[pieces-1] + end, stepwell.ErrInvalid, "the end"},

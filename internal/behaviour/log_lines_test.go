@@ -297,7 +297,7 @@ func TestADatabaseThatIsAwayIsSaid(t *testing.T) {
 		wf := stepwell.Define("waits", func(ctx stepwell.Context, _ int) (int, error) { return 1, stepwell.Sleep(ctx, "nap", time.Second) })
 		wk, log := r.logged(w, wf)
 		r.at(from, 10*time.Second)
-		log.want(r, "the database is away", 1, map[string]string{"err": "connection refused…", "hint": "It is tried again…"})
+		log.want(r, "the database is away", 1, map[string]string{"err": "connection refused…", "hint": "Retried until …"})
 		r.at(to, 10*time.Second)
 		log.want(r, "the database is away", 1, nil)
 		log.want(r, "the database is still away", 2, nil)

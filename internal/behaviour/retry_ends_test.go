@@ -254,7 +254,7 @@ var retryEnds = map[string]retryEnd{
 			}
 			until(r, "the other's hook", func() bool { return r.count("holder", world.HookCreated, "") == 1 })
 		},
-		refused: "run holder holds the token of its hook", fork: true,
+		refused: "run holder now holds the token of its hook", fork: true,
 	},
 	"was cancelled": {
 		body: func(ctx stepwell.Context, s *shop) (string, error) {

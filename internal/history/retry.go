@@ -78,7 +78,7 @@ func (r *Retry) Instead() string {
 	}
 	switch {
 	case r.PeerIs == string(world.Cancelled):
-		ways = append(ways, "restart run "+r.Peer+" without replacing it, and when that completed retry this run")
+		ways = append(ways, "restart run "+r.Peer+" in its place, and when that completed retry this run")
 	case r.Peer != "":
 		ways = append(ways, "wait until run "+r.Peer+" completed, and retry this run then")
 	case r.Child != "":
