@@ -12,8 +12,8 @@ import (
 )
 
 // TestMessagesInLineCostNothing: with 100,000 messages in line for one key, messages of another are sent, received
-// and acknowledged by as many statements as with none, and a receive and an admission read as many pages, but for indexes
-// that are deeper.
+// and acknowledged by as many statements as with none, and a receive and an admission read as many pages, but for
+// indexes that are deeper.
 func TestMessagesInLineCostNothing(t *testing.T) {
 	t.Parallel()
 	u := pgtest.URL(t)
