@@ -35,7 +35,7 @@ func (h *handling) handle(long time.Duration) func(context.Context, *queue.Messa
 	}
 	return func(_ context.Context, m *queue.Message[job]) error {
 		add(m.Payload.Tenant, 1)
-		time.Sleep(long)
+		<-time.After(long)
 		add(m.Payload.Tenant, -1)
 		return nil
 	}

@@ -70,8 +70,8 @@ func checkLimitKey(limit, key string) error {
 	return nil
 }
 
-// KeysElsewhere are those of a message that nobody may refuse, as it is part of what stands: where a key cannot be read,
-// it is that of no key.
+// KeysElsewhere are those of a message that nobody may refuse, as it is part of what stands: where a key cannot be
+// read, it is that of no key.
 func KeysElsewhere(keys map[string]string) map[string]string {
 	out := map[string]string{"": ""}
 	maps.Copy(out, keys)

@@ -1,7 +1,7 @@
 package postgres
 
-// Limits of queues. What becomes of a message's places is decided by triggers, see 0031_message_limits.sql; who receives
-// and finds less than it may take lets in who is next, as a look for work does.
+// Limits of queues. What becomes of a message's places is decided by triggers, see 0031_message_limits.sql; who
+// receives and finds less than it may take lets in who is next, as a look for work does.
 
 import (
 	"context"

@@ -11,9 +11,9 @@ import (
 	"github.com/stepwell/stepwell/world/rules"
 )
 
-// TestMessagesInLineCostNothing: with 100,000 messages in line for one key, messages of another are sent, received and
-// acknowledged by as many statements as with none, and a receive and an admission read as many pages, but for indexes that
-// are deeper.
+// TestMessagesInLineCostNothing: with 100,000 messages in line for one key, messages of another are sent, received
+// and acknowledged by as many statements as with none, and a receive and an admission read as many pages, but for
+// indexes that are deeper.
 func TestMessagesInLineCostNothing(t *testing.T) {
 	t.Parallel()
 	u := pgtest.URL(t)
