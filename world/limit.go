@@ -78,12 +78,12 @@ type Limit struct {
 
 	Weights map[string]int // of keys, as code says; see [SaidLimit]
 
-	Runs, Steps bool // they are under it; neither: nobody has said
+	Runs, Steps, Messages bool // they are under it; none: nobody has said
 }
 
 // NewLimit is a limit of which nothing is known but what code says.
 func NewLimit(said *SaidLimit) *Limit {
-	return &Limit{Name: said.Name, Said: said.Number, UntilEnd: said.UntilEnd, Per: said.Per, Burst: said.Burst, Refuse: said.Refuse, Weights: said.Weights, Runs: !said.Steps, Steps: said.Steps}
+	return &Limit{Name: said.Name, Said: said.Number, UntilEnd: said.UntilEnd, Per: said.Per, Burst: said.Burst, Refuse: said.Refuse, Weights: said.Weights, Runs: said.Runs(), Steps: said.Steps, Messages: said.Messages}
 }
 
 // Places is how many a key has.

@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 )
 
@@ -39,10 +40,25 @@ func (q *MessageQueue) checkLimits() error {
 	return nil
 }
 
+// Says are the limits that it declares, in order of their names.
+func (q *MessageQueue) Says() []SaidLimit {
+	all := slices.Clone(q.Limits)
+	for i := range all {
+		all[i].Messages = true
+	}
+	return sortLimits(all)
+}
+
 // Declares reports whether a declaration that was made says all that q says.
 func (q *MessageQueue) Declares(made *MessageQueue) bool {
 	return q.Name == made.Name && q.Visibility == made.Visibility && q.MaxReceives == made.MaxReceives &&
-		(q.Limits == nil || len(q.Limits) == 0 && made.Limits == nil || made.Limits != nil && slices.Equal(sortLimits(slices.Clone(q.Limits)), sortLimits(slices.Clone(made.Limits))))
+		(q.Limits == nil || len(q.Limits) == 0 && made.Limits == nil || made.Limits != nil && slices.EqualFunc(sortLimits(slices.Clone(q.Limits)), sortLimits(slices.Clone(made.Limits)), sameLimit))
+}
+
+func sameLimit(a, b SaidLimit) bool {
+	weights := maps.Equal(a.Weights, b.Weights)
+	a.Weights, b.Weights = nil, nil
+	return weights && reflect.DeepEqual(a, b)
 }
 
 func (m *Message) checkKeys() error {
@@ -53,19 +69,6 @@ func (m *Message) checkKeys() error {
 		if err := checkLimitKey(name, key); err != nil {
 			return err
 		}
-	}
-	return nil
-}
-
-func checkLimitKey(limit, key string) error {
-	if len(key) > MaxLimitKey {
-		return fmt.Errorf("%w: limit %s: a key of %d bytes: the most is %d: use something shorter, such as an ID or a hash", ErrInvalid, limit, len(key), MaxLimitKey)
-	}
-	if key == "" {
-		return nil
-	}
-	if err := CheckName("key of a limit", key); err != nil {
-		return fmt.Errorf("limit %s: %w", limit, err)
 	}
 	return nil
 }

@@ -28,8 +28,12 @@ type SaidLimit struct {
 	// all keys wait for. A key that is not here has the weight 1.
 	Weights map[string]int `json:"weights,omitempty"`
 
-	Steps bool `json:"-"` // a step says it, and no workflow: that follows from where it is said
+	Steps    bool `json:"-"` // a step says it, and no workflow: that follows from where it is said
+	Messages bool `json:"-"` // a queue does, of receives
 }
+
+// Runs reports whether a workflow says it.
+func (l *SaidLimit) Runs() bool { return !l.Steps && !l.Messages }
 
 // Scope is that of the limit.
 func (l *SaidLimit) Scope() Scope { return scopeOf(l.Per, l.UntilEnd, l.Refuse) }
@@ -88,7 +92,7 @@ func (l *SaidLimit) checkWeights() error {
 // checkLimitKey refuses, with [ErrInvalid], what no key is. "" is one.
 func checkLimitKey(limit, key string) error {
 	if len(key) > MaxLimitKey {
-		return fmt.Errorf("%w: limit %s: a key of %d bytes: the most is %d: take what is shorter, as an ID or a hash", ErrInvalid, limit, len(key), MaxLimitKey)
+		return fmt.Errorf("%w: limit %s: a key of %d bytes: the most is %d: use something shorter, such as an ID or a hash", ErrInvalid, limit, len(key), MaxLimitKey)
 	}
 	if key != "" {
 		if err := CheckName("key of a limit", key); err != nil {

@@ -3,6 +3,7 @@ package operate
 // Limits as the API and the command line show them.
 
 import (
+	"strings"
 	"time"
 
 	"github.com/stepwell/stepwell"
@@ -25,23 +26,29 @@ type Limit struct {
 
 	Runs  bool `json:"runs,omitempty"`  // runs are under it
 	Steps bool `json:"steps,omitempty"` // attempts of steps are
+
+	Messages bool `json:"messages,omitempty"` // receives of messages of a queue are
 }
 
 // LimitOf is a limit as it is shown.
 func LimitOf(l *world.Limit) Limit {
 	return Limit{Name: l.Name, Number: l.Number(), Said: l.Said, Set: l.Set, UntilEnd: l.UntilEnd, Per: stepwell.Span(l.Per), Burst: l.Burst, Refuse: l.Refuse, Weights: l.Weights,
-		Runs: l.Runs, Steps: l.Steps}
+		Runs: l.Runs, Steps: l.Steps, Messages: l.Messages}
 }
 
 // Counts tells people what is under it.
 func (l *Limit) Counts() string {
-	switch {
-	case l.Steps && l.Runs:
-		return "runs and steps"
-	case l.Steps:
-		return "steps"
+	var all []string
+	if l.Runs || !l.Steps && !l.Messages {
+		all = append(all, "runs")
 	}
-	return "runs"
+	if l.Steps {
+		all = append(all, "steps")
+	}
+	if l.Messages {
+		all = append(all, "messages")
+	}
+	return strings.Join(all, " and ")
 }
 
 // LimitKey is a key of a limit as it stands.

@@ -240,7 +240,7 @@ func (w *World) create(c *world.Commit) *run {
 		wk.runs[r] = struct{}{}
 	}
 	w.runs[r.id] = r
-	r.placed = w.limits.needs(r.birth.Places, false)
+	r.placed = w.limits.needs(r.birth.Places, world.SaidLimit{})
 	w.created = append(w.created, birth{r.key, r})
 	if b.Key != "" {
 		w.keys[idempotencyKey{b.Workflow, b.Key}] = r

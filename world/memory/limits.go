@@ -54,7 +54,7 @@ var (
 func (w *World) Limits() world.Limiter { return &w.limits }
 
 // needs notes the places of a run, or of the task of a step, that is created; nil: it needs none.
-func (l *limits) needs(places []world.Place, steps bool) (of *placed) {
+func (l *limits) needs(places []world.Place, as world.SaidLimit) (of *placed) {
 	if len(places) == 0 {
 		return nil
 	}
@@ -64,7 +64,7 @@ func (l *limits) needs(places []world.Place, steps bool) (of *placed) {
 		p := &places[i]
 		limit := l.named[p.Limit]
 		if limit == nil {
-			said.Steps = steps
+			said.Steps, said.Messages = as.Steps, as.Messages
 			limit = world.NewLimit(&said)
 			l.named[p.Limit] = limit
 		}
@@ -167,7 +167,7 @@ func (l *limits) say(all []world.SaidLimit, n *notices) {
 			l.admit(limit, n)
 		}
 		limit = l.named[said.Name]
-		limit.Runs, limit.Steps = limit.Runs || !said.Steps, limit.Steps || said.Steps
+		limit.Runs, limit.Steps, limit.Messages = limit.Runs || said.Runs(), limit.Steps || said.Steps, limit.Messages || said.Messages
 	}
 }
 

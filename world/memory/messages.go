@@ -88,7 +88,7 @@ func (k *messages) DeclareQueue(ctx context.Context, q world.MessageQueue) error
 	if err := k.w.limits.may(q.Limits); err != nil {
 		return fmt.Errorf("queue %s: %w", q.Name, err)
 	}
-	k.w.limits.say(q.Limits, &k.news)
+	k.w.limits.say(q.Says(), &k.news)
 	k.declare(q)
 	return nil
 }
@@ -223,7 +223,7 @@ func (k *messages) put(q *messageQueue, sent *world.Message, now time.Time) *mes
 	like := *sent
 	like.Keys = world.KeysElsewhere(sent.Keys) // who could refuse it has asked
 	places, _ := world.MessagePlaces(q.Limits, &like)
-	if m.placed, m.entry = k.w.limits.needs(places), (entry{order: m.number, message: m}); m.Group != "" || m.Delay > 0 || k.seek(m) {
+	if m.placed, m.entry = k.w.limits.needs(places, world.SaidLimit{Messages: true}), (entry{order: m.number, message: m}); m.Group != "" || m.Delay > 0 || k.seek(m) {
 		q.lineUp(m)
 	}
 	return m

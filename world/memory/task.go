@@ -44,7 +44,7 @@ func (w *World) writeTasks(c *world.Commit, r *run, n *notices) {
 			r.tasks = make(map[string]*task)
 		}
 		r.tasks[t.Step] = t
-		t.placed, t.Places, t.asked = w.limits.needs(t.Places, true), nil, w.now()
+		t.placed, t.Places, t.asked = w.limits.needs(t.Places, world.SaidLimit{Steps: true}), nil, w.now()
 		if t.Visible.IsZero() {
 			t.Visible = t.asked
 		}

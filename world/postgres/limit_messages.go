@@ -75,8 +75,7 @@ func declareLimits(ctx context.Context, db *database, q *world.MessageQueue) (te
 	if q.Limits == nil {
 		return nil, nil
 	}
-	said := world.LimitsOf([]world.Definition{{Said: world.Said{Limits: q.Limits}}})
-	if err := sayLimits(ctx, db, said); err != nil {
+	if err := sayLimits(ctx, db, q.Says()); err != nil {
 		return nil, fmt.Errorf("queue %s: %w", q.Name, err)
 	}
 	b, err := json.Marshal(q.Limits)

@@ -134,13 +134,13 @@ func (l *limits) know(ctx context.Context, p *world.Place, steps bool) (world.Sc
 }
 
 func knownArgs(l *world.SaidLimit) []any {
-	return []any{l.Name, l.Number, l.UntilEnd, int64(l.Per), l.Burst, l.Refuse, l.Steps}
+	return []any{l.Name, l.Number, l.UntilEnd, int64(l.Per), l.Burst, l.Refuse, l.Runs(), l.Steps, l.Messages}
 }
 
 // scanLimit reads a row of list_limits.
 func scanLimit(row scanner) (l world.Limit, err error) {
 	var per int64
-	err = row.Scan(&l.Name, &l.Said, &l.Set, &l.UntilEnd, &per, &l.Burst, &l.Refuse, &l.Runs, &l.Steps)
+	err = row.Scan(&l.Name, &l.Said, &l.Set, &l.UntilEnd, &per, &l.Burst, &l.Refuse, &l.Runs, &l.Steps, &l.Messages)
 	l.Per = time.Duration(per)
 	return l, err
 }
@@ -165,7 +165,7 @@ func sayLimits(ctx context.Context, db *database, said []world.SaidLimit) error 
 			if err != nil {
 				return err
 			}
-			n, err := in.exec(ctx, sayLimit, one.Name, one.Number, int64(one.Per), one.Burst, one.Steps)
+			n, err := in.exec(ctx, sayLimit, one.Name, one.Number, int64(one.Per), one.Burst, one.Runs(), one.Steps, one.Messages)
 			if err != nil {
 				return err
 			}

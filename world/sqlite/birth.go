@@ -143,7 +143,7 @@ func (g *group) createWith(c *world.Commit, owner int64, by string, p *rules.Pla
 	if r.class, err = g.classes.key(world.Class{Workflow: b.Workflow, Version: b.Version}); err != nil {
 		return nil, err
 	}
-	if r.placed, err = g.queue.limits.needs(b.Places, false); err != nil {
+	if r.placed, err = g.queue.limits.needs(b.Places, world.SaidLimit{}); err != nil {
 		return nil, err
 	}
 	if owner != 0 {

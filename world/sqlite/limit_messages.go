@@ -57,7 +57,7 @@ func messageOf(l *limits, key int64) (m *placedMessage, err error) {
 
 // enterMessage notes the places of a message that was just sent. It takes them if it is due.
 func enterMessage(l *limits, key int64, places []world.Place, due bool) error {
-	of, err := l.needs(places)
+	of, err := l.needs(places, world.SaidLimit{Messages: true})
 	if err != nil || of == nil {
 		return err
 	}

@@ -117,7 +117,7 @@ func (l *limits) enterTask(r *run, t *world.Task) error {
 	if len(t.Places) == 0 {
 		return nil
 	}
-	of, err := l.needs(t.Places, true)
+	of, err := l.needs(t.Places, world.SaidLimit{Steps: true})
 	if err != nil || of == nil {
 		return err
 	}

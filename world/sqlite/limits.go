@@ -84,7 +84,7 @@ func (l *limits) used() (bool, error) {
 func (l *limits) forget() { l.asked = false }
 
 // needs notes the places of a run, or of the task of a step, that is created; nil: it needs none.
-func (l *limits) needs(places []world.Place, steps bool) (of *placed, err error) {
+func (l *limits) needs(places []world.Place, as world.SaidLimit) (of *placed, err error) {
 	if len(places) == 0 {
 		return nil, nil
 	}
@@ -93,7 +93,7 @@ func (l *limits) needs(places []world.Place, steps bool) (of *placed, err error)
 	for i, said := range world.SaidBy(places) {
 		p := &places[i]
 		id := p.ID()
-		said.Steps = steps
+		said.Steps, said.Messages = as.Steps, as.Messages
 		if err := l.know(&said); err != nil {
 			return nil, err
 		}
@@ -121,7 +121,7 @@ func (l *limits) needs(places []world.Place, steps bool) (of *placed, err error)
 // know makes a limit be there.
 func (l *limits) know(said *world.SaidLimit) error {
 	return l.tx.exec(knowLimit, said.Name, int64(said.Number), bit(said.UntilEnd), int64(said.Per), int64(said.Burst), bit(said.Refuse),
-		bit(!said.Steps), bit(said.Steps))
+		bit(said.Runs()), bit(said.Steps), bit(said.Messages))
 }
 
 // may refuses what says another scope of a limit than what is kept, or than another of them.
@@ -173,7 +173,7 @@ func (l *limits) say(said world.SaidLimit) error {
 	if err != nil {
 		return err
 	}
-	n, err := l.tx.changed(sayLimit, said.Name, int64(said.Number), int64(said.Per), int64(said.Burst), bit(!said.Steps), bit(said.Steps))
+	n, err := l.tx.changed(sayLimit, said.Name, int64(said.Number), int64(said.Per), int64(said.Burst), bit(said.Runs()), bit(said.Steps), bit(said.Messages))
 	if err != nil {
 		return err
 	}
@@ -462,7 +462,7 @@ func (k limiter) ListLimits(ctx context.Context) (all []world.Limit, err error) 
 		}
 		return c.query(listLimits, func(r row) (bool, error) {
 			l := world.Limit{Name: r.text(0), Said: int(r.int(1)), UntilEnd: r.bool(3), Per: time.Duration(r.int(4)), Burst: int(r.int(5)), Refuse: r.bool(6)}
-			l.Runs, l.Steps, l.Weights = r.bool(7), r.bool(8), weights[l.Name]
+			l.Runs, l.Steps, l.Messages, l.Weights = r.bool(7), r.bool(8), r.bool(9), weights[l.Name]
 			if !r.null(2) {
 				set := int(r.int(2))
 				l.Set = &set

@@ -93,7 +93,7 @@ func (k messages) DeclareQueue(ctx context.Context, q world.MessageQueue) error 
 		if err := g.queue.limits.may(q.Limits); err != nil {
 			return none, fmt.Errorf("queue %s: %w", q.Name, err)
 		}
-		for _, l := range q.Limits {
+		for _, l := range q.Says() {
 			if err := g.queue.limits.say(l); err != nil {
 				return none, err
 			}

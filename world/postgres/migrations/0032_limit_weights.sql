@@ -5,8 +5,9 @@ CREATE TABLE {schema}.limit_weights (
   weight smallint NOT NULL
 );
 
--- Whether runs, and steps, are under a limit; neither: nobody has said since this version.
-ALTER TABLE {schema}.limits ADD COLUMN runs boolean NOT NULL DEFAULT false, ADD COLUMN steps boolean NOT NULL DEFAULT false;
+-- Whether runs, steps, and messages are under a limit; none: nobody has said since this version.
+ALTER TABLE {schema}.limits ADD COLUMN runs boolean NOT NULL DEFAULT false, ADD COLUMN steps boolean NOT NULL DEFAULT false,
+  ADD COLUMN messages boolean NOT NULL DEFAULT false;
 
 -- The run in whose place a singleton is, for whose end it waits.
 ALTER TABLE {schema}.queue ADD COLUMN behind text;

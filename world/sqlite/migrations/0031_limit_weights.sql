@@ -6,9 +6,10 @@ CREATE TABLE limit_weights (
   PRIMARY KEY (name, text)
 ) WITHOUT ROWID;
 
--- Whether runs, and steps, are under a limit; neither: nobody has said since this version.
+-- Whether runs, steps, and messages are under a limit; none: nobody has said since this version.
 ALTER TABLE limits ADD COLUMN runs INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE limits ADD COLUMN steps INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE limits ADD COLUMN messages INTEGER NOT NULL DEFAULT 0;
 
 -- The run in whose place a singleton is, for whose end it waits.
 ALTER TABLE queue ADD COLUMN behind TEXT;

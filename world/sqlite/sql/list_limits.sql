@@ -1,2 +1,2 @@
 -- All limits: a few.
-SELECT name, said, number, until_end, per_ns, burst, refuse, runs, steps FROM limits ORDER BY name
+SELECT name, said, number, until_end, per_ns, burst, refuse, runs, steps, messages FROM limits ORDER BY name
