@@ -38,6 +38,8 @@ type LimitRow struct {
 
 	Runs  bool `json:"runs,omitempty"`
 	Steps bool `json:"steps,omitempty"`
+
+	Messages bool `json:"messages,omitempty"`
 }
 
 // LimitKey is a [world.LimitKey].
