@@ -58,7 +58,7 @@ CREATE TABLE queue (
   WHEN owner IS NOT NULL OR paused OR parked_us IS NOT NULL OR held THEN NULL
   WHEN blocked IS NOT NULL OR NOT running OR mail_us IS NULL THEN wake_us
   WHEN wake_us IS NULL OR mail_us < wake_us THEN mail_us
-  ELSE wake_us END) VIRTUAL, rates INTEGER NOT NULL DEFAULT 0, single TEXT);
+  ELSE wake_us END) VIRTUAL, rates INTEGER NOT NULL DEFAULT 0, single TEXT, behind TEXT);
 
 CREATE INDEX queue_owner ON queue (owner) WHERE owner IS NOT NULL;
 
@@ -284,7 +284,7 @@ CREATE TABLE queues (
   visibility_ns INTEGER NOT NULL,
   max_receives  INTEGER NOT NULL,
   paused        TEXT              -- JSON
-);
+, limits TEXT);
 
 CREATE TABLE messages (
   key      INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -298,7 +298,7 @@ CREATE TABLE messages (
   dead     INTEGER NOT NULL DEFAULT 0, -- 1: a dead letter
   sent_us  INTEGER NOT NULL,
   error    TEXT
-);
+, places TEXT, has INTEGER NOT NULL DEFAULT 0, parked_us INTEGER, rates INTEGER NOT NULL DEFAULT 0);
 
 CREATE INDEX messages_ready ON messages (queue, priority, ready_us) WHERE ready_us IS NOT NULL;
 
@@ -416,7 +416,7 @@ CREATE TABLE limits (
   said      INTEGER NOT NULL,
   number    INTEGER,
   until_end INTEGER NOT NULL
-, per_ns INTEGER NOT NULL DEFAULT 0, burst INTEGER NOT NULL DEFAULT 0, refuse INTEGER NOT NULL DEFAULT 0) WITHOUT ROWID;
+, per_ns INTEGER NOT NULL DEFAULT 0, burst INTEGER NOT NULL DEFAULT 0, refuse INTEGER NOT NULL DEFAULT 0, runs INTEGER NOT NULL DEFAULT 0, steps INTEGER NOT NULL DEFAULT 0, messages INTEGER NOT NULL DEFAULT 0) WITHOUT ROWID;
 
 CREATE TABLE limit_keys (
   key  INTEGER PRIMARY KEY, -- made of name and text
@@ -476,8 +476,15 @@ CREATE INDEX buckets_until ON buckets (until_us);
 
 CREATE UNIQUE INDEX delivered_idem ON delivered (workflow, idem) WHERE idem IS NOT NULL;
 
+CREATE TABLE limit_weights (
+  name   TEXT    NOT NULL,
+  text   TEXT    NOT NULL,
+  weight INTEGER NOT NULL,
+  PRIMARY KEY (name, text)
+) WITHOUT ROWID;
+
 INSERT INTO spreading VALUES (1, NULL);
 
 PRAGMA application_id = 1398230065;
 
-PRAGMA user_version = 29;
+PRAGMA user_version = 31;

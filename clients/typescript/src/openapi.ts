@@ -4451,6 +4451,7 @@ export interface components {
         };
         WireLimitRow: {
             burst?: number;
+            messages?: boolean;
             name: string;
             per?: number;
             refuse?: boolean;
