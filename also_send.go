@@ -88,7 +88,7 @@ func (s *alsoSend) event(a *App) (e world.Event, err error) {
 	return e, err
 }
 
-// alsoFit refuses events that the workflow of a new run does not take, as payloadFits does those of a run that is there.
+// alsoFit refuses events that the workflow of a new run does not take, as payloadFits does those of an old one.
 func alsoFit(ctx context.Context, a *App, workflow string, o *startOptions, events []world.Event) error {
 	if len(events) == 0 {
 		return nil

@@ -43,7 +43,7 @@ func (rc *stepReceipt) text() string {
 }
 
 func readReceipt(text string) (*stepReceipt, error) {
-	bad := invalid("%.40q is no receipt: give it as it was taken", text)
+	bad := invalid("%.40q is not a receipt: send it as you received it", text)
 	if len(text) > mostReceipt {
 		return nil, bad
 	}

@@ -81,10 +81,10 @@ var layers = []layer{
 	{"internal/tools/docsite", []string{"server/site"}},
 	{"internal/tools/children", []string{"", "world/sqlite"}}, // a program of scale tests
 	{"internal/tools/clientpython", []string{"internal/pgtest"}},
-	{"internal/tools/clientpython/worker", []string{"", "world/remote", "world/sqlite", "world/postgres"}}, // a program of its tests
-	{"internal/tools/finished", []string{"world", "world/sqlite", "world/postgres"}},                       // fills a database
-	{"internal/tools/sleepers", []string{"", "world", "world/sqlite", "world/postgres"}},                   // a program of scale tests
-	{"internal/tools/waiters", []string{"", "internal/faults", "world", "world/sqlite"}},                   // a program of kill tests
+	{"internal/tools/clientpython/worker", []string{"", "world/remote", "world/sqlite", "world/postgres"}},
+	{"internal/tools/finished", []string{"world", "world/sqlite", "world/postgres"}},     // fills a database
+	{"internal/tools/sleepers", []string{"", "world", "world/sqlite", "world/postgres"}}, // a program of scale tests
+	{"internal/tools/waiters", []string{"", "internal/faults", "world", "world/sqlite"}}, // a program of kill tests
 	{"internal/tools/workflowdevkit", []string{"internal/pgtest"}},
 	{"internal/tools/clienttypescript", []string{"", "limit", "internal/pgtest", "world/remote", "world/sqlite", "world/postgres"}},
 	{"internal/tools/...", nil},

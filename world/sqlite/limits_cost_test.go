@@ -10,8 +10,8 @@ import (
 	"github.com/stepwell/stepwell/world"
 )
 
-// TestLimitsOfOthersCostNothing: a run without limits makes the same statements, and writes as many rows, whether others
-// have limits, weights and singletons, or gather, or not.
+// TestLimitsOfOthersCostNothing: a run without limits makes the same statements, and writes as many rows, if others
+// have limits, weights, singletons or gathering starts as if none has.
 func TestLimitsOfOthersCostNothing(t *testing.T) {
 	t.Parallel()
 	w := open(t)

@@ -14,8 +14,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// A new file is as one that went through all migrations: tables, indexes and triggers, to the letter, and what is in the
-// tables.
+// A new file is as one that went through all migrations: tables, indexes and triggers, to the letter, and what is in
+// them.
 func TestNewFileIsAsMigrated(t *testing.T) {
 	t.Parallel()
 	texts, err := migrations()
