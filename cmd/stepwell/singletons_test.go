@@ -58,7 +58,7 @@ func TestSingletons(t *testing.T) {
 	s.says("run one is live, and nothing was started, because keep is a singleton", "runs", "start", "keep", `{"shop":"ann"}`)
 	s.says(`"result":"existed"`, "runs", "start", "keep", `{"shop":"ann"}`, "--json")
 	s.says("started run second", "runs", "start", "replace", `{"shop":"ann"}`, "--id", "second")
-	s.says(`waits for the end of the run that had key "ann" of the singleton of workflow replace before it`, "runs", "show", "second")
+	s.says(`waits for run first (running) to end, which had key "ann" of the singleton of workflow replace before it`, "runs", "show", "second")
 	s.says("live runs: a singleton", "limits", "list")
 	s.says("ann       1        1", "limits", "show", "singleton:replace")
 }
