@@ -200,7 +200,7 @@ type App struct {
 func New(w world.World, cfg Config) (*App, error) {
 	fault := world.MayOpen()
 	if kit.IsNil(w) {
-		w, fault = nil, cmp.Or(fault, fmt.Errorf("%w: no store: give the one that sqlite.Open or postgres.Open returned", ErrInvalid))
+		w, fault = nil, cmp.Or(fault, fmt.Errorf("%w: the store is nil: pass the one that sqlite.Open or postgres.Open returned", ErrInvalid))
 	}
 	if cfg.overrides.Stall == 0 { // a test's App is the same everywhere
 		fault = errors.Join(fault, cfg.environment(os.Getenv))

@@ -200,7 +200,7 @@ func fromLog(d time.Duration) time.Duration {
 // tellLowered says that a retention that was asked for is above the operator's limit; 0: nothing was asked for.
 func tellLowered(log *slog.Logger, asked, limit time.Duration) {
 	if lowered(asked, limit) {
-		log.Warn("the run is kept for less time than it asked for: Config.MaxRetention of this or another program of this database is lower", "asked", retentionText(asked), "kept", retentionText(limit))
+		log.Warn("kept for less time than was asked for: Config.MaxRetention of this or another program of this database is lower", "asked", retentionText(asked), "kept", retentionText(limit))
 	}
 }
 

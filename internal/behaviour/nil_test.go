@@ -118,6 +118,9 @@ var nilOutside = map[string]func(ctx context.Context, app *stepwell.App) error{
 	"DefineStep.opts": func(context.Context, *stepwell.App) error {
 		return defined(stepwell.DefineStep("s", func(context.Context, int) (int, error) { return 0, nil }, nil))
 	},
+	"DefineRemoteStep.opts": func(context.Context, *stepwell.App) error {
+		return defined(stepwell.DefineRemoteStep[int, int]("s", nil))
+	},
 	"a definition":   func(context.Context, *stepwell.App) error { return defined(nil) },
 	"a nil workflow": func(context.Context, *stepwell.App) error { return defined(nilWf) },
 	"a nil step":     func(context.Context, *stepwell.App) error { return defined(nilStep) },
