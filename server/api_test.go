@@ -338,7 +338,7 @@ func walkLists(r *rig) {
 		r.Errorf("by a workflow: got %v, want l6", got)
 	}
 	for query, says := range map[string]string{
-		"status=asleep": "there are pending, running, completed, failed, cancelled, blocked, paused, held, delayed, limited, queued, working, retrying, sleeping, waiting, damaged",
+		"status=asleep": "want pending, running, completed, failed, cancelled, blocked, paused, held, delayed, limited, queued, working, retrying, sleeping, waiting, damaged",
 		"prefix=a%20b":  "an ID of a run cannot begin with", "version=0": "want a number from 1", "roots=yes": "want true or false", "since=yesterday": "2026-11-27",
 	} {
 		if a := r.refused(400, "INVALID", "GET", "/v1/runs?"+query, ""); !strings.Contains(string(a.body), says) {

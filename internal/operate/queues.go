@@ -24,7 +24,7 @@ type Queue struct {
 
 // QueueLimit is a limit of a queue, as it is declared.
 type QueueLimit struct {
-	Name     string        `json:"name"`
+	Name     string        `json:"name,omitempty"`
 	Number   int           `json:"number"`
 	Path     string        `json:"path,omitempty"`     // of the key in the payload
 	Computed bool          `json:"computed,omitempty"` // code computes the key

@@ -48,5 +48,5 @@ func TestWhyNoAppTakesIt(t *testing.T) {
 	receipt := receive()
 	why("an app has it", "which has its message, attempt 1")
 	r.call(r.host, "queue.settle", `{'receipts': ['`+receipt+`'], 'kind': 'unread', 'seconds': 60, 'error': 'http://app/flow did not answer: that is no attempt'}`)
-	why("the app sleeps", `from queue "wdk.d" at `, "said before: http://app/flow did not answer: that is no attempt")
+	why("the app sleeps", `from queue "wdk.d" at `, "earlier error: http://app/flow did not answer: that is no attempt")
 }
