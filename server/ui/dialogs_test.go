@@ -45,7 +45,7 @@ func (s *site) asksInDialogs(t *testing.T, chromium context.Context) {
 
 	b.open("/ui/failures")
 	b.do(chromedp.Click(chromedp.CSS(`.do button[value=retry]`)))
-	b.until("the dialog", `document.querySelector("dialog[open]")?.innerText.includes("Nothing has been done yet")`)
+	b.until("the dialog", `document.querySelector("dialog[open]")?.innerText.includes("Nothing has changed yet")`)
 	b.keep("dialog-failures")
 }
 
