@@ -45,12 +45,12 @@ func TestExamine(t *testing.T) {
 		"old mail": {worker + run + "INSERT INTO queue (run, class, running, priority, owner) VALUES (1, 7, 1, 1, 5);" +
 			"INSERT INTO inbox (run, arrived_us, cancel, payload, format, head, body) VALUES (1, " + old + ", 0, 1, 1, '" + front + "', '')", "old mail", world.HealthWarning, "run r1"},
 		"a worker just lost":  {worker + run + live + "UPDATE workers SET until_us = (unixepoch() - 10) * 1000000", "workers", world.HealthWarning, "none is alive"},
-		"a lost worker":       {worker + run + "INSERT INTO queue (run, class, running, priority, owner) VALUES (1, 7, 1, 1, 5); UPDATE workers SET until_us = " + old, "workers", world.HealthWarning, "1 that hold something"},
+		"a lost worker":       {worker + run + "INSERT INTO queue (run, class, running, priority, owner) VALUES (1, 7, 1, 1, 5); UPDATE workers SET until_us = " + old, "workers", world.HealthWarning, "1 that hold work"},
 		"chunks of no run":    {worker + batch("9, 's', 0, 3, 'data'"), "streams", world.HealthWarning, "1 batches"},
 		"chunks that overlap": {worker + run + live + batch("1, 's', 0, 3, 'data'") + batch("1, 's', 2, 3, 'data'"), "streams", world.HealthBad, "run r1"},
 		"a gap":               {worker + run + live + batch("1, 's', 0, 3, 'data'") + batch("1, 's', 4, 1, 'data'") + batch("1, 't', 0, 1, 'reset'"), "streams", world.HealthBad, "run r1"},
 		"a gap that was made": {worker + run + live + batch("1, 's', 0, 3, 'data'") + batch("1, 's', 5, 1, 'reset'") + batch("1, 's', 6, 2, 'data'") + batch("1, 't', 0, 1, 'data'"), "", "", ""},
-		"pieces of no run":    {worker + "INSERT INTO apart_pieces VALUES ('valu_1', 0, '', 0), ('valu_1', 1, '', 0)", "large values", world.HealthWarning, "1 values"},
+		"pieces of no run":    {worker + "INSERT INTO apart_pieces VALUES ('valu_1', 0, '', 0), ('valu_1', 1, '', 0)", "large values", world.HealthWarning, "1 large values"},
 		"no pieces":           {worker + "INSERT INTO apart (run, value) VALUES ('r1', 'valu_1')", "large values", world.HealthBad, "1 of 1"},
 		"blocked runs":        {worker + "INSERT INTO totals VALUES ('a', 'blocked', 1), ('v', 'running', 7), ('w', 'blocked', 3)", "blocked runs", world.HealthWarning, "3 of workflow w, 1 of workflow a"},
 	} {
