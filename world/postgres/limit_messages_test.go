@@ -60,8 +60,8 @@ func TestMessagesInLineCostNothing(t *testing.T) {
 		}
 		statements = w.counters.statements.Load() - before
 		low := w.messaging.lowOf("q").from
-		receiving = blocksOf(t, w, w.sql(nextMessage), "q", low[:], orInfinity(w.now())) + blocksOf(t, w, "SELECT * FROM ("+readyOf(w)+") x", "q", int64(10))
-		admitting = blocksOf(t, w, w.sql(lookLimits), mostLimitKeys, mostLimitNews, mostAdmitted, int64(rules.RateSlack))
+		receiving = fewestBlocks(t, w, w.sql(nextMessage), "q", low[:], orInfinity(w.now())) + fewestBlocks(t, w, "SELECT * FROM ("+readyOf(w)+") x", "q", int64(10))
+		admitting = fewestBlocks(t, w, w.sql(lookLimits), mostLimitKeys, mostLimitNews, mostAdmitted, int64(rules.RateSlack))
 		for want := 2; want > 0; want-- {
 			if _, err := k.SettleMessages(t.Context(), receive(want)); err != nil {
 				t.Fatal(err)
@@ -122,4 +122,11 @@ func TestSendInSQLUnderALimit(t *testing.T) {
 			t.Errorf("%s: got %v, want ErrInvalid", bad, err)
 		}
 	}
+}
+
+// fewestBlocks is of three tries: the caches of a session are emptied whenever others beside it make tables, and what
+// fills them is counted.
+func fewestBlocks(t testing.TB, w *World, sql string, args ...any) int64 {
+	t.Helper()
+	return min(blocksOf(t, w, sql, args...), blocksOf(t, w, sql, args...), blocksOf(t, w, sql, args...))
 }
