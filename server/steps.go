@@ -251,12 +251,21 @@ func (s *stepDoor) claimTasks(r *request, b *stepClaim) ([]world.Task, error) {
 	if err != nil {
 		return nil, err
 	}
+	waits, end := context.WithCancel(r.Context())
+	defer end()
 	if b.Number > 0 { // an earlier one that comes late takes nothing any more
 		mine, _, err := s.claims.begin(&wire.TakeQuery{Worker: b.Worker, N: b.Number})
 		if err != nil {
 			return nil, err
 		}
 		defer close(mine.done)
+		go func() {
+			select {
+			case <-mine.gone:
+				end()
+			case <-waits.Done():
+			}
+		}()
 	}
 	if s.able.Holder != nil {
 		held, err := s.able.Holder.Held(r.Context(), b.Worker)
@@ -270,9 +279,12 @@ func (s *stepDoor) claimTasks(r *request, b *stepClaim) ([]world.Task, error) {
 		}
 	}
 	q := world.ClaimQuery{Worker: b.Worker, Steps: b.Steps, Tasks: b.Most, Number: b.Number}
-	claimed, err := s.doors.awaitWork(r.Context(), time.Duration(b.Wait), func() (world.Claimed, error) {
+	claimed, err := s.doors.awaitWork(waits, time.Duration(b.Wait), func() (world.Claimed, error) {
 		return lasting(r.Context(), func(ctx context.Context) (world.Claimed, error) { return s.world.Claim(ctx, q) })
 	}, s.places.keyed(r)...)
+	if err != nil && waits.Err() != nil && r.Context().Err() == nil {
+		err = fmt.Errorf("worker %s has left: %w", b.Worker, world.ErrLeaseLost)
+	}
 	for i := range claimed.Tasks {
 		claimed.Tasks[i].Worker = b.Worker
 	}

@@ -413,6 +413,9 @@ func (s *stepDoor) leave(w http.ResponseWriter, r *request) error {
 	if err := s.guard.mayActFor(r, b.Worker); err != nil {
 		return err
 	}
+	if err := s.claims.leave(r.Context(), b.Worker); err != nil { // else it would take what it gives back
+		return err
+	}
 	if s.able.Holder != nil {
 		held, err := s.able.Holder.Held(r.Context(), b.Worker)
 		if err != nil && !errors.Is(err, world.ErrLeaseLost) {

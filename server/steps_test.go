@@ -298,6 +298,36 @@ func TestLostStepTasks(t *testing.T) {
 		"step_started 2", "step_retrying 2 ABANDONED its worker shut down", "step_started 3", "step_completed 3")
 }
 
+// TestLeaveWhileATakeWaits: a worker that leaves does not take again what it gives back, so no attempt is without end: that
+// would count as a death.
+func TestLeaveWhileATakeWaits(t *testing.T) {
+	t.Parallel()
+	r := newStepRig(t, sample.OneKey(t, kinds)[0])
+	r.join()
+	r.begin("w1")
+	first := r.claimOne()
+	body, err := json.Marshal(object{"worker": r.worker, "steps": []string{"resize"}, "wait": "20s", "holds": []string{first.Receipt}, "number": r.number + 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	waited := make(chan *reply, 1)
+	go func() { waited <- r.send("POST", stepsPrefix+"/take", string(body), as(stepsSecret)...) }()
+	claims := &r.server.stepper.claims
+	r.until("the take waits", func() bool {
+		claims.mu.Lock()
+		defer claims.mu.Unlock()
+		return claims.last[r.worker].n == int64(r.number)+1
+	})
+	r.steps(202, "leave", object{"worker": r.worker})
+	if a := <-waited; a.status != 409 || a.get("code") != "LEASE_LOST" {
+		t.Errorf("the take: got %d %s", a.status, a.body)
+	}
+	r.join()
+	r.steps(202, "complete", object{"receipt": r.claimOne().Receipt, "output": "there"})
+	r.result("w1")
+	r.wantAttempts("w1", "step_started 1", "step_retrying 1 ABANDONED its worker shut down", "step_started 2", "step_completed 2")
+}
+
 // TestStepThatEndsItsWorkers: one whose workers die runs alone among its like, and fails in the end.
 func TestStepThatEndsItsWorkers(t *testing.T) {
 	t.Parallel()

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"sync"
 	"time"
 
@@ -165,6 +166,8 @@ type lastClaim struct {
 	n    int64
 	at   time.Time
 	done chan struct{} // closed when answer is there
+	gone chan struct{} // closed when its worker leaves
+	left bool          // gone is closed; guarded by claims.mu
 	took wire.Taken
 	err  error
 }
@@ -206,7 +209,7 @@ func (t *claims) begin(in *wire.TakeQuery) (mine, last *lastClaim, err error) {
 	case last != nil && (in.N < last.n || in.N == last.n && !in.Again):
 		return nil, nil, fmt.Errorf("take %d of worker %s comes behind take %d: %w", in.N, in.Worker, last.n, world.ErrConflict)
 	}
-	mine = &lastClaim{n: in.N, at: time.Now(), done: make(chan struct{})}
+	mine = &lastClaim{n: in.N, at: time.Now(), done: make(chan struct{}), gone: make(chan struct{})}
 	return mine, nil, t.keep(in.Worker, mine)
 }
 
@@ -252,6 +255,17 @@ func (t *claims) fence(ctx context.Context, worker string, n int64) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
+}
+
+// leave ends the wait of a worker's last claim, refuses those that come later, and returns when nothing is claimed any more.
+func (t *claims) leave(ctx context.Context, worker string) error {
+	t.mu.Lock()
+	if last := t.last[worker]; last != nil && last.gone != nil && !last.left {
+		last.left = true
+		close(last.gone)
+	}
+	t.mu.Unlock()
+	return t.fence(ctx, worker, math.MaxInt64)
 }
 
 // put puts a fence in the place of the last claim, and returns what is closed when that is over.

@@ -165,6 +165,62 @@ class Steps(unittest.IsolatedAsyncioTestCase):
             self.assertEqual(await (await self.call()).result(timeout=60), 2)
         self.assertEqual(seen, [None, {"row": 500}])
 
+    async def test_progress_is_what_was_said(self) -> None:
+        """Whatever becomes of the value afterwards, and whichever answer is lost."""
+        seen: List[Any] = []
+        told = threading.Event()
+
+        def changes(value: Any, step: Step) -> Any:
+            seen.append(step.progress)
+            if step.attempt > 1:
+                return "done"
+            state: Dict[str, Any] = {"row": 1}
+            step.heartbeat(state)
+            step.write("words", state)
+            state["row"] = {2}  # no JSON
+            told.wait(60)
+            step.heartbeat({"row": 3})
+            raise OSError("the line is cut")
+
+        async with self.works({"remote": changes}) as worker:
+            ask = worker._ask
+
+            async def loses(call: str, body: Any, timeout: float = 10) -> Any:
+                got = await ask(call, body, timeout)
+                if call == "heartbeat" and any("progress" in task for task in body["tasks"]) and not told.is_set():
+                    told.set()
+                    raise errors.ConnectionFailed("the answer is lost")
+                return got
+
+            worker._ask = loses  # type: ignore[method-assign]
+            run = await self.call()
+            self.assertEqual(await run.result(timeout=60), "done")
+        self.assertEqual(seen, [None, {"row": 3}])
+
+    async def test_the_lease_is_lost_while_a_step_goes_on(self) -> None:
+        """The worker takes others, with a new ID, and the step has the next attempt."""
+        go_on = threading.Event()
+        begun: List[Any] = []
+
+        def runs_on(value: Any, step: Step) -> Any:
+            begun.append((value, step.attempt))
+            if begun == [("first", 1)]:
+                go_on.wait(60)  # a call that hears of nothing
+            return [value, step.attempt]
+
+        async with self.works({"remote": runs_on}, concurrency=2) as worker:
+            run = await self.call("first")
+            await self.until(lambda: begun)
+            async with AsyncStepwell(house.url, KEYS["steps"]) as client:
+                await client.request("POST", "/v1/steps/leave", body={"worker": worker._id})
+            value, attempt = await run.result(timeout=60)
+            self.assertEqual(value, "first")
+            self.assertGreater(attempt, 1)
+            self.assertEqual(await (await self.call("next")).result(timeout=60), ["next", 1])
+            go_on.set()
+            self.assertEqual(await (await self.call("last")).result(timeout=60), ["last", 1])
+        self.assertEqual((await self.attempts(run))[-1], f"step_completed {attempt}")
+
     async def test_cancelled(self) -> None:
         heard: List[str] = []
 

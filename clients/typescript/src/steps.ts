@@ -95,6 +95,7 @@ class Attempt implements StepContext {
   readonly receipt: string;
   said: unknown;
   fresh = false;
+  unheard: { progress?: unknown; position?: number } | undefined; // sent, until the server says that it has it
   position = 0;
   heard = Date.now();
   private readonly end = new AbortController();
@@ -111,10 +112,9 @@ class Attempt implements StepContext {
 
   heartbeat(progress: unknown = null): void {
     this.signal.throwIfAborted();
-    if (new TextEncoder().encode(JSON.stringify(progress)).length > 4096) {
-      throw new RangeError('the progress has more than 4 KiB');
-    }
-    this.said = progress;
+    const text = JSON.stringify(progress);
+    if (new TextEncoder().encode(text).length > 4096) throw new RangeError('the progress has more than 4 KiB');
+    this.said = JSON.parse(text); // as it is now, whatever becomes of it until it is sent
     this.fresh = true;
     this.heard = Date.now();
   }
@@ -146,8 +146,9 @@ class Stream {
 
   async write(chunks: unknown[]): Promise<void> {
     if (this.end) throw new Error(`the stream ${this.name} is closed`);
-    this.bytes += JSON.stringify(chunks).length;
-    this.chunks.push(...chunks);
+    const text = JSON.stringify(chunks);
+    this.bytes += text.length;
+    this.chunks.push(...JSON.parse(text) as unknown[]); // as they are now
     const sent = this.send();
     if (this.failure || this.bytes > fullBytes) await sent;
     if (this.failure) throw this.failure;
@@ -182,8 +183,8 @@ class Stream {
 
 /** Worker takes steps from a server and runs them, until it is told to stop. */
 export class Worker {
-  private readonly steps = new Map<string, Attempt>();
-  private readonly running = new Set<Promise<void>>();
+  private readonly steps = new Map<string, Attempt>(); // that this worker holds
+  private readonly running = new Set<Promise<void>>(); // all, also those that were lost and have not ended
   private readonly stopping = new AbortController();
   private id = '';
   private number = 0;
@@ -217,7 +218,7 @@ export class Worker {
       over.abort();
       await beats;
       if (this.id) {
-        await this.beat([...this.steps.values()]).catch(this.tell); // the last progress
+        await this.lastWords([...this.steps.values()]);
         await this.ask('leave', { worker: this.id }, { retryFor: 5000, safe: true }).catch(this.tell);
       }
       this.id = '';
@@ -252,7 +253,7 @@ export class Worker {
     const { signal } = this.stopping;
     for (let pause = 100; !signal.aborted;) {
       const worker = this.id;
-      const most = Math.max(1, concurrency) - this.steps.size;
+      const most = Math.max(1, concurrency) - this.running.size;
       if (most < 1) {
         await new Promise<void>((free) => { this.free = free; });
         continue;
@@ -289,18 +290,29 @@ export class Worker {
     return this.beating = this.beating.catch(() => {}).then(() => this.beatNow(steps));
   }
 
+  /** lastWords says the last progress of steps: what is on its way, and what came since. */
+  private async lastWords(steps: Attempt[]): Promise<void> {
+    try {
+      while (this.id && steps.some((s) => s.fresh || s.unheard)) await this.beat(steps);
+    } catch (err) {
+      this.tell(err);
+    }
+  }
+
   private async beatNow(steps: Attempt[]): Promise<void> {
     const worker = this.id;
-    const told = steps.filter((s) => s.fresh);
-    const tasks = steps.map(({ receipt, fresh, said: progress, position }): Schemas['StepStands'] => (
-      fresh ? { receipt, progress, position } : { receipt }));
-    for (const s of told) s.fresh = false;
+    for (const s of steps) {
+      if (!s.fresh || s.unheard) continue; // the same again until it is heard: a position has one value
+      s.fresh = false;
+      s.unheard = { progress: s.said, position: s.position };
+    }
+    const told = steps.filter((s) => s.unheard);
+    const tasks = steps.map(({ receipt, unheard }): Schemas['StepStands'] => ({ receipt, ...unheard }));
     try {
       const got: Schemas['StepsBeaten'] = await this.ask('heartbeat', { worker, tasks });
-      for (const s of told) s.position++;
+      for (const s of told) [s.position, s.unheard] = [s.position + 1, undefined];
       for (const { receipt, why } of got.ended) this.steps.get(receipt)?.stop(why);
     } catch (err) {
-      for (const s of told) s.fresh = true; // it is said again
       if (codeOf(err) === 'LEASE_LOST') this.lose(worker);
       throw err;
     }
@@ -311,6 +323,7 @@ export class Worker {
     if (worker === '' || worker !== this.id) return;
     this.id = '';
     for (const step of this.steps.values()) step.stop('lost');
+    this.steps.clear(); // the next worker does not hold them, though a function may go on
   }
 
   private start(task: Schemas['StepTask']): void {
@@ -332,7 +345,7 @@ export class Worker {
       const output = await this.options.steps[step.name]!(task.input, step);
       await this.complete(step, output);
     } catch (err) {
-      if (step.fresh && this.id) await this.beat([step]).catch(this.tell);
+      if (step.why !== 'ended' && step.why !== 'lost') await this.lastWords([step]);
       if (step.why === undefined || step.why === 'timeout' || step.why === 'silence') await this.fail(step, err);
     } finally {
       unwatch();

@@ -128,6 +128,57 @@ test('the next attempt goes on from the progress', async () => {
   assert.deepEqual(seen, [undefined, { row: 500 }]);
 });
 
+test('progress is what was said, whatever becomes of the value, and whichever answer is lost', async () => {
+  const seen = [];
+  let told;
+  const lost = new Promise((go) => { told = go; });
+  const remote = async (_, step) => {
+    seen.push(step.progress);
+    if (step.attempt > 1) return 'done';
+    const state = { row: 1 };
+    step.heartbeat(state);
+    state.row = 2n; // no JSON
+    await lost;
+    step.heartbeat({ row: 3 });
+    throw new Error('the line is cut');
+  };
+  await works({ remote }, async (worker) => {
+    const ask = worker.ask.bind(worker);
+    worker.ask = async (name, body, more) => {
+      const got = await ask(name, body, more);
+      if (name !== 'heartbeat' || !told || !body.tasks.some((t) => 'progress' in t)) return got;
+      told();
+      told = undefined;
+      throw new TypeError('the answer is lost');
+    };
+    assert.equal(await (await call()).result({ timeout: 60_000 }), 'done');
+  });
+  assert.deepEqual(seen, [undefined, { row: 3 }]);
+});
+
+test('the lease is lost while a step goes on: the worker takes others', async () => {
+  const begun = [];
+  let goOn;
+  const waits = new Promise((go) => { goOn = go; });
+  const remote = async (value, step) => {
+    begun.push(value);
+    if (begun.length === 1) await waits; // it hears of nothing
+    return [value, step.attempt];
+  };
+  await works({ remote }, async (worker) => {
+    const run = await call('first');
+    await until(() => begun.length);
+    const own = new Stepwell({ apiKey: process.env.STEPWELL_TEST_STEPS });
+    await own.call('post', '/v1/steps/leave', { body: { worker: worker.id } });
+    const [value, attempt] = await run.result({ timeout: 60_000 });
+    assert.equal(value, 'first');
+    assert.ok(attempt > 1, `${attempt}`);
+    assert.deepEqual(await (await call('next')).result({ timeout: 60_000 }), ['next', 1]);
+    goOn();
+    assert.deepEqual(await (await call('last')).result({ timeout: 60_000 }), ['last', 1]);
+  }, { concurrency: 2 });
+});
+
 test('a cancelled run aborts its step', async () => {
   const heard = [];
   const remote = async (_, step) => {

@@ -66,6 +66,7 @@ class _Attempt:
         self.why: Optional[str] = None  # it is to end: ended, timeout, silence, lost or shutdown
         self._said: Any = None
         self._fresh, self._position, self._heard = False, 0, time.monotonic()
+        self._unheard: Dict[str, Any] = {}  # progress that was sent, until the server says that it has it
         self._streams: Dict[str, _Stream] = {}
         self.cancelled = threading.Event()  # set where it is to end
         self._end: Callable[[], object] = self.cancelled.set
@@ -73,9 +74,10 @@ class _Attempt:
     def heartbeat(self, progress: Any = None) -> None:
         """Says how far the step is, as JSON of 4 KiB. It returns at once; the next attempt finds it in progress."""
         self.check()
-        if len(json.dumps(progress, allow_nan=False, ensure_ascii=False).encode()) > 4096:
+        said, size = _kept(progress)
+        if size > 4096:
             raise ValueError("the progress has more than 4 KiB")
-        self._said, self._fresh, self._heard = progress, True, time.monotonic()
+        self._said, self._fresh, self._heard = said, True, time.monotonic()
 
     def check(self) -> None:
         """Raises StepCancelled where the attempt is to end."""
@@ -94,6 +96,12 @@ class _Attempt:
         if self.why is None:
             self.why = why
             self._end()
+
+
+def _kept(value: Any) -> Tuple[Any, int]:
+    """A value as it is now, whatever becomes of it until it is sent, and its bytes as JSON."""
+    text = json.dumps(value, allow_nan=False, ensure_ascii=False)
+    return json.loads(text), len(text.encode())
 
 
 class AsyncStep(_Attempt):
@@ -135,8 +143,9 @@ class _Stream:
     async def write(self, chunks: Tuple[Any, ...]) -> None:
         if self.end:
             raise ValueError(f"the stream {self.name!r} is closed")
-        self.bytes += len(json.dumps(chunks, allow_nan=False))
-        self.chunks += chunks
+        kept, size = _kept(chunks)
+        self.bytes += size
+        self.chunks += kept
         if self.bytes > FULL or self.go_on().done():
             await self.flush()
 
@@ -180,8 +189,8 @@ class Worker:
         self._concurrency, self._drain = max(concurrency, 1), drain
         self._joining = {"name": name or f"{socket.gethostname()}:{os.getpid()}", "lease": duration(lease)}
         self._functions: Dict[str, Tuple[Any, Errors]] = {}
-        self._steps: Dict[str, _Attempt] = {}  # that run, by receipt
-        self._running: Set[asyncio.Task[None]] = set()
+        self._steps: Dict[str, _Attempt] = {}  # that this worker holds, by receipt
+        self._running: Set[asyncio.Task[None]] = set()  # all, also those that were lost and have not ended
         self._id, self._number, self._lease, self._pause = "", 0, lease, 1.0
         self._loop: Optional[asyncio.AbstractEventLoop] = None
         self._stopped, self._room, self._beating = asyncio.Event(), asyncio.Event(), asyncio.Lock()
@@ -223,6 +232,7 @@ class Worker:
             with suppress(StepwellError):
                 if self._id:
                     await self._beat(self._steps)  # the last progress
+                    await self._beat({receipt: step for receipt, step in self._steps.items() if step._fresh})
                     await self._core.call("POST", path("steps", "leave"), body={"worker": self._id}, timeout=5)
             self._id = ""
             self._core.close()
@@ -248,7 +258,7 @@ class Worker:
     async def _takes(self) -> None:
         pause = 0.1
         while True:
-            while (most := self._concurrency - len(self._steps)) < 1:
+            while (most := self._concurrency - len(self._running)) < 1:
                 self._room.clear()
                 await self._room.wait()
             body: Dict[str, Any] = {"steps": sorted(self._functions), "wait": f"{WAIT}s", **self._joining}
@@ -287,21 +297,20 @@ class Worker:
             worker, told = self._id, []
             tasks: List[Dict[str, Any]] = []
             for receipt, step in steps.items():
-                tasks.append({"receipt": receipt})
-                if step._fresh:
-                    told.append(step)
+                if step._fresh and not step._unheard:  # the same again until it is heard: a position has one value
                     step._fresh = False
-                    tasks[-1].update(progress=step._said, position=step._position)
+                    step._unheard = {"progress": step._said, "position": step._position}
+                if step._unheard:
+                    told.append(step)
+                tasks.append({"receipt": receipt, **step._unheard})
             try:
                 got: types.StepsBeaten = await self._ask("heartbeat", {"worker": worker, "tasks": tasks})
             except StepwellError as err:
-                for step in told:  # it is said again
-                    step._fresh = True
                 if err.code == "LEASE_LOST":
                     return self._lose(worker)
                 raise
             for step in told:
-                step._position += 1
+                step._position, step._unheard = step._position + 1, {}
             for end in got["ended"]:
                 if ended := self._steps.get(end["receipt"]):
                     ended._stop(end["why"])
@@ -310,6 +319,7 @@ class Worker:
         if worker and worker == self._id:
             self._id = ""
             self._stop("lost")
+            self._steps.clear()  # the next worker does not hold them, though a thread may go on
 
     def _stop(self, why: str) -> None:
         for step in self._steps.values():
@@ -321,7 +331,11 @@ class Worker:
         step = self._steps[task["receipt"]] = AsyncStep(self, task) if is_async else Step(self, task)
         running = asyncio.ensure_future(self._run(step, function, task))
         self._running.add(running)
-        running.add_done_callback(self._running.discard)
+        running.add_done_callback(self._over)
+
+    def _over(self, running: asyncio.Task[None]) -> None:
+        self._running.discard(running)
+        self._room.set()
 
     async def _run(self, step: _Attempt, function: Any, task: types.StepTask) -> None:
         watch = asyncio.ensure_future(self._watch(step, task.get("timeoutMs", inf), task.get("silenceMs", inf)))
@@ -330,7 +344,7 @@ class Worker:
                 await self._complete(step, await self._call(step, function, task["input"]))
             except (Exception, asyncio.CancelledError) as err:
                 with suppress(StepwellError):
-                    if step._fresh and self._id:
+                    while (step._fresh or step._unheard) and step.why not in ("ended", "lost") and self._id:
                         await self._beat({task["receipt"]: step})
                 if step.why in (None, "timeout", "silence"):
                     await self._fail(step, err)
@@ -340,8 +354,7 @@ class Worker:
             log.exception("the end of step %s of run %s was not accepted", step.name, step.run)
         finally:
             watch.cancel()
-            del self._steps[task["receipt"]]
-            self._room.set()
+            self._steps.pop(task["receipt"], None)
 
     async def _watch(self, step: _Attempt, timeout: float, silence: float) -> None:
         end = step._heard + timeout / 1000
