@@ -151,7 +151,7 @@ func TestHello(t *testing.T) {
 	}
 }
 
-// interruptHello interrupts the program in its sleep, and runs it again: one that has no user prints none, and says why.
+// interruptHello interrupts the program in its sleep, and runs it again: without a user it prints none, and says why.
 func interruptHello(t *testing.T, program string) {
 	t.Helper()
 	var errs strings.Builder
