@@ -142,6 +142,7 @@ func (p *play) epilogue(ctx context.Context) error {
 	fmt.Fprintln(p.stdout)
 	sum.write(p.stdout, p.style())
 	p.writeTally()
+	fmt.Fprintf(p.stdout, "\nNext, a program of your own:  stepwell init hello\n")
 	return nil
 }
 

@@ -3,8 +3,10 @@ package main
 // The program that init writes: what it needs of the network, and that it compiles and passes its own test.
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -136,12 +138,47 @@ func TestHello(t *testing.T) {
 	if out := goIn(t, dir, env, "test", "."); !strings.HasPrefix(out, "ok") {
 		t.Errorf("its test: got %s", out)
 	}
-	want := "create-user: ada@example.com\nsend-welcome: ada@example.com\nuser 42 <nil>\n"
+	want := "create-user: ada@example.com\nsend-welcome: ada@example.com\nuser 42\n"
 	if out := goIn(t, dir, env, "run", "."); out != want {
 		t.Errorf("got %q, want %q", out, want)
 	}
 	if out := goIn(t, dir, env, "vet", "."); out != "" {
 		t.Errorf("vet: %s", out)
+	}
+	if runtime.GOOS != "windows" {
+		goIn(t, dir, env, "build", "-o", "hi", ".")
+		interruptHello(t, filepath.Join(dir, "hi"))
+	}
+}
+
+// interruptHello interrupts the program in its sleep, and runs it again: without a user it prints none, and says why.
+func interruptHello(t *testing.T, program string) {
+	t.Helper()
+	var errs strings.Builder
+	cmd := exec.CommandContext(t.Context(), program)
+	cmd.Dir, cmd.Stderr = t.TempDir(), &errs
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	lines := bufio.NewReader(out)
+	if line, err := lines.ReadString('\n'); line != "create-user: ada@example.com\n" {
+		t.Errorf("got %q, %v, want the first step", line, err)
+	}
+	if err := cmd.Process.Signal(os.Interrupt); err != nil {
+		t.Error(err)
+	}
+	rest, err := io.ReadAll(lines)
+	if ended := cmd.Wait(); err != nil || ended == nil || len(rest) > 0 || !strings.Contains(errs.String(), "interrupt") {
+		t.Errorf("interrupted: got %q, %q, %v, %v, want no result and why", rest, errs.String(), ended, err)
+	}
+	again := exec.CommandContext(t.Context(), program)
+	again.Dir = cmd.Dir
+	if out, err := again.CombinedOutput(); err != nil || string(out) != "send-welcome: ada@example.com\nuser 42\n" {
+		t.Errorf("again: got %q, %v, want what was left to do", out, err)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"html"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -33,7 +34,11 @@ func terminal(recording string) []byte {
 			last = i
 		}
 	}
-	lines = append(append([]string{"$ stepwell demo"}, lines[:last+1]...), "…", lines[len(lines)-1])
+	end := slices.IndexFunc(lines, func(line string) bool { return strings.HasPrefix(line, "No finished step") })
+	if end < 0 {
+		end = len(lines) - 1
+	}
+	lines = append(append([]string{"$ stepwell demo"}, lines[:last+1]...), "…", lines[end])
 
 	var text, scroll, cover strings.Builder
 	at, n := 0.0, 0
