@@ -50,9 +50,9 @@ func queuesDeclareCommand(c *cli) *cobra.Command {
 		Long: `Create a queue, or change its settings: a setting without a flag gets its default, but limits stay as they are. Its
 messages stay, and a paused queue stays paused. A program that defines the queue also declares it, on first use.
 
---limit says how many messages may be worked on at once, or received in a period, for each key: a JSON object as over
-REST, with number, path (of the key in the payload), name (the queue's), per and burst (of a rate), and weights. The
-limits that you give replace those that the queue had, for messages that are sent from then on.`,
+--limit is a JSON object, as over REST. It says how many messages of each key may be worked on at once, or received in a
+period. Its members are number, path (of the key in the payload), name (the queue's), weights, and per and burst (of a
+rate). The limits that you give replace those that the queue had, for messages that are sent from then on.`,
 		Example: `  stepwell queues declare mails
   stepwell queues declare mails --visibility 5m --max-receives 5
   stepwell queues declare mails --limit '{"number": 3, "path": "customer.id"}'

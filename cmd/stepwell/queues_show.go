@@ -96,7 +96,8 @@ func queuesShowCommand(c *cli) *cobra.Command {
 		Use:   "show QUEUE",
 		Short: "Show a queue: its settings, its messages, and what you can do",
 		Long: `Show a queue: how long a received message is hidden from others, how often one is received before it becomes a dead
-letter, its limits as they were declared, how many messages there are, and what you can do about those that are stuck.
+letter, and its limits as they were declared. You also see how many messages there are, and what you can do about those
+that are stuck.
 
 ` + exitHelp,
 		Example: `  stepwell queues show mails
