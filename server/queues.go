@@ -126,6 +126,8 @@ type queueLimit struct {
 	Computed bool     `json:"computed"`
 	Per      duration `json:"per"`
 	Burst    int      `json:"burst"`
+
+	Weights map[string]int `json:"weights"`
 }
 
 func (b *declaration) world(name string) world.MessageQueue {
@@ -134,7 +136,7 @@ func (b *declaration) world(name string) world.MessageQueue {
 		q.Limits = []world.SaidLimit{}
 	}
 	for _, l := range b.Limits {
-		q.Limits = append(q.Limits, world.SaidLimit{Name: cmp.Or(l.Name, name), Number: l.Number, Path: l.Path, Computed: l.Computed, Per: time.Duration(l.Per), Burst: l.Burst})
+		q.Limits = append(q.Limits, world.SaidLimit{Name: cmp.Or(l.Name, name), Number: l.Number, Path: l.Path, Computed: l.Computed, Per: time.Duration(l.Per), Burst: l.Burst, Weights: l.Weights})
 	}
 	return q
 }

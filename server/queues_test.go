@@ -63,7 +63,11 @@ func TestQueueLimits(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "sqlite", Options{})
 	const q = "/v1/queues/calls"
-	a := r.want(200, "PUT", q, `{"limits": [{"number": 1, "path": "to"}, {"name": "line", "number": 100, "per": "1s", "burst": 50}]}`)
+	a := r.want(200, "PUT", q, `{"limits": [{"number": 1, "path": "to", "weights": {"ann": 2}}]}`)
+	if a.get("limits.0.weights.ann") != 2.0 || r.want(200, "GET", "/v1/limits/calls", "").get("weights.ann") != 2.0 {
+		t.Fatalf("the weights are not kept: %s", a.body)
+	}
+	a = r.want(200, "PUT", q, `{"limits": [{"number": 1, "path": "to"}, {"name": "line", "number": 100, "per": "1s", "burst": 50}]}`)
 	if a.get("limits.0.name") != "calls" || a.get("limits.0.path") != "to" || a.get("limits.1.per") != "1s" || a.get("limits.1.burst") != 50.0 {
 		r.Errorf("the queue is declared: %s", a.body)
 	}
@@ -87,7 +91,7 @@ func TestQueueLimits(t *testing.T) {
 	if a := r.want(200, "GET", q, ""); a.get("counts.out") != 2.0 || a.get("counts.parked") != 1.0 {
 		r.Errorf("the queue: %s", a.body)
 	}
-	if a := r.want(200, "GET", "/v1/limits/calls", ""); a.get("keys.1.key") != "ann" || a.get("keys.1.used") != 1.0 || a.get("keys.1.waiting") != 1.0 {
+	if a := r.want(200, "GET", "/v1/limits/calls", ""); a.get("messages") != true || a.get("runs") != nil || a.get("keys.1.key") != "ann" || a.get("keys.1.used") != 1.0 || a.get("keys.1.waiting") != 1.0 {
 		r.Errorf("the limit: %s", a.body)
 	}
 	r.want(200, "PUT", "/v1/limits/calls", `{"number": 0}`)
@@ -178,7 +182,7 @@ func TestQueueRefusals(t *testing.T) {
 	r.want(200, "PUT", q, "")
 	for _, body := range []string{`{"visibility": "100ms"}`, `{"visibility": "13h"}`, `{"maxReceives": -1}`, `{"maxReceives": 1001}`, `{"retries": 3}`,
 		`{"limits": [{}]}`, `{"limits": [{"number": 0}]}`, `{"limits": [{"number": 1, "untilEnd": true}]}`, `{"limits": [{"number": 1, "path": "a..b"}]}`,
-		`{"limits": [{"number": 1}, {"number": 2}]}`, `{"limits": [{"number": 1, "per": "367d"}]}`, `{"limits": [{"number": 1, "burst": 2}]}`, `{"limits": 3}`,
+		`{"limits": [{"number": 1}, {"number": 2}]}`, `{"limits": [{"number": 1, "per": "367d"}]}`, `{"limits": [{"number": 1, "burst": 2}]}`, `{"limits": [{"number": 1, "weights": {"ann": 2}}]}`, `{"limits": 3}`,
 	} {
 		r.refused(400, "INVALID", "PUT", q, body)
 	}

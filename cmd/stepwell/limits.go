@@ -228,7 +228,7 @@ func showLimit(c *cli, page *operate.LimitPage) error {
 	}
 	fmt.Fprintf(c.stdout, "limit %s: %s of each key%s; counts %s\n", page.Name, numberText(&page.Limit), said, countsText(&page.Limit))
 	if len(page.Keys) == 0 {
-		fmt.Fprintln(c.stdout, "no run needs it now")
+		fmt.Fprintln(c.stdout, "nothing needs it now")
 		return nil
 	}
 	next, weight := "", ""

@@ -4,12 +4,17 @@ package main
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/stepwell/stepwell/internal/human"
+	"github.com/stepwell/stepwell/internal/operate"
 	"github.com/stepwell/stepwell/world"
 )
 
@@ -37,20 +42,56 @@ func did(result string) queueActed { return queueActed{acted: acted{Result: resu
 
 func queuesDeclareCommand(c *cli) *cobra.Command {
 	var q world.MessageQueue
+	var limits []string
+	var unlimited bool
 	cmd := queueCommand(c, &cobra.Command{
 		Use:   "declare",
 		Short: "Create a queue, or change its settings",
-		Long: `Create a queue, or change its settings: a setting without a flag gets its default. Its messages stay, and a paused queue
-stays paused. A program that defines the queue also declares it, on first use.`,
+		Long: `Create a queue, or change its settings: a setting without a flag gets its default, but limits stay as they are. Its
+messages stay, and a paused queue stays paused. A program that defines the queue also declares it, on first use.
+
+--limit is a JSON object, as over REST. It says how many messages of each key may be worked on at once, or received in a
+period. Its members are number, path (of the key in the payload), name (the queue's), weights, and per and burst (of a
+rate). The limits that you give replace those that the queue had, for messages that are sent from then on.`,
 		Example: `  stepwell queues declare mails
-  stepwell queues declare mails --visibility 5m --max-receives 5`,
+  stepwell queues declare mails --visibility 5m --max-receives 5
+  stepwell queues declare mails --limit '{"number": 3, "path": "customer.id"}'
+  stepwell queues declare mails --limit '{"number": 100, "per": "1m", "name": "mail-server"}'
+  stepwell queues declare mails --no-limits`,
 	}, func(ctx context.Context, k world.Messenger, queue string) (queueActed, string, error) {
 		q.Name = queue
+		if unlimited {
+			if q.Limits = []world.SaidLimit{}; len(limits) > 0 {
+				return queueActed{}, "", usagef("nothing was changed", "give --limit or --no-limits, not both")
+			}
+		}
+		for _, text := range limits {
+			var l operate.QueueLimit
+			if err := readLimit(text, &l); err != nil {
+				return queueActed{}, "", usagef(`want an object like {"number": 3, "path": "customer.id"}`, "--limit %s: %w", human.Cut(human.Visible(text), 100), err)
+			}
+			q.Limits = append(q.Limits, l.World(queue))
+		}
 		return did("declared"), "declared queue " + queue, k.DeclareQueue(ctx, q)
 	})
 	spanFlag(cmd, func(d time.Duration) { q.Visibility = d }, "visibility", "how `long` a received message is hidden from others: 1s to 12h (default 30s)")
 	cmd.Flags().IntVar(&q.MaxReceives, "max-receives", 0, "how often a message can be received before it becomes a dead letter: 1 to 1000 (default 20)")
+	cmd.Flags().StringArrayVar(&limits, "limit", nil, "a `limit`, as JSON; may be repeated")
+	cmd.Flags().BoolVar(&unlimited, "no-limits", false, "the queue has no limits from now on")
 	return cmd
+}
+
+// readLimit reads a limit of a queue as JSON: one object, with the members of a limit alone.
+func readLimit(text string, into *operate.QueueLimit) error {
+	d := json.NewDecoder(strings.NewReader(text))
+	d.DisallowUnknownFields()
+	if err := d.Decode(into); err != nil {
+		return err
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return errors.New("there is more after the object")
+	}
+	return nil
 }
 
 func queuesDropCommand(c *cli) *cobra.Command {

@@ -20,7 +20,7 @@ func queuesListCommand(c *cli) *cobra.Command {
 		Use:   "list",
 		Short: "List the queues, and how many messages each has",
 		Long: `List the queues, and how many messages each has: ready, delayed, out (received and not settled), parked (behind another
-message of their group) and dead. Each count stops at 100,000. OLDEST is how long the first ready message has waited.
+message of their group, or in line for a limit) and dead. Each count stops at 100,000. OLDEST is how long the first ready message has waited.
 With --json each queue is one line.
 
 ` + exitHelp,
@@ -96,7 +96,8 @@ func queuesShowCommand(c *cli) *cobra.Command {
 		Use:   "show QUEUE",
 		Short: "Show a queue: its settings, its messages, and what you can do",
 		Long: `Show a queue: how long a received message is hidden from others, how often one is received before it becomes a dead
-letter, how many messages there are, and what you can do about those that are stuck.
+letter, and its limits as they were declared. You also see how many messages there are, and what you can do about those
+that are stuck.
 
 ` + exitHelp,
 		Example: `  stepwell queues show mails
@@ -131,6 +132,10 @@ func showQueue(c *cli, q *operate.Queue) {
 	line("queue", q.Name)
 	line("visibility", q.Visibility)
 	line("receives", strconv.Itoa(q.MaxReceives)+" at most, then a dead letter")
+	for i := range q.Limits {
+		l := &q.Limits[i]
+		line("limit", l.Name+": "+l.Text())
+	}
 	n := q.Counts
 	line("messages", fmt.Sprintf("%d ready, %d delayed, %d out, %d parked, %d dead", n.Ready, n.Delayed, n.Out, n.Parked, n.Dead))
 	if !q.Oldest.IsZero() {
@@ -141,6 +146,9 @@ func showQueue(c *cli, q *operate.Queue) {
 	}
 	t.write(c.stdout, c.style())
 	a := &proposal{t: &table{indent: "  ", gap: "  ", wrap: true, lead: "# "}, command: c.command}
+	for i := range q.Limits {
+		a.note("limit:", "limits show "+q.Limits[i].Name, "its number now, and who is in line")
+	}
 	if q.Paused != nil {
 		a.do("resume:", "queues resume "+q.Name)
 	}

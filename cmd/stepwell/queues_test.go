@@ -76,11 +76,33 @@ func TestQueues(t *testing.T) {
 	}
 }
 
+// walkQueueLimits declares limits, sees them, and ends them.
+func walkQueueLimits(q *queueShell) {
+	q.says("declared", "declare", "few", "--limit", `{"number": 1, "path": "to", "weights": {"ann": 2}}`, "--limit", `{"name": "line", "number": 100, "per": "1m", "burst": 50}`)
+	q.says("few: 1 at once, for each to; weights: 1 key", "show", "few")
+	q.says("line: 100 in 1m, 50 at one moment", "show", "few")
+	q.says("limits show line", "show", "few")
+	q.says(`"weights":{"ann":2}`, "show", "few", "--json")
+	q.says("declared", "declare", "few", "--visibility", "1m")
+	q.says("few: 1 at once", "show", "few")
+	q.refuses(2, "no string, number or boolean at to", "send", "few", `{}`)
+	q.refuses(2, "unknown field", "declare", "few", "--limit", `{"number": 1, "untilEnd": true}`)
+	q.refuses(2, "more after", "declare", "few", "--limit", `{"number": 1} {}`)
+	q.refuses(2, "want 1 or more", "declare", "few", "--limit", `{}`)
+	q.refuses(2, "not both", "declare", "few", "--limit", `{"number": 1}`, "--no-limits")
+	q.says("declared", "declare", "few", "--no-limits")
+	if text := q.says("receives", "show", "few"); strings.Contains(text, "at once") {
+		q.Errorf("limits that were ended are shown: %s", text)
+	}
+	q.says("dropped", "drop", "few")
+}
+
 func walkQueues(q *queueShell) {
 	q.refuses(3, "stepwell queues declare mails", "show", "mails")
 	q.refuses(3, "stepwell queues declare mails", "send", "mails", "1")
 	q.says("declared queue mails", "declare", "mails", "--visibility", "5m", "--max-receives", "3")
 	q.refuses(2, "visibility", "declare", "mails", "--visibility", "1ms")
+	walkQueueLimits(q)
 	q.says("sent message mesg_", "send", "mails", `{"to":"ann"}`, "--dedupe-id", "a", "--header", "trace=1")
 	q.says("was sent to queue mails earlier", "send", "mails", `{"to":"ann"}`, "--dedupe-id", "a")
 	q.says("sent", "send", "mails", `{"to":"bob"}`, "--priority", "4")

@@ -3,7 +3,9 @@ package operate
 // Queues and their messages as the API and the command line show them.
 
 import (
+	"cmp"
 	"encoding/json"
+	"fmt"
 	"time"
 
 	"github.com/stepwell/stepwell"
@@ -24,12 +26,41 @@ type Queue struct {
 
 // QueueLimit is a limit of a queue, as it is declared.
 type QueueLimit struct {
-	Name     string        `json:"name,omitempty"`
+	Name     string        `json:"name,omitempty"` // none: the queue's
 	Number   int           `json:"number"`
 	Path     string        `json:"path,omitempty"`     // of the key in the payload
 	Computed bool          `json:"computed,omitempty"` // code computes the key
 	Per      stepwell.Span `json:"per,omitempty"`      // of a rate
 	Burst    int           `json:"burst,omitempty"`
+
+	Weights map[string]int `json:"weights,omitempty"` // of keys, which have so many times the places
+}
+
+// World is the limit as queue declares it.
+func (l *QueueLimit) World(queue string) world.SaidLimit {
+	return world.SaidLimit{
+		Name: cmp.Or(l.Name, queue), Number: l.Number, Path: l.Path, Computed: l.Computed, Per: time.Duration(l.Per), Burst: l.Burst, Weights: l.Weights,
+	}
+}
+
+// Text tells people what the limit lets in, of what.
+func (l *QueueLimit) Text() string {
+	text := fmt.Sprintf("%d at once", l.Number)
+	if l.Per > 0 {
+		if text = fmt.Sprintf("%d in %s", l.Number, l.Per); l.Burst > 1 {
+			text += fmt.Sprintf(", %d at one moment", l.Burst)
+		}
+	}
+	switch {
+	case l.Path != "":
+		text += ", for each " + l.Path
+	case l.Computed:
+		text += ", for each key that code computes"
+	}
+	if n := len(l.Weights); n > 0 {
+		text += "; weights: " + human.Count(n, "key")
+	}
+	return text
 }
 
 // QueuePause says why nothing is received from a queue.
@@ -50,7 +81,7 @@ func QueueOf(q *world.QueueStats) Queue {
 	n := q.Counts
 	var limits []QueueLimit
 	for _, l := range q.Limits {
-		limits = append(limits, QueueLimit{Name: l.Name, Number: l.Number, Path: l.Path, Computed: l.Computed, Per: stepwell.Span(l.Per), Burst: l.Burst})
+		limits = append(limits, QueueLimit{Name: l.Name, Number: l.Number, Path: l.Path, Computed: l.Computed, Per: stepwell.Span(l.Per), Burst: l.Burst, Weights: l.Weights})
 	}
 	return Queue{
 		Limits: limits,

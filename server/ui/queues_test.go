@@ -5,6 +5,7 @@ package ui_test
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stepwell/stepwell/server"
 	"github.com/stepwell/stepwell/world"
@@ -54,6 +55,14 @@ func TestQueuePages(t *testing.T) {
 	}
 	s.post("/ui/queues/mails/resume")
 	s.want("/ui/queues/mails", ">Pause<")
+	k := world.AbilitiesOf(s.world).MessageKeeper.Messages()
+	if err := k.DeclareQueue(s.Context(), world.MessageQueue{Name: "mails", Limits: []world.SaidLimit{
+		{Name: "mails", Number: 3, Path: "to", Weights: map[string]int{"ann": 2}}, {Name: "bank", Number: 100, Per: time.Minute},
+	}}); err != nil {
+		t.Fatal(err)
+	}
+	s.want("/ui/queues/mails", `<a href="/ui/limits/mails">mails</a>: 3 at once, for each to; weights: 1 key`, `<a href="/ui/limits/bank">bank</a>: 100 in 1m<`)
+	s.want("/ui/limits/mails", "by messages at work")
 	for path, status := range map[string]int{"/ui/queues/none": 404, "/ui/queues/mails?state=gone": 400, "/ui/queues/mails?cursor=x": 400, "/ui/queues/a%20b": 400} {
 		if p := s.get(path); p.status != status {
 			t.Errorf("%s: got %d, want %d", path, p.status, status)

@@ -93,7 +93,7 @@ var topics = []struct {
 	{"gathering", gathers},
 	{"limits", limits},
 	{"limits of tasks", limitsOfTasks},
-	{"limits of messages", limitsOfMessages},
+	{"limits of messages", slices.Concat(limitsOfMessages, saidOfMessages)},
 	{"weights", weights},
 	{"rates", rates},
 	{"singletons", singles},

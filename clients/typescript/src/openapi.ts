@@ -2855,7 +2855,7 @@ export interface components {
         Limit: {
             /** @description Of a rate: how many may begin at one moment; none: one. */
             burst?: number;
-            /** @description Receives of messages of a queue are under it. */
+            /** @description Receives of messages of queues are under it. */
             messages?: boolean;
             name: string;
             /** @description How many runs of a key may be at work at once; of a rate, how many begin in a period. */
@@ -2908,7 +2908,7 @@ export interface components {
             burst?: number;
             cursor?: components["schemas"]["Cursor"];
             keys: components["schemas"]["LimitKey"][];
-            /** @description Receives of messages of a queue are under it. */
+            /** @description Receives of messages of queues are under it. */
             messages?: boolean;
             name: string;
             /** @description How many runs of a key may be at work at once; of a rate, how many begin in a period. */
@@ -3391,6 +3391,10 @@ export interface components {
              * @example 1m
              */
             per?: string;
+            /** @description Of keys: one has so many times the number as its weight says. A key that is not here has 1. A rate has none. */
+            weights?: {
+                [key: string]: number;
+            };
         };
         /** @description Nothing is received from the queue. */
         QueuePause: {

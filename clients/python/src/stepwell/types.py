@@ -333,7 +333,7 @@ class _LimitRequired(TypedDict):
 class Limit(_LimitRequired, total=False):
     # Of a rate: how many may begin at one moment; none: one.
     burst: int
-    # Receives of messages of a queue are under it.
+    # Receives of messages of queues are under it.
     messages: bool
     # A rate: so many runs of a key begin in each period of this length, as 90s. None: it is no rate.
     per: str
@@ -386,7 +386,7 @@ class LimitPage(_LimitPageRequired, total=False):
     # Of a rate: how many may begin at one moment; none: one.
     burst: int
     cursor: Cursor
-    # Receives of messages of a queue are under it.
+    # Receives of messages of queues are under it.
     messages: bool
     # A rate: so many runs of a key begin in each period of this length, as 90s. None: it is no rate.
     per: str
@@ -474,6 +474,8 @@ class QueueLimit(_QueueLimitRequired, total=False):
     path: str
     # A rate: the period, 1ms to 366d. None: it is no rate.
     per: str
+    # Of keys: one has so many times the number as its weight says. A key that is not here has 1. A rate has none.
+    weights: Dict[str, int]
 
 
 class QueuePause(TypedDict, total=False):
