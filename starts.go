@@ -31,7 +31,7 @@ func lookAfterStarts(ctx context.Context, a *App) time.Duration {
 	next, err := starts.Settle(ctx)
 	if err != nil {
 		if ctx.Err() == nil {
-			a.cfg.Logger.Warn("cannot continue with holding or releasing a workflow", "error", err, "hint", "It is tried again")
+			a.cfg.Logger.Warn("cannot continue with holding or releasing a workflow, or give back places of limits that nobody uses", "error", err, "hint", "It is tried again")
 		}
 		next = again
 	}

@@ -24,6 +24,7 @@ type limits struct {
 	news  *notices  // of this call
 
 	singles singles
+	neglect rules.Neglect
 }
 
 // limitKey is a key of a limit that a run which is not over needs.

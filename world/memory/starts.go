@@ -151,11 +151,14 @@ func (s *starts) Holds(ctx context.Context) ([]world.Hold, error) {
 	return slices.SortedFunc(maps.Values(s.holds), func(a, b world.Hold) int { return strings.Compare(a.Workflow, b.Workflow) }), nil
 }
 
-// Settle has nothing to go on with; see [world.Starter].
+// Settle has nothing to go on with but what is neglected; see [world.Starter].
 func (s *starts) Settle(ctx context.Context) (time.Duration, error) {
-	err := s.w.enter(ctx)
-	if err == nil {
-		s.w.mu.Unlock()
+	if err := s.w.enter(ctx); err != nil {
+		return 0, err
 	}
-	return 0, err
+	var n notices
+	next := s.w.limits.neglected(&n)
+	s.w.mu.Unlock()
+	s.w.tell(&n)
+	return next, nil
 }

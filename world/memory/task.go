@@ -65,9 +65,13 @@ func (r *run) ownerOr(w *World, id string) *worker {
 
 // placeTask puts a task that nobody holds into its partition, or, where it is ready and lacks a place, into line.
 func (w *World) placeTask(t *task, n *notices) {
-	if !t.Visible.After(w.now()) && !w.limits.seekTask(t, n) {
-		return
+	if t.Visible.After(w.now()) || w.limits.seekTask(t, n) {
+		t.show(w, n)
 	}
+}
+
+// show puts a task that nobody holds into its partition.
+func (t *task) show(w *World, n *notices) {
 	var l *partition
 	for _, x := range w.taskPartitions[t.Name] {
 		if x.workflow == t.Workflow && x.priority == t.Priority {

@@ -63,6 +63,9 @@ func (l *limits) init(db *database, t *telling) { l.database, l.telling = db, t 
 // used reports whether it is known that there are limits.
 func (l *limits) used() bool { return l.any.Load() }
 
+// use notes that there are.
+func (l *limits) use() { l.any.Store(true) }
+
 // learn makes the limits that the runs and tasks of a commit need be there. It needs a connection of the pool.
 func (l *limits) learn(ctx context.Context, c *world.Commit) error {
 	if err := l.learnAll(ctx, c); err != nil {

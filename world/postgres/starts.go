@@ -156,7 +156,11 @@ func (s starts) Settle(ctx context.Context) (next time.Duration, err error) {
 			return 0, err
 		}
 	}
-	return next, nil
+	again, err := s.neglected(ctx)
+	if next == 0 || again > 0 && again < next {
+		next = again
+	}
+	return next, err
 }
 
 // lapseRow says by when a run is to begin.

@@ -31,6 +31,7 @@ type World struct {
 	messaging messaging
 	topics    topics
 	limits    limits
+	neglect   rules.Neglect
 	lapseNews rules.LapseNews
 
 	writing writing // commits: see writer.go

@@ -75,6 +75,7 @@ type World struct {
 
 	crew     crew
 	standing rules.Standing // subscriptions
+	neglect  rules.Neglect
 
 	lock *workerLock // of the worker process; nil before the first Join; of the writer goroutine
 	bell *listener   // nil while no worker is here; of the writer goroutine

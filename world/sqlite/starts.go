@@ -182,7 +182,8 @@ func (s starts) Settle(ctx context.Context) (next time.Duration, err error) {
 			return 0, err
 		}
 	}
-	return next, nil
+	again, err := s.neglected(ctx)
+	return sooner(next, again), err
 }
 
 // sooner is the shorter one of two times until something is due; 0: nothing is.

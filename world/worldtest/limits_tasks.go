@@ -13,6 +13,12 @@ import (
 // queue creates steps with open tasks that need places, in one commit.
 func (l *limiting) queue(s *session, needs func(*world.Birth), steps ...string) {
 	l.Helper()
+	l.queueAs("task", s, needs, steps...)
+}
+
+// queueAs is queue for a step of another name than the one that workers have.
+func (l *limiting) queueAs(name string, s *session, needs func(*world.Birth), steps ...string) {
+	l.Helper()
 	var b world.Birth
 	needs(&b)
 	c := s.next()
@@ -20,7 +26,7 @@ func (l *limiting) queue(s *session, needs func(*world.Birth), steps ...string) 
 		e := stepCreated(step, world.KindTask)
 		e.Queued, e.Places = true, b.Places
 		c.Events = append(c.Events, e)
-		c.Tasks = append(c.Tasks, world.Task{Run: s.run, Step: step, Name: "task", Workflow: "greet", Input: []byte(`{"in":1}`), Priority: 1, Places: b.Places})
+		c.Tasks = append(c.Tasks, world.Task{Run: s.run, Step: step, Name: name, Workflow: "greet", Input: []byte(`{"in":1}`), Priority: 1, Places: b.Places})
 	}
 	s.write(c)
 }
@@ -232,6 +238,59 @@ var limitsOfTasks = []check{
 		}
 		l.done(k, first)
 		l.done(k, l.tasksOf(k, "the place is free", "step_b")[0])
+	})},
+	{"a step that no worker has keeps no place", "its tasks give back what they hold after a while, and leave their lines; who has it later has them stand in line again", withLimits(func(l *limiting) {
+		if l.over || l.able.StartKeeper == nil {
+			l.Log("another world looks after that")
+			return
+		}
+		starts := l.able.StartKeeper.Starts()
+		k := l.worker("greet")
+		s := k.create("greet")
+		l.queueAs("lost", s, under("bank:1"), "step_a")
+		l.queueAs("lost", s, under("customer/ann:1", "bank:1"), "step_b")
+		l.until("who has no worker is let in", func() bool {
+			k.idle("nobody has the step")
+			in, err := l.l.InLine(l.ctx, s.run, "step_b")
+			l.must(err, "place in line")
+			return in != nil && in.Limit == "bank"
+		})
+		l.queue(s, under("bank:1"), "step_c", "step_d")
+		next, err := starts.Settle(l.ctx)
+		l.must(err, "settle")
+		if next <= 0 || next > world.NeglectAfter {
+			l.Fatalf("it is looked at again in %s, want within %s", next, world.NeglectAfter)
+		}
+		k.idle("a worker may come back")
+		l.stands("bank", "", 1, 3)
+		var got []world.Task
+		l.until("the place is given back", func() bool {
+			_, err := starts.Settle(l.ctx)
+			l.must(err, "settle")
+			got = append(got, k.claim(0, 100).Tasks...)
+			return len(got) > 0
+		})
+		l.same([]any{len(got), got[0].Step}, []any{1, "step_c"}, "tasks")
+		l.stands("bank", "", 1, 1)
+		l.stands("customer", "ann", 0, 0)
+		back := &worker{rig: l.rig, id: world.NewID(world.PrefixWorker, world.Now()), steps: []string{"lost"}}
+		_, err = l.w.Join(l.ctx, world.Worker{ID: back.id, Name: "host:2", Build: "b1", Steps: back.steps, Lease: longLease})
+		l.must(err, "join")
+		l.until("they stand in line again", func() bool {
+			back.idle("another has the place")
+			in, err := l.l.InLine(l.ctx, s.run, "step_b")
+			l.must(err, "place in line")
+			return in != nil && in.Limit == "bank"
+		})
+		l.stands("bank", "", 1, 3)
+		l.stands("customer", "ann", 1, 0)
+		l.done(k, got[0])
+		l.done(back, l.tasksOf(back, "it was asked for first", "step_a")[0])
+		last := l.tasksOf(k, "who came to the line of the bank last is last", "step_d")[0]
+		l.done(k, last)
+		l.done(back, l.tasksOf(back, "the last", "step_b")[0])
+		l.stands("bank", "", 0, 0)
+		l.stands("customer", "ann", 0, 0)
 	})},
 	{"what steps say is noted as workers join", "the number of a limit, and its kind, for ever", withLimits(func(l *limiting) {
 		join := func(said world.SaidLimit) error {
