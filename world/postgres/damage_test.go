@@ -55,7 +55,8 @@ func (d *damagedSchema) Keep(t testing.TB) {
 
 func (d *damagedSchema) Restore(t testing.TB) {
 	t.Helper()
-	texts := []string{"DELETE FROM " + defaultSchema + ".tasks", "DELETE FROM " + defaultSchema + ".messages"} // their triggers tell of it in others
+	// First those whose triggers tell of it in others.
+	texts := []string{"DELETE FROM " + defaultSchema + ".tasks", "DELETE FROM " + defaultSchema + ".messages"}
 	for _, name := range d.tables {
 		texts = append(texts, fmt.Sprintf("DELETE FROM %s.%s", defaultSchema, name))
 	}
