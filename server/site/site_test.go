@@ -116,10 +116,7 @@ func TestEveryPageIsInTheSite(t *testing.T) {
 		}
 		in[href] = true
 	}
-	var nav []string
-	for _, link := range read(t, files["index.html"].body).links {
-		nav = append(nav, link)
-	}
+	nav := read(t, files["index.html"].body).links
 	for name := range files {
 		if path.Ext(name) != ".md" {
 			continue
