@@ -5,7 +5,9 @@ package crypt_test
 import (
 	"context"
 	"encoding/json"
+	"maps"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -35,7 +37,15 @@ func ring(t testing.TB, ids ...string) *crypt.Keyring {
 
 // quiet is a world that tells as little of its being encrypted as one that is not: not that it is what has encrypted a run, and not which run a result is of.
 // What comes encrypted stays as it is. What it filters by input, it filters itself.
-type quiet struct{ *crypt.World }
+type quiet struct {
+	*crypt.World
+	queues *defined
+}
+
+func newQuiet(t testing.TB) world.World {
+	w := crypt.Wrap(memory.New(), ring(t, own))
+	return quiet{w, &defined{Messenger: w.Abilities().MessageKeeper.Messages(), limits: make(map[string][]world.SaidLimit)}}
+}
 
 // own is the ID of its key.
 const own = "k1"
@@ -99,6 +109,54 @@ func (w quiet) Heartbeat(ctx context.Context, q world.HeartbeatQuery) (world.Hea
 	return b, err
 }
 
+// Abilities are the world's, but that its sender has the definition of each queue: so it tells the keys of limits, which
+// the world below cannot read.
+func (w quiet) Abilities() world.Abilities {
+	a := w.World.Abilities()
+	a.MessageKeeper = definedQueues{a.MessageKeeper, w.queues}
+	return a
+}
+
+type definedQueues struct {
+	world.MessageKeeper
+	defined *defined
+}
+
+func (q definedQueues) Messages() world.Messenger { return q.defined }
+
+type defined struct {
+	world.Messenger
+	mu     sync.Mutex
+	limits map[string][]world.SaidLimit // by queue
+}
+
+func (d *defined) DeclareQueue(ctx context.Context, q world.MessageQueue) error {
+	err := d.Messenger.DeclareQueue(ctx, q)
+	if err == nil && q.Limits != nil {
+		d.mu.Lock()
+		d.limits[q.Name] = q.Limits
+		d.mu.Unlock()
+	}
+	return err
+}
+
+func (d *defined) SendMessages(ctx context.Context, all []world.Message) ([]world.Sent, error) {
+	all = slices.Clone(all)
+	d.mu.Lock()
+	for i := range all {
+		m := &all[i]
+		for _, l := range d.limits[m.Queue] {
+			if key, err := world.KeyAt(m.Payload, l.Path); err == nil && l.Path != "" && m.Keys[l.Name] == "" {
+				keys := map[string]string{l.Name: key}
+				maps.Copy(keys, m.Keys)
+				m.Keys = keys
+			}
+		}
+	}
+	d.mu.Unlock()
+	return d.Messenger.SendMessages(ctx, all)
+}
+
 func nameless(events []world.Event) {
 	for i := range events {
 		if e := &events[i]; e.Type == world.StepCompleted || e.Type == world.StepFailed {
@@ -108,7 +166,7 @@ func nameless(events []world.Event) {
 }
 
 func TestWorld(t *testing.T) {
-	worldtest.RunOver(t, func(t testing.TB) world.World { return quiet{crypt.Wrap(memory.New(), ring(t, own))} }, sample.Share(t, 4))
+	worldtest.RunOver(t, newQuiet, sample.Share(t, 4))
 }
 
 // Encryption gives on all that a world can do.
