@@ -224,7 +224,7 @@ func TestWhereItListens(t *testing.T) {
 		{"each client has its own", "--server " + strings.Replace(url, "://", "://"+viewerKey+"@", 1) + " --http :0"},
 		{"not to be reached", "--server http://127.0.0.1:1 --http :0"},
 		{"is empty", "--http="},
-		{"give one of them", "--db x --server http://y"},
+		{"give only one of them", "--db x --server http://y"},
 	} {
 		out, err := exec.CommandContext(t.Context(), program("stepwell"), append([]string{"mcp"}, strings.Fields(c.args)...)...).CombinedOutput()
 		if err == nil || !strings.Contains(string(out), c.says) || strings.Contains(string(out), viewerKey) {

@@ -105,7 +105,7 @@ func TestBulk(t *testing.T) {
 	}
 	for _, wrong := range []int{0, 1, many, 5000} {
 		said := s.refuses("bulk_runs", naps(object{"expectedCount": wrong}))
-		if !strings.Contains(said, fmt.Sprintf("the filter finds %d runs now, and not %d", many+1, wrong)) || !strings.Contains(said, "nothing was done") {
+		if !strings.Contains(said, fmt.Sprintf("the filter now finds %d runs instead of %d", many+1, wrong)) || !strings.Contains(said, "nothing was changed") {
 			t.Errorf("with the count %d: %q", wrong, said)
 		}
 	}
