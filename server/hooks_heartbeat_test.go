@@ -97,7 +97,7 @@ func TestHeartbeatOfAHookOverAServer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for also := ""; !strings.Contains(also, "the last one came at"); {
+	for also := ""; !strings.Contains(also, `hook "hook": last heard `); {
 		why, err := app.Why(t.Context(), run.ID())
 		if err != nil {
 			t.Fatal(err)
