@@ -109,7 +109,7 @@ func (w quiet) Heartbeat(ctx context.Context, q world.HeartbeatQuery) (world.Hea
 	return b, err
 }
 
-// Abilities are the world's, but that its sender has the definition of each queue: so it tells the keys of limits, which
+// Abilities are the world's, but that its sender has the definition of each queue: it tells the keys of limits, which
 // the world below cannot read.
 func (w quiet) Abilities() world.Abilities {
 	a := w.World.Abilities()

@@ -192,7 +192,7 @@ class Steps(unittest.IsolatedAsyncioTestCase):
                     raise errors.ConnectionFailed("the answer is lost")
                 return got
 
-            worker._ask = loses  # type: ignore[method-assign]
+            worker._ask = loses  # type: ignore[assignment]
             run = await self.call()
             self.assertEqual(await run.result(timeout=60), "done")
         self.assertEqual(seen, [None, {"row": 3}])
