@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"time"
 
+	"github.com/stepwell/stepwell/internal/kit"
 	"github.com/stepwell/stepwell/world"
 )
 
@@ -71,6 +72,12 @@ func (rc *stepReceipt) first() time.Time {
 		return rc.began()
 	}
 	return time.UnixMicro(rc.First).UTC()
+}
+
+// late reports whether the attempt has had its time.
+func (rc *stepReceipt) late(now time.Time) bool {
+	rule := kit.StepRuleOf(rc.Options)
+	return rule.Timeout > 0 && now.Sub(rc.began()) >= rule.Timeout
 }
 
 // readReceipts reads those of one worker.

@@ -151,6 +151,9 @@ func TestRemoteStep(t *testing.T) {
 			if got.Step != "resize" || got.Run != "p1" || got.Workflow != "pictures" || got.Attempt != 1 || got.TimeoutMs != 3_600_000 || string(got.Input) != `{"name":"p1","size":64}` {
 				t.Fatalf("got %+v", got)
 			}
+			r.steps(413, "heartbeat", object{"worker": r.worker, "tasks": []object{ // of all that it says nothing is written
+				{"receipt": got.Receipt, "progress": object{"rows": 2}}, {"receipt": got.Receipt, "progress": strings.Repeat("x", world.MaxProgress)},
+			}})
 			r.steps(200, "heartbeat", object{"worker": r.worker, "tasks": []object{{"receipt": got.Receipt, "progress": object{"rows": 3}, "position": 0}}})
 			r.steps(200, "write", object{"receipt": got.Receipt, "stream": "words", "chunks": []any{"a", 1, nil}})
 			r.steps(200, "write", object{"receipt": got.Receipt, "stream": "words", "chunks": []any{"a", 1, nil}}) // again
