@@ -106,7 +106,8 @@ func (tx callerTx) holds(t *testing.T, condition string) {
 	}
 }
 
-// TestTxLockTimeout: an application's own limit holds where it is shorter, and is what it was afterwards. What waits for nobody has long ones: to commit is to wait for all who notify on this server.
+// TestTxLockTimeout: an application's own limit holds where it is shorter, and is what it was afterwards.
+// What waits for nobody has long ones: to commit is to wait for all who notify on this server.
 func TestTxLockTimeout(t *testing.T) {
 	eachBegin(t, func(t *testing.T, w *World, begin func() callerTx) {
 		w.patience = time.Hour
