@@ -11,6 +11,7 @@ import (
 
 	"github.com/stepwell/stepwell"
 	"github.com/stepwell/stepwell/flow"
+	"github.com/stepwell/stepwell/internal/faults"
 	"github.com/stepwell/stepwell/limit"
 	"github.com/stepwell/stepwell/world/memory"
 )
@@ -65,6 +66,49 @@ func TestGatherBeside(t *testing.T) {
 		}
 		if _, err := run.Result(ctx); err == nil || !strings.Contains(err.Error(), "merged") {
 			t.Errorf("as a child: got %v", err)
+		}
+		stop()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// TestGatherAsksAgain: a start whose run began before its input was there opens another, which counts its time from
+// then: by the time of the first question it would be too late to begin.
+func TestGatherAsksAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, stop := context.WithCancel(t.Context())
+		last := stepwell.Define("last", func(_ stepwell.Context, n int) (int, error) { return n, nil },
+			flow.Debounce(nil, time.Minute, flow.Longest(time.Minute)), flow.StartTTL(30*time.Second))
+		w := memory.New()
+		app, err := stepwell.New(w, stepwell.Config{Logger: slog.New(slog.DiscardHandler), Definitions: []stepwell.Definition{last}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		slow, err := stepwell.New(faults.New(w, faults.At(faults.Deliver, 1, faults.Fault{Delay: 2 * time.Minute})),
+			stepwell.Config{Logger: slog.New(slog.DiscardHandler)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ended := make(chan error, 1)
+		go func() { ended <- app.Run(ctx) }()
+		synctest.Wait()
+		first, err := last.Start(ctx, app, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		second, err := last.Start(ctx, slow, 2)
+		if err != nil || second.ID() == first.ID() || second.Existed() {
+			t.Fatalf("got run %v, %v, want another than %s", second, err, first.ID())
+		}
+		if got, err := second.Result(ctx); got != 2 || err != nil {
+			t.Errorf("got %d, %v", got, err)
+		}
+		info, err := app.Get(ctx, first.ID())
+		next, err2 := app.Get(ctx, second.ID())
+		if err != nil || err2 != nil || next.CreatedAt.Before(info.EndedAt) {
+			t.Errorf("it was created at %s, before run %s ended at %s: %v, %v", next.CreatedAt, first.ID(), info.EndedAt, err, err2)
 		}
 		stop()
 		if err := <-ended; err != nil {

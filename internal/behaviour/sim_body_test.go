@@ -36,7 +36,7 @@ func (s *simulation) work(ctx context.Context, wk *simWorker, n simNode) (int, e
 	s.bodies.Add(1)
 	defer s.bodies.Done()
 	info := stepwell.Info(ctx)
-	me := &simAttempt{wk: wk, worker: wk.w.Worker(), began: world.Now()}
+	me := &simAttempt{wk: wk, worker: wk.w.Worker(), began: s.now()}
 	if s.holds(me) {
 		s.law3(info, n.Op == "step")
 		s.law4(info, me)
@@ -114,7 +114,7 @@ func (s *simulation) toil(ctx context.Context, n *simNode) bool {
 // law3: no body starts before its start is durable, and none of a completed step. Starts of queued steps are not in the log yet. What happens in the
 // very moment in which a body starts may have happened behind it; a forced end is heard of at the next heartbeat.
 func (s *simulation) law3(info stepwell.StepInfo, closure bool) {
-	started, now := !closure, world.Now().Add(-s.late)
+	started, now := !closure, s.now().Add(-s.late)
 	for _, e := range s.events(info.Run) {
 		switch {
 		case e.ID == info.Step && e.Type == world.StepStarted:

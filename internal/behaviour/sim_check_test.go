@@ -18,16 +18,19 @@ func (s *simulation) check(seen *simCoverage) {
 	reads := map[string]*simRun{}
 	runs := s.runs()
 	for i := range runs {
-		r := &simRun{Run: &runs[i], events: s.events(runs[i].ID)}
+		r := &simRun{Run: &runs[i], gather: s.plan.Gather, events: s.events(runs[i].ID)}
 		if r.Workflow == simNowhere {
 			s.checkNowhere(r, seen)
 			continue
 		}
-		if err := json.Unmarshal(r.Input, &r.program); err != nil {
+		err := json.Unmarshal(r.Input, &r.program)
+		if r.merges() {
+			r.program, err = r.programOfInputs()
+		}
+		if err != nil {
 			s.problem("input of run %s: %v", r.ID, err)
 			return
 		}
-		var err error
 		if r.log, err = readLog(&r.program, r.events); err != nil {
 			s.problem("run %s: %v", r.ID, err)
 			return
@@ -42,17 +45,20 @@ func (s *simulation) check(seen *simCoverage) {
 			checkUndos(s.under(r), r)
 		}
 		checkTimeout(s.under(r), r)
+		s.checkLapse(r, seen)
 		s.checkEnd(r)
 		s.checkReplay(r)
 	}
 	s.checkFamilies(reads)
 	s.checkSingles(reads, seen)
+	s.checkGathers(reads, seen)
 	seen.see(s, reads)
 }
 
 // simRun is one run that was simulated.
 type simRun struct {
 	*world.Run
+	gather  *simGather // of the plan
 	program simNode
 	events  []world.Event
 	log     *simRead
@@ -160,7 +166,7 @@ func checkPauses(problem func(string, ...any), r *simRun) {
 			if e.Commit == 1 { // what a retry took over was paused, and a cancel ended that pause there
 				early = nil
 			}
-		case world.StepCompleted, world.StepFailed, world.StepRetrying, world.RunCancelled:
+		case world.StepCompleted, world.StepFailed, world.StepRetrying, world.RunCancelled, world.InputReceived:
 		case world.WaitCompleted, world.SignalReceived, world.HookReceived:
 			if pause != nil {
 				early = append(early, e)
@@ -192,14 +198,14 @@ func askedBefore(r *simRun, pause, e *world.Event) bool {
 		return true
 	}
 	asked := slices.Concat(r.events[:pause.Seq-1], slices.DeleteFunc(slices.Clone(r.events[pause.Seq:e.Seq]), func(e world.Event) bool { return e.Result() }))
-	_, err := replayStrictly(newSimCode(noBody, false).wf, r.ID, asked)
+	_, err := r.replay(asked)
 	return err == nil
 }
 
 // cameToItsEnd reports whether the code had come to its end before an event, though its worker died before that was written: whoever claims the run
 // to resume it, or to cancel it, finds it over.
 func cameToItsEnd(r *simRun, seq int64) bool {
-	out, err := replayStrictly(newSimCode(noBody, false).wf, r.ID, r.events[:seq-1])
+	out, err := r.replay(r.events[:seq-1])
 	return err == nil && out != nil
 }
 
@@ -386,7 +392,7 @@ func (s *simulation) checkReplay(r *simRun) {
 	if r.log.end == nil || r.Origin != nil && r.log.segment > 0 { // a retry takes nothing over of the segments before the newest
 		return
 	}
-	out, err := replayStrictly(newSimCode(noBody, false).wf, r.ID, r.events)
+	out, err := r.replay(r.events)
 	if err != nil {
 		problem("law 5: replay: %v", err)
 		return
@@ -410,9 +416,15 @@ func (s *simulation) checkReplay(r *simRun) {
 	}
 }
 
-// forced reports whether an operator, or nobody yet, ended the run: not its code.
+// forced reports whether an operator, or that it did not begin in time, or nobody yet, ended the run: not its code.
 func (r *simRun) forced() bool {
-	return r.log.end == nil || r.log.end.Type == world.RunCancelled && r.log.end.Delivery != ""
+	return r.log.end == nil || r.log.end.Type == world.RunCancelled && r.log.end.Delivery != "" || r.lapsed()
+}
+
+// lapsed reports whether it was ended as it had not begun in time.
+func (r *simRun) lapsed() bool {
+	ttl := r.events[0].Birth.StartTTL
+	return ttl > 0 && r.log.end != nil && r.log.end.By == world.Lapse(ttl).By
 }
 
 // withoutCode reports whether the run may have been cancelled without its code: pending, blocked, or struck too often.

@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"github.com/stepwell/stepwell"
+	"github.com/stepwell/stepwell/flow"
 	"github.com/stepwell/stepwell/internal/faults"
-	"github.com/stepwell/stepwell/internal/kit"
 	"github.com/stepwell/stepwell/world"
 )
 
@@ -26,9 +26,8 @@ func (s *simulation) client(rnd *rand.Rand) *stepwell.App {
 			return app
 		}
 	case 1:
-		cfg := stepwell.Config{Name: "client", Encryption: s.ring}
-		kit.Set(&cfg, kit.Overrides{Apart: s.apart()})
-		app, err := stepwell.New(faults.New(s.below, faults.Random(rnd.Uint64(), s.rates, func() {}, func() {})), cfg)
+		cfg := s.withDefinitions(stepwell.Config{Name: "client", Encryption: s.ring})
+		app, err := stepwell.New(faults.New(&simClock{s.below, s}, faults.Random(rnd.Uint64(), s.rates, func() {}, func() {})), cfg)
 		if err != nil {
 			s.t.Error(err)
 			break
@@ -80,6 +79,9 @@ func (s *simulation) start(ctx context.Context, r *simStart, rnd *rand.Rand) {
 		if r.Delay != 0 {
 			opts = append(opts, stepwell.Delay(r.Delay))
 		}
+		if r.TTL != 0 {
+			opts = append(opts, flow.StartTTL(r.TTL))
+		}
 		_, err := app.Start(ctx, "sim", input, opts...)
 		return err
 	}, stepwell.ErrRunExists)
@@ -129,6 +131,10 @@ func (s *simulation) attend(ctx context.Context) {
 
 // attendRun plans what happens to one run from outside. It depends on its program alone.
 func (s *simulation) attendRun(ctx context.Context, r *world.Run) {
+	if r.Workflow == simBatch || r.Workflow == simDebounce {
+		s.attendGather(ctx, r)
+		return
+	}
 	var p simNode
 	if err := json.Unmarshal(s.value(r.ID, r.Input, r.InputApart), &p); err != nil {
 		s.problem("input of run %s: %v", r.ID, err)
@@ -142,7 +148,7 @@ func (s *simulation) attendRun(ctx context.Context, r *world.Run) {
 			s.signal(ctx, r.ID, n, rand.New(rand.NewPCG(rnd.Uint64(), 1)))
 		}
 	})
-	s.operate(ctx, r.ID, rnd, r.Origin == nil, r.Parent == nil)
+	s.operate(ctx, r.ID, rnd, r.Origin == nil, r.Parent == nil, 30*time.Second/s.haste)
 }
 
 // signal sends an event that the run can wait for, at a time of its own, with a delivery ID.
@@ -182,8 +188,8 @@ func (s *simulation) payloads(ctx context.Context, sent map[string]int, rnd *ran
 
 // operate has operators pause and resume, wake and cancel a run, and retry it where it is no retry. Each pause ends.
 // Where it has no parent it is restarted, too: that has none, and nobody would end what waits for ever.
-func (s *simulation) operate(ctx context.Context, run string, rnd *rand.Rand, first, root bool) {
-	at := func() time.Duration { return time.Duration(rnd.IntN(30_000)) * time.Millisecond / s.haste }
+func (s *simulation) operate(ctx context.Context, run string, rnd *rand.Rand, first, root bool, within time.Duration) {
+	at := func() time.Duration { return time.Duration(rnd.Int64N(int64(within))).Truncate(time.Microsecond) }
 	act := func(after time.Duration, do func(*stepwell.App) error, then ...func()) {
 		own := rand.New(rand.NewPCG(rnd.Uint64(), 1))
 		s.others.Go(func() {
@@ -204,15 +210,19 @@ func (s *simulation) operate(ctx context.Context, run string, rnd *rand.Rand, fi
 	}
 	for range max(rnd.IntN(5)-2, 0) {
 		act(at(), func(app *stepwell.App) error {
+			s.acts.ask(s, run, simWake)
 			_, err := app.Wake(ctx, run, stepwell.WakeRetries, stepwell.WakeStarts, stepwell.WakeSleeps)
 			return err
 		})
 	}
 	if rnd.IntN(6) == 0 {
-		act(at(), func(app *stepwell.App) error { return app.Cancel(ctx, run, "a test") })
+		act(at(), func(app *stepwell.App) error { s.acts.ask(s, run, simCancel); return app.Cancel(ctx, run, "a test") })
 	}
 	if rnd.IntN(16) == 0 {
-		act(at(), func(app *stepwell.App) error { return app.ForceCancel(ctx, run, "a test") })
+		act(at(), func(app *stepwell.App) error {
+			s.acts.ask(s, run, simCancel)
+			return app.ForceCancel(ctx, run, "a test")
+		})
 	}
 	if rnd.IntN(2) == 0 && first { // now and then: most times it did not fail yet, or is refused
 		for i := range 8 {

@@ -35,33 +35,36 @@ func newSimCode(work simBody, old bool, limits ...stepwell.WorkflowOption) *simC
 	c := &simCode{work: work, old: old}
 	c.task = stepwell.DefineStep("task", work, append(stepLimits(limits), stepwell.Retry{Base: 20 * time.Millisecond})...)
 	limits = slices.DeleteFunc(limits, func(o stepwell.WorkflowOption) bool { _, is := o.(ofSteps); return is })
-	c.wf = stepwell.Define("sim", func(ctx stepwell.Context, p simNode) (int, error) {
-		v, err := c.run(ctx, p)
-		if err == nil && p.Carry != nil {
-			v = mix(*p.Carry, v)
-		}
-		switch {
-		case err == nil && p.Next != nil:
-			next := *p.Next
-			next.Carry = &v
-			err := stepwell.ContinueAsNew(ctx, next)
-			if !errors.Is(err, stepwell.ErrInvalid) {
-				return 0, err // cancelled: what was done is undone
-			}
-			p.walk(func(n *simNode) {
-				if n.Op == "comp" {
-					stepwell.DropUndo(ctx, n.Kids[1].Name)
-				}
-			})
-			return 0, stepwell.ContinueAsNew(ctx, next)
-		case err == nil && p.Fails < 0 && p.Panics:
-			panic(errSimRun)
-		case err == nil && p.Fails < 0:
-			return 0, errSimRun
-		}
-		return v, err
-	}, append(limits, stepwell.FailOn(stepwell.Panics))...)
+	c.wf = stepwell.Define("sim", c.main, append(limits, stepwell.FailOn(stepwell.Panics))...)
 	return c
+}
+
+// main is the code of a run with a program.
+func (c *simCode) main(ctx stepwell.Context, p simNode) (int, error) {
+	v, err := c.run(ctx, p)
+	if err == nil && p.Carry != nil {
+		v = mix(*p.Carry, v)
+	}
+	switch {
+	case err == nil && p.Next != nil:
+		next := *p.Next
+		next.Carry = &v
+		err := stepwell.ContinueAsNew(ctx, next)
+		if !errors.Is(err, stepwell.ErrInvalid) {
+			return 0, err // cancelled: what was done is undone
+		}
+		p.walk(func(n *simNode) {
+			if n.Op == "comp" {
+				stepwell.DropUndo(ctx, n.Kids[1].Name)
+			}
+		})
+		return 0, stepwell.ContinueAsNew(ctx, next)
+	case err == nil && p.Fails < 0 && p.Panics:
+		panic(errSimRun)
+	case err == nil && p.Fails < 0:
+		return 0, errSimRun
+	}
+	return v, err
 }
 
 // errSimRun is what a program that fails returns.

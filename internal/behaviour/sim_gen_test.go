@@ -49,6 +49,9 @@ func (g *simGen) plan() simPlan {
 		if (g.seed+uint64(i))%4 == 0 {
 			r.Delay = 20 * time.Second
 		}
+		if g.seed%8 == 1 || g.seed%16 == 3 { // where runs are in line for a rate, or a limit
+			r.TTL = time.Duration(2+(g.seed/8+uint64(i))%8) * time.Second
+		}
 		p.Runs = append(p.Runs, r)
 	}
 	if simSingle(g.seed) {
@@ -57,6 +60,7 @@ func (g *simGen) plan() simPlan {
 	if g.IntN(4) == 0 {
 		p.Deploy = time.Second + g.upTo(30*time.Second)
 	}
+	p.gathers(g.seed)
 	return p
 }
 

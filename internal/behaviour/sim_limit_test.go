@@ -115,8 +115,8 @@ func (s *simulation) pace() (r simRate) {
 	return simRate{Number: 1 + int(s.seed/4%3), Per: 4 * time.Second / s.haste, Burst: 1 + int(s.seed/4%3)*int(s.seed/16%2)}
 }
 
-// simClock is the world of a worker that notes when each run begins: when it is claimed for the first time. Who claims
-// a run to cancel it alone begins nothing.
+// simClock is a world that notes when each run begins: when it is claimed for the first time. Who claims
+// a run to cancel it alone begins nothing. And it notes when one begins to gather.
 type simClock struct {
 	world.World
 	s *simulation
@@ -136,6 +136,15 @@ func (c *simClock) Claim(ctx context.Context, q world.ClaimQuery) (world.Claimed
 		}
 	}
 	return got, err
+}
+
+// Commit notes what is born.
+func (c *simClock) Commit(ctx context.Context, of *world.Commit) (world.Committed, error) {
+	done, err := c.World.Commit(ctx, of)
+	if of.Birth() && of.Events[0].Birth.Gather != nil && err == nil && done.Existing == "" {
+		c.s.acts.opens(c.s, of.Run)
+	}
+	return done, err
 }
 
 func cancels(m world.Mail) bool {

@@ -70,6 +70,7 @@ const (
 type simPlan struct {
 	Runs   []simStart    `json:"runs"`
 	Deploy time.Duration `json:"deploy,omitempty"` // when the workers' code is replaced: before, it knows no patches; 0: it is new from the start
+	Gather *simGather    `json:"gather,omitempty"` // what is merged; nil: nothing
 }
 
 // simStart is a run that a client starts.
@@ -78,6 +79,7 @@ type simStart struct {
 	At      time.Duration `json:"at,omitempty"`
 	Delay   time.Duration `json:"delay,omitempty"`   // of its start
 	Timeout time.Duration `json:"timeout,omitempty"` // of the run; 0: none
+	TTL     time.Duration `json:"ttl,omitempty"`     // in which it is to begin; 0: whenever
 	Program simNode       `json:"program"`
 }
 
@@ -105,9 +107,10 @@ func (n *simNode) walkSegment(f func(*simNode)) {
 // hasten divides all times of a plan.
 func (p *simPlan) hasten(by time.Duration) {
 	p.Deploy /= by
+	p.Gather.hasten(by)
 	for i := range p.Runs {
 		r := &p.Runs[i]
-		r.At, r.Delay, r.Timeout = r.At/by, r.Delay/by, r.Timeout/by
+		r.At, r.Delay, r.Timeout, r.TTL = r.At/by, r.Delay/by, r.Timeout/by, r.TTL/by
 		r.Program.hasten(by)
 	}
 }

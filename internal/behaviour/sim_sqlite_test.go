@@ -10,7 +10,9 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/stepwell/stepwell/internal/clocktest"
 	"github.com/stepwell/stepwell/world"
+	"github.com/stepwell/stepwell/world/sqlite"
 )
 
 var (
@@ -29,20 +31,27 @@ func TestSimulationOnSQLite(t *testing.T) {
 	for seed := from; seed <= to && !t.Failed(); seed++ {
 		synctest.Test(t, func(t *testing.T) {
 			if seed%3 == 0 {
-				simulate(t, onSQLite(t), seed, ring, &simCoverage{})
+				simulate(t, onSQLite(t, seed), seed, ring, &simCoverage{})
 			} else {
-				simulate(t, onSQLite(t), seed, nil, &simCoverage{})
+				simulate(t, onSQLite(t, seed), seed, nil, &simCoverage{})
 			}
 		})
 	}
 }
 
-// onSQLite is the stage of a file.
-func onSQLite(t *testing.T) *simStage {
+// onSQLite is the stage of a file. Its clock steps where merged starts are all that happens; else it is the system's,
+// by which a file also knows when its process stood still.
+func onSQLite(t *testing.T, seed uint64) *simStage {
 	path := filepath.Join(t.TempDir(), "runs.db")
-	w := openFile(t, path)
+	var clock *clocktest.Clock
+	var opts sqlite.Options
+	if _, alone := simGathers(seed); alone {
+		clock = &clocktest.Clock{}
+		opts.Now = clock.Now
+	}
+	w := openFile(t, path, opts)
 	return &simStage{
-		below: w, haste: 1, again: "-run TestSimulationOnSQLite -sim.sqlite.seed",
+		below: w, clock: clock, haste: 1, again: "-run TestSimulationOnSQLite -sim.sqlite.seed",
 		process: func() (world.World, func()) { return w, func() {} },
 		remains: func() (left []string) {
 			if _, err := w.Sweep(t.Context(), 1000); err != nil { // mail that came after its run's end is the sweeper's

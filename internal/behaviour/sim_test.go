@@ -19,9 +19,9 @@ import (
 
 	"github.com/stepwell/stepwell"
 	"github.com/stepwell/stepwell/internal/apart"
+	"github.com/stepwell/stepwell/internal/clocktest"
 	"github.com/stepwell/stepwell/internal/crypt"
 	"github.com/stepwell/stepwell/internal/faults"
-	"github.com/stepwell/stepwell/internal/kit"
 	"github.com/stepwell/stepwell/keyring"
 	"github.com/stepwell/stepwell/world"
 	"github.com/stepwell/stepwell/world/memory"
@@ -93,12 +93,14 @@ type simStage struct {
 	lease   time.Duration                      // of workers
 	poll    time.Duration                      // of workers
 	again   string                             // flags of go test, before the seed
+	clock   *clocktest.Clock                   // of the host; nil: it does not step
 }
 
 // inMemory is the stage where time is virtual.
 func inMemory() *simStage {
-	w := memory.New()
-	return &simStage{below: w, process: func() (world.World, func()) { return w, func() {} }, remains: w.Remains, haste: 1, again: "-run TestSimulation -sim.seed"}
+	clock := &clocktest.Clock{}
+	w := memory.New(memory.Options{Now: clock.Now})
+	return &simStage{below: w, process: func() (world.World, func()) { return w, func() {} }, remains: w.Remains, haste: 1, again: "-run TestSimulation -sim.seed", clock: clock}
 }
 
 // simulation is one plan that is carried out.
@@ -129,7 +131,9 @@ type simulation struct {
 	lined    atomic.Bool  // runs stood in line
 	paced    atomic.Bool  // runs stood in line for a rate
 	began    []simBegan   // guarded by mu
-	last     atomic.Bool  // it is looked whether all runs are over: no retry is asked for
+	fed      []*simFed    // guarded by mu
+	acts     simActs
+	last     atomic.Bool // it is looked whether all runs are over: no retry is asked for
 	done     chan struct{}
 	others   sync.WaitGroup // everything that runs beside
 	bodies   sync.WaitGroup // of steps: they may outlive their worker
@@ -161,6 +165,7 @@ func simulate(t *testing.T, on *simStage, seed uint64, ring *keyring.Ring, seen 
 		s.others.Go(func() { s.start(ctx, &s.plan.Runs[i], rand.New(rand.NewPCG(seed, uint64(10+i)))) })
 	}
 	s.startNowhere(ctx)
+	s.feed(ctx)
 	s.attend(ctx)
 	close(s.done)
 	s.stop()
@@ -247,8 +252,8 @@ func (s *simulation) events(run string) (all []world.Event) {
 }
 
 // apart is how many bytes a value of a run may have in its log, in one simulation of three: so all that is not tiny is
-// kept apart from it. 0: as ever.
-func (s *simulation) apart() int { return map[bool]int{true: 2}[s.seed%3 == 0] }
+// kept apart from it. 0: as ever, and so are inputs that are merged.
+func (s *simulation) apart() int { return map[bool]int{true: 2}[s.seed%3 == 0 && s.plan.Gather == nil] }
 
 // whole puts values that are kept apart where the log refers to them: what a log refers to is there, whoever was
 // deleted.
@@ -273,9 +278,7 @@ func (s *simulation) value(run string, payload []byte, id string) []byte {
 
 // outside is a client that nothing happens to.
 func (s *simulation) outside() *stepwell.App {
-	cfg := stepwell.Config{Name: "outside", Encryption: s.ring}
-	kit.Set(&cfg, kit.Overrides{Apart: s.apart()})
-	app, err := stepwell.New(s.below, cfg)
+	app, err := stepwell.New(&simClock{s.below, s}, s.withDefinitions(stepwell.Config{Name: "outside", Encryption: s.ring}))
 	if err != nil {
 		s.t.Fatal(err)
 	}

@@ -69,7 +69,7 @@ func (s *simulation) spawn() {
 	}
 	code := newSimCode(func(ctx context.Context, n simNode) (int, error) { return s.work(ctx, wk, n) }, !s.deployed, s.limits()...)
 	cfg := stepwell.Config{
-		Definitions: code.definitions(), Name: fmt.Sprintf("worker-%d", s.crashes),
+		Definitions: append(code.definitions(), s.merging(code)...), Name: fmt.Sprintf("worker-%d", s.crashes),
 		MaxRuns: 1 + s.rnd.IntN(2), MaxSteps: 1 + s.rnd.IntN(4), Strict: s.rnd.IntN(2) == 0,
 		Logger: slog.New(slog.NewTextHandler(&s.logs, &slog.HandlerOptions{Level: slog.LevelDebug})), Encryption: s.ring, Lease: s.lease, Poll: s.poll, FailUnknown: s.failUnknown(),
 	}
@@ -150,6 +150,7 @@ func (s *simulation) anyApp() *stepwell.App {
 
 // crash ends a worker process at the point where it is called; another follows.
 func (s *simulation) crash(wk *simWorker) {
+	s.acts.down(s)
 	wk.w.Kill()
 	wk.stop()
 	wk.end()
@@ -172,6 +173,7 @@ func (s *simulation) crash(wk *simWorker) {
 
 // evict ends the lease of a worker behind its back.
 func (s *simulation) evict(wk *simWorker) {
+	s.acts.down(s)
 	if err := wk.w.Evict(context.Background()); err != nil && !errors.Is(err, world.ErrClosed) { // its process has ended meanwhile
 		s.problem("evict: %v", err)
 	}

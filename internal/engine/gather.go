@@ -45,6 +45,7 @@ func gather(ctx context.Context, e *Engine, b *Birth, c *world.Commit) (Started,
 	c.Items = b.Items
 	merged := ""
 	for try := 0; ; try++ {
+		c.Events[0].Time = e.clock.now() // what was asked before came to nothing
 		done, err := createRun(ctx, e.cfg.World, c)
 		switch {
 		case err != nil:

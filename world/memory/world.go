@@ -18,8 +18,9 @@ import (
 
 // Options configure a World. The zero Options are the defaults.
 type Options struct {
-	InboxLimit     int           // payloads that may wait for a run; default 10,000
-	KeepDeliveries time.Duration // for how long a delivery is known when it comes again, at least; default 24 h. See [world.Delivery.Key]
+	InboxLimit     int              // payloads that may wait for a run; default 10,000
+	KeepDeliveries time.Duration    // for how long a delivery is known when it comes again, at least; default 24 h. See [world.Delivery.Key]
+	Now            func() time.Time // the clock, for tests; default a [world.Clock] on the system's
 }
 
 // World keeps runs in memory. It is safe for concurrent use.
@@ -101,6 +102,9 @@ func New(options ...Options) *World {
 	if w.opt.KeepDeliveries <= 0 {
 		w.opt.KeepDeliveries = world.KeepDeliveries
 	}
+	if w.opt.Now == nil {
+		w.opt.Now = time.Now
+	}
 	return w
 }
 
@@ -137,7 +141,7 @@ func (w *World) enter(ctx context.Context) error {
 
 // now is the world's clock. A system clock that steps back moves nothing back, and one that steps forward ends no lease.
 func (w *World) now() time.Time {
-	now, stepped := w.clock.Now(time.Now())
+	now, stepped := w.clock.Now(w.opt.Now())
 	if stepped > 0 {
 		for _, wk := range w.workers {
 			wk.until = wk.until.Add(stepped)
