@@ -250,8 +250,8 @@ func limited(ctx context.Context, a *App, w *Why) (err error) {
 	return err
 }
 
-// keeps are the places that a run holds though nobody can go on with it: those that it was let in with, and, where it
-// has begun, those that it keeps while it waits.
+// keeps are the places that a run holds though nobody can go on with it: those that it was let in with, until its world
+// gives them to others, and, where it has begun, those that it keeps until its end.
 func keeps(ctx context.Context, a *App, w *Why) (held []world.Place, err error) {
 	page, err := a.world.Events(ctx, w.Run, world.EventQuery{Limit: 1})
 	if err != nil || len(page.Events) == 0 || page.Events[0].Birth == nil {

@@ -272,22 +272,30 @@ func (w Why) noWorkerText() string {
 	return "ready" + w.since() + ", but no worker has " + what + there + ": deploy one that does" + w.holdsText()
 }
 
-// holdsText says which places of limits a run keeps from others.
-func (w Why) holdsText() string {
-	if len(w.Holds) == 0 {
-		return ""
-	}
-	var all []string
+// holdsText says which places of limits a run has, and what becomes of them.
+func (w Why) holdsText() (text string) {
+	var kept, yielded []string
 	for _, p := range w.Holds {
 		of := "limit " + quote(p.Limit)
-		if world.SingleOf(p.Limit) != "" {
-			of = p.SingleText()
-		} else if p.Key != "" {
+		if p.Key != "" {
 			of += ", key " + quote(p.Key)
 		}
-		all = append(all, of)
+		switch {
+		case world.SingleOf(p.Limit) != "":
+			kept = append(kept, p.SingleText())
+		case w.Status == world.Pending:
+			yielded = append(yielded, of)
+		default:
+			kept = append(kept, of)
+		}
 	}
-	return "; it keeps its place in " + strings.Join(all, ", and in ") + " from others, until it ends: a cancel gives it back"
+	if len(yielded) > 0 {
+		text = "; others get its place in " + strings.Join(yielded, ", and in ") + " within a minute"
+	}
+	if len(kept) > 0 {
+		text += "; it keeps its place in " + strings.Join(kept, ", and in ") + " from others, until it ends: a cancel gives it back"
+	}
+	return text
 }
 
 func are(versions int) string {

@@ -331,22 +331,51 @@ func TestWhy(t *testing.T) {
 	})
 }
 
-// TestWhyNoWorkerHolds: a run that nobody can go on with says which places it keeps from others.
+// TestWhyNoWorkerHolds: a run that nobody can go on with says which places it keeps from others, and which it does not;
+// and these go to others.
 func TestWhyNoWorkerHolds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var w work
 		imports := w.workflow(time.Minute, limit.Concurrency(1, limit.Key(tenantOf)), limit.Concurrency(9, limit.Name("all")))
+		orders := stepwell.Define("order", func(ctx stepwell.Context, j job) (int, error) { return 0, stepwell.Sleep(ctx, "rest", time.Minute) },
+			limit.Concurrency(1, limit.Key(tenantOf), limit.UntilEnd()))
+		shared := stepwell.Define("other", func(stepwell.Context, job) (int, error) { return 0, nil },
+			limit.Concurrency(1, limit.Name("import"), limit.Key(tenantOf)))
 		store := memory.New()
-		app := newApp(t, store, stepwell.Config{Definitions: []stepwell.Definition{imports}}) // it works on nothing
+		// It works on nothing.
+		app := newApp(t, store, stepwell.Config{Definitions: []stepwell.Definition{imports, shared, orders}})
 		all := start(t, app, imports, jobs(2, "ann")...)
-		run(t, store, stepwell.Config{Definitions: []stepwell.Definition{stepwell.Define("other", func(stepwell.Context, int) (int, error) { return 0, nil })}})
+		behind := start(t, app, shared, jobs(1, "ann")...)[0]
+		begun := start(t, app, orders, jobs(1, "ann")...)[0]
+		ctx, stop := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() {
+			ended <- newApp(t, store, stepwell.Config{Definitions: []stepwell.Definition{orders}}).Run(ctx)
+		}()
 		time.Sleep(time.Second)
-		const held = `; it keeps its place in limit "import", key "ann", and in limit "all" from others, until it ends: a cancel gives it back`
-		if why, err := app.Why(t.Context(), all[0].ID()); err != nil || why.Kind != stepwell.WhyNoWorker || len(why.Holds) != 2 || !strings.HasSuffix(why.String(), held) {
-			t.Errorf("why a run that nobody can go on with: got %q, %v; want %q at its end", why.String(), err, held)
+		stop()
+		if err := <-ended; err != nil {
+			t.Fatal(err)
+		}
+		run(t, store, stepwell.Config{Definitions: []stepwell.Definition{shared}})
+		time.Sleep(time.Second)
+		const yielded = `; others get its place in limit "import", key "ann", and in limit "all" within a minute`
+		if why, err := app.Why(t.Context(), all[0].ID()); err != nil || why.Kind != stepwell.WhyNoWorker || len(why.Holds) != 2 || !strings.HasSuffix(why.String(), yielded) {
+			t.Errorf("why a run that nobody can go on with: got %q, %v; want %q at its end", why.String(), err, yielded)
 		}
 		if why, err := app.Why(t.Context(), all[1].ID()); err != nil || why.Kind != stepwell.WhyLimit || why.Holds != nil {
 			t.Errorf("why the run behind it: got %+v, %v", why, err)
+		}
+		if info, err := app.Get(t.Context(), behind.ID()); err != nil || info.Status != world.Pending {
+			t.Errorf("the run behind both is %s, %v; want it to wait", info.Status, err)
+		}
+		time.Sleep(90 * time.Second)
+		if info, err := app.Get(t.Context(), behind.ID()); err != nil || info.Status != world.Completed {
+			t.Errorf("the run behind both is %s, %v, after a minute; want it done", info.Status, err)
+		}
+		const kept = `; it keeps its place in limit "order", key "ann" from others, until it ends: a cancel gives it back`
+		if why, err := app.Why(t.Context(), begun.ID()); err != nil || why.Kind != stepwell.WhyNoWorker || !strings.HasSuffix(why.String(), kept) {
+			t.Errorf("why a run that has begun: got %q, %v; want %q at its end", why.String(), err, kept)
 		}
 	})
 }

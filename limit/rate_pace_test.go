@@ -6,6 +6,7 @@ import (
 	"fmt"
 	mathrand "math/rand/v2"
 	"path/filepath"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -88,13 +89,7 @@ func (p *pace) counted() (total, mostInOne int) {
 				p.Fatal(err)
 			}
 			if t.Now.Sub(begin) >= p.span {
-				for first, i := 0, 0; i < len(at); i++ {
-					for at[i].Sub(at[first]) >= time.Second {
-						first++
-					}
-					mostInOne = max(mostInOne, i-first+1)
-				}
-				return total, mostInOne
+				return total, most(at)
 			}
 			for range t.Runs {
 				total++
@@ -116,6 +111,17 @@ func (p *pace) counted() (total, mostInOne int) {
 		}
 		p.until(next.Add(time.Duration(random.Int64N(int64(p.late) + 1))))
 	}
+}
+
+// most is how many of some times, in their order, are in the second that has most of them.
+func most(at []time.Time) (n int) {
+	for first, i := 0, 0; i < len(at); i++ {
+		for at[i].Sub(at[first]) >= time.Second {
+			first++
+		}
+		n = max(n, i-first+1)
+	}
+	return n
 }
 
 // TestPace: over a minute, the rate is kept within one in a hundred, and never more than one in a hundred over it.
@@ -165,19 +171,74 @@ func TestPace(t *testing.T) {
 	}
 }
 
-// TestPaceOfPostgres is the same by a server's own clock, for some seconds.
+// together is [pace.counted] for workers of several worlds of one store, each by itself.
+func (p *pace) together(worlds []world.World) (total, mostInOne int) {
+	p.Helper()
+	var mu sync.Mutex
+	var at []time.Time
+	var wg sync.WaitGroup
+	none, err := p.w.Claim(p.Context(), world.ClaimQuery{Worker: p.join()})
+	if err != nil {
+		p.Fatal(err)
+	}
+	for _, w := range worlds {
+		one := *p
+		one.w = w
+		worker := one.join()
+		wg.Go(func() {
+			for {
+				t, err := w.Claim(p.Context(), world.ClaimQuery{Worker: worker, Classes: []world.Class{{Workflow: "call", Version: 1}}, Runs: 1000})
+				if err != nil {
+					p.Error(err)
+					return
+				}
+				if t.Now.Sub(none.Now) >= p.span {
+					return
+				}
+				mu.Lock()
+				for range t.Runs {
+					at = append(at, t.Now)
+				}
+				mu.Unlock()
+				if !t.More {
+					p.until(t.Next)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	slices.SortFunc(at, time.Time.Compare)
+	return len(at), most(at)
+}
+
+// TestPaceOfPostgres is the same by a server's own clock, for some seconds, with three programs that know nothing of each
+// other: never more than one in a hundred over the rate, and no less than a slow machine can do.
 func TestPaceOfPostgres(t *testing.T) {
 	t.Parallel()
-	w, err := postgres.Open(t.Context(), pgtest.URL(t))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = w.Close() }()
-	p := &pace{TB: t, w: w, clock: time.Now, until: func(at time.Time) { <-time.After(min(time.Until(at), 10*time.Millisecond)) }, number: 50, per: time.Second, span: 4 * time.Second}
-	p.start(250)
-	got, most := p.counted()
-	t.Logf("%d in %s; at most %d in a second", got, p.span, most)
-	if got < 150 || got > 204 { // a slow machine makes up for less; clocks differ
-		t.Errorf("%d began in %s, want 200", got, p.span)
+	for _, of := range []struct{ number, least int }{{50, 150}, {1000, 1000}} {
+		t.Run(fmt.Sprintf("%d a second", of.number), func(t *testing.T) {
+			url := pgtest.URL(t)
+			var worlds []world.World
+			for range 3 {
+				w, err := postgres.Open(t.Context(), url)
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer func() { _ = w.Close() }()
+				worlds = append(worlds, w)
+			}
+			p := &pace{TB: t, w: worlds[0], clock: time.Now, number: of.number, per: time.Second, span: 4 * time.Second}
+			p.until = func(at time.Time) { <-time.After(min(time.Until(at), 10*time.Millisecond)) }
+			want := 4 * of.number
+			p.start(want + want/4)
+			got, most := p.together(worlds)
+			t.Logf("%d in %s, want %d; at most %d in a second", got, p.span, want, most)
+			if got < of.least || got > want+want/100+1 {
+				t.Errorf("%d began in %s, want %d", got, p.span, want)
+			}
+			if mostAtOnce := of.number + of.number/2 + 1; most > mostAtOnce { // half a second's share is made up for
+				t.Errorf("%d began in a second, want %d at most", most, mostAtOnce)
+			}
+		})
 	}
 }

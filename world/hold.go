@@ -22,9 +22,9 @@ type Starter interface {
 	// Holds are the workflows that are held, by name.
 	Holds(ctx context.Context) ([]Hold, error)
 	// Settle goes on with what was held or released, but for some of its runs, by a process that died. And it has tasks
-	// give back their places of limits whose steps no live worker has had for [NeglectAfter]. It tells when it is to be
-	// called again, as somebody is still at something of that kind; 0: nothing is known. A world that is far away
-	// leaves all that to others.
+	// give back their places of limits whose steps no live worker has had for [NeglectAfter], and so runs of a class. It
+	// tells when it is to be called again, as somebody is still at something of that kind; 0: nothing is known. A world
+	// that is far away leaves all that to others.
 	Settle(ctx context.Context) (next time.Duration, err error)
 	// Lapsing are runs that have not begun in time, see [Birth.StartBy], by the world's clock: up to [MaxLapsing], the
 	// oldest first, which nobody else is told of for [LapsePatience]. Who is told ends them, by a [Delivery] that is

@@ -24,7 +24,8 @@ type limits struct {
 	news  *notices  // of this call
 
 	singles singles
-	neglect rules.Neglect
+	neglect rules.Neglect // of steps
+	lonely  rules.Neglect // of classes
 }
 
 // limitKey is a key of a limit that a run which is not over needs.

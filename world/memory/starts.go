@@ -158,6 +158,9 @@ func (s *starts) Settle(ctx context.Context) (time.Duration, error) {
 	}
 	var n notices
 	next := s.w.limits.neglected(&n)
+	if again := s.w.limits.neglectedRuns(&n); next == 0 || again > 0 && again < next {
+		next = again
+	}
 	s.w.mu.Unlock()
 	s.w.tell(&n)
 	return next, nil

@@ -156,11 +156,16 @@ func (s starts) Settle(ctx context.Context) (next time.Duration, err error) {
 			return 0, err
 		}
 	}
-	again, err := s.neglected(ctx)
-	if next == 0 || again > 0 && again < next {
-		next = again
+	for _, look := range []func(context.Context) (time.Duration, error){s.neglected, s.neglectedRuns} {
+		again, err := look(ctx)
+		if err != nil {
+			return 0, err
+		}
+		if next == 0 || again > 0 && again < next {
+			next = again
+		}
 	}
-	return next, err
+	return next, nil
 }
 
 // lapseRow says by when a run is to begin.

@@ -31,7 +31,8 @@ type World struct {
 	messaging messaging
 	topics    topics
 	limits    limits
-	neglect   rules.Neglect
+	neglect   rules.Neglect // of steps
+	lonely    rules.Neglect // of classes
 	lapseNews rules.LapseNews
 
 	writing writing // commits: see writer.go

@@ -75,7 +75,8 @@ type World struct {
 
 	crew     crew
 	standing rules.Standing // subscriptions
-	neglect  rules.Neglect
+	neglect  rules.Neglect  // of steps
+	lonely   rules.Neglect  // of classes
 
 	lock *workerLock // of the worker process; nil before the first Join; of the writer goroutine
 	bell *listener   // nil while no worker is here; of the writer goroutine

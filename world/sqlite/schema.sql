@@ -483,8 +483,10 @@ CREATE TABLE limit_weights (
   PRIMARY KEY (name, text)
 ) WITHOUT ROWID;
 
+CREATE INDEX queue_placed ON queue (class, ready_us) WHERE owner IS NULL AND has + (parked_us IS NOT NULL) > 0;
+
 INSERT INTO spreading VALUES (1, NULL);
 
 PRAGMA application_id = 1398230065;
 
-PRAGMA user_version = 31;
+PRAGMA user_version = 32;

@@ -182,8 +182,14 @@ func (s starts) Settle(ctx context.Context) (next time.Duration, err error) {
 			return 0, err
 		}
 	}
-	again, err := s.neglected(ctx)
-	return sooner(next, again), err
+	for _, look := range []func(context.Context) (time.Duration, error){s.neglected, s.neglectedRuns} {
+		again, err := look(ctx)
+		if err != nil {
+			return 0, err
+		}
+		next = sooner(next, again)
+	}
+	return next, nil
 }
 
 // sooner is the shorter one of two times until something is due; 0: nothing is.

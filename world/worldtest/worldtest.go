@@ -93,6 +93,7 @@ var topics = []struct {
 	{"gathering", gathers},
 	{"limits", limits},
 	{"limits of tasks", limitsOfTasks},
+	{"limits of what no worker has", limitsOfNeglected},
 	{"limits of messages", slices.Concat(limitsOfMessages, saidOfMessages)},
 	{"weights", weights},
 	{"rates", rates},
