@@ -13,6 +13,7 @@ import (
 	"github.com/yuin/goldmark"
 	"github.com/yuin/goldmark/ast"
 	"github.com/yuin/goldmark/extension"
+	east "github.com/yuin/goldmark/extension/ast"
 	"github.com/yuin/goldmark/parser"
 	"github.com/yuin/goldmark/renderer"
 	"github.com/yuin/goldmark/renderer/html"
@@ -64,7 +65,7 @@ func newPage(name string, source []byte) *page {
 	}
 	p.tree = markdown.Parser().Parse(text.NewReader(p.source), parser.WithContext(parser.NewContext(parser.WithIDs(ids{}))))
 	var comments []ast.Node
-	now := &section{}
+	now, named := &section{}, map[string]bool{}
 	_ = ast.Walk(p.tree, func(n ast.Node, enters bool) (ast.WalkStatus, error) { // it returns no error of its own
 		if !enters {
 			return ast.WalkContinue, nil
@@ -85,6 +86,11 @@ func newPage(name string, source []byte) *page {
 			}
 		case *ast.Link:
 			n.Destination = p.resolve(n.Destination)
+		case *ast.CodeSpan:
+			if name := p.text(n); codeName.MatchString(name) && !named[name] && inFirstCell(n) {
+				named[name] = true
+				n.SetAttributeString("id", []byte(name))
+			}
 		case *ast.Text, *ast.String, *ast.CodeBlock, *ast.FencedCodeBlock:
 			now.text += p.text(n) + " "
 		case *ast.Paragraph:
@@ -98,6 +104,16 @@ func newPage(name string, source []byte) *page {
 		n.Parent().RemoveChild(n.Parent(), n)
 	}
 	return p
+}
+
+// codeName is a code of the API, or another of its kind: where a table explains it, one can link to it by its name. Names
+// of headings have small letters.
+var codeName = regexp.MustCompile(`^[A-Z][A-Z0-9_]+$`)
+
+// inFirstCell reports whether a node stands in the first cell of a row.
+func inFirstCell(n ast.Node) bool {
+	cell, ok := n.Parent().(*east.TableCell)
+	return ok && cell.PreviousSibling() == nil && cell.Parent().Kind() == east.KindTableRow
 }
 
 // link gives the links of a heading their targets.

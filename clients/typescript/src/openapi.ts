@@ -3176,6 +3176,11 @@ export interface components {
             detail?: string;
             /** @description UNFIT: the places that do not fit, at most ten. */
             errors?: components["schemas"]["Misfit"][];
+            /**
+             * @description What the code means and what to do: a path of this server. Not there with --ui=false, and for codes of Workflow DevKit.
+             * @example /docs/server.html#RUN_OVER
+             */
+            help?: string;
             /** @description NO_KEY: the ID of the missing key. */
             key?: string;
             /** @description RATE_LIMITED: which rate. */

@@ -89,6 +89,9 @@ class Problem(_ProblemRequired, total=False):
     detail: str
     # UNFIT: the places that do not fit, at most ten.
     errors: List[Misfit]
+    # What the code means and what to do: a path of this server. Not there with --ui=false, and for codes of Workflow
+    # DevKit.
+    help: str
     # NO_KEY: the ID of the missing key.
     key: str
     # RATE_LIMITED: which rate.
