@@ -85,7 +85,9 @@ func newPage(name string, source []byte) *page {
 				comments = append(comments, n)
 			}
 		case *ast.Link:
-			n.Destination = p.resolve(n.Destination)
+			p.lead(n)
+		case *ast.AutoLink:
+			n.SetAttributeString("class", []byte("out"))
 		case *ast.CodeSpan:
 			if name := p.text(n); codeName.MatchString(name) && !named[name] && inFirstCell(n) {
 				named[name] = true
@@ -120,10 +122,21 @@ func inFirstCell(n ast.Node) bool {
 func (p *page) link(n ast.Node) {
 	for c := n.FirstChild(); c != nil; c = c.NextSibling() {
 		if l, ok := c.(*ast.Link); ok {
-			l.Destination = p.resolve(l.Destination)
+			p.lead(l)
 		}
 	}
 }
+
+// lead gives a link its target. One that needs the network says so: the server has the site offline.
+func (p *page) lead(l *ast.Link) {
+	l.Destination = p.resolve(l.Destination)
+	if leaves(string(l.Destination)) {
+		l.SetAttributeString("class", []byte("out"))
+	}
+}
+
+// leaves reports whether a link leads to another site.
+func leaves(href string) bool { return strings.Contains(href, ":") }
 
 // resolve is where the site has what a page links to.
 func (p *page) resolve(target []byte) []byte {
