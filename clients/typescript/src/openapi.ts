@@ -2470,6 +2470,8 @@ export interface components {
              * @description A step's last start.
              */
             attemptAt?: string;
+            /** @description The step worker that the last attempt of a remote step ended on. */
+            by?: string;
             /** Format: date-time */
             completedAt?: string;
             /** Format: date-time */

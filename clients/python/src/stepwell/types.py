@@ -1286,6 +1286,8 @@ class Entry(_EntryRequired, total=False):
     attempt: int
     # A step's last start.
     attemptAt: str
+    # The step worker that the last attempt of a remote step ended on.
+    by: str
     completedAt: str
     earlier: List[AttemptError]
     error: Error
