@@ -172,8 +172,8 @@ GORELEASER := github.com/goreleaser/goreleaser/v2@v2.15.4
 RELEASE := go -C internal/tools/release
 
 release-one api deploy-check: export CGO_ENABLED := 0
-release-one: ## one target of a release, for every change: the program, what it says of itself, its image layer by layer and run
-	$(RELEASE) test -vet=off -count=1 -run '^TestOneTarget$$|^TestIncompatible$$' . ./api
+release-one: ## one target of a release, for every change: the program, what it says of itself, its image layer by layer and run; the tags of modules
+	$(RELEASE) test -vet=off -count=1 -run '^TestOneTarget$$|^TestIncompatible$$|^TestTags$$' . ./api
 
 release-check: ## a whole release without publishing it, into dist/: six programs, archives, sums, lists of modules, deb, rpm, formula, image; and a test that opens all of it
 	go run $(GORELEASER) release --snapshot --clean --skip=publish

@@ -96,6 +96,7 @@ func (f *whyFinder) find() {
 		f.paused()
 	case q.Blocked != nil:
 		f.why.Kind, f.why.Block, f.why.Since, f.why.Until = WhyBlocked, q.Blocked, q.Blocked.Since, q.WakeAt
+		f.unfit(q.Blocked)
 	case q.Held:
 		f.why.Kind = WhyHeld
 	case f.run.Status == world.Pending && q.WakeAt.After(f.now) && f.run.Gather != nil:
@@ -113,6 +114,16 @@ func (f *whyFinder) find() {
 		f.why.Kind, f.why.Waiting, f.why.Until = WhyWaiting, q.Waiting, q.WakeAt
 	default:
 		f.waiting(q)
+	}
+}
+
+// unfit says whose result it is that does not fit, where a program in another language gave it.
+func (f *whyFinder) unfit(b *world.Block) {
+	if b.Code != world.CodeDecode || b.Step == "" || f.journal == nil {
+		return
+	}
+	if en := f.journal.Entry(b.Step); en != nil && en.Status == journal.EntryCompleted {
+		f.why.By = en.By
 	}
 }
 

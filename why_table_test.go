@@ -233,6 +233,17 @@ func TestWhy(t *testing.T) {
 			q.Blocked = &world.Block{Code: world.CodePanic, Message: "panic: x", Since: ago(time.Minute), Tries: 1}
 		}), WhyBlocked,
 			`blocked (PANIC) since 14:11:00 (1 m ago): panic: x; tried once, again at 14:11:59 (1 s ago), but no worker is running; nothing is lost`},
+		"blocked by what a step worker gave": {waitingRun(stepEvents(world.KindTask, "resize", started(1, time.Hour),
+			world.Event{Type: world.StepCompleted, By: "wrkr_1 (key py)", Time: ago(time.Minute)})...).queue(dueAt(4 * time.Second)).queue(func(q *world.QueueRow) {
+			q.Blocked = &world.Block{Code: world.CodeDecode, Message: "it does not fit", Step: "step_resize", Since: ago(time.Minute), Tries: 3}
+		}), WhyBlocked,
+			`blocked (DECODE) since 14:11:00 (1 m ago): it does not fit; tried 3 times, again at 14:12:04 (in 4 s); step worker wrkr_1 (key py) gave this result: ` +
+				`deploy Go code whose type fits it, or fork the run with another result; nothing is lost`},
+		"blocked by a result of its own": {waitingRun(stepEvents(world.KindClosure, "send", started(1, time.Hour),
+			world.Event{Type: world.StepCompleted, Time: ago(time.Minute)})...).queue(dueAt(4 * time.Second)).queue(func(q *world.QueueRow) {
+			q.Blocked = &world.Block{Code: world.CodeDecode, Message: "it does not fit", Step: "step_send", Since: ago(time.Minute), Tries: 3}
+		}), WhyBlocked,
+			`blocked (DECODE) since 14:11:00 (1 m ago): it does not fit; tried 3 times, again at 14:12:04 (in 4 s); nothing is lost`},
 		"cancel": {waitingRun(world.Event{Type: world.CancelRequested, By: "ann", Reason: "typo", Time: ago(time.Second)}).queue(owned), WhyCancelling,
 			`cancel requested by ann at 14:11:59 (1 s ago): typo; it cleans up`},
 		"cancel that a body does not heed": {waitingRun(append(stepEvents(world.KindClosure, "send", started(1, time.Minute)),

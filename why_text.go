@@ -236,6 +236,9 @@ func (w Why) blockText() string {
 	if crashed && w.Block.Tries > 0 {
 		s += "; deploy a build that does not crash, or cancel it"
 	}
+	if w.Block.Code == world.CodeDecode && w.By != "" {
+		s += "; step worker " + w.By + " gave this result: deploy Go code whose type fits it, or fork the run with another result"
+	}
 	return s + "; nothing is lost"
 }
 

@@ -110,6 +110,7 @@ func TestCommands(t *testing.T) {
 				used[i] = true
 			}
 		}
+		list = append(list, recordedOf(t, page, list)...)
 		if len(list) > 0 {
 			t.Run(page, func(t *testing.T) { t.Parallel(); newStage(t, page, bin).play(list) })
 		}
@@ -126,6 +127,25 @@ func TestCommands(t *testing.T) {
 			t.Errorf("%q is excused by %s, which does not exist", n.command, n.instead)
 		}
 	}
+}
+
+// recordings are the sessions that pictures play, and the pages with the program that they were recorded of.
+var recordings = map[string]string{"docs/tutorial/6-night.md": "docs/pictures/why.txt"}
+
+// recordedOf returns the commands of the session that was recorded of a page's program, without those that the page itself shows with the same answer:
+// they are run after the page.
+func recordedOf(t *testing.T, page string, list []command) []command {
+	at := recordings[page]
+	if at == "" {
+		return nil
+	}
+	session := commandsOf(at, "```console\n"+strings.TrimSpace(read(t, at))+"\n```\n")
+	if len(session) == 0 {
+		t.Errorf("%s has no commands", at)
+	}
+	return slices.DeleteFunc(session, func(c command) bool {
+		return slices.ContainsFunc(list, func(of command) bool { return of.text == c.text && slices.Equal(steady(of.shown), steady(c.shown)) })
+	})
 }
 
 // stage is where the commands of one page are run.

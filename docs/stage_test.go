@@ -29,7 +29,7 @@ import (
 // build builds the command stepwell into a directory, and fetches what a reader's first go get does: the stage is off the network.
 func build(t *testing.T, dir string) {
 	t.Helper()
-	for _, args := range [][]string{{"install", "./cmd/stepwell"}, {"list", "-m", "all"}} {
+	for _, args := range [][]string{{"install", "./cmd/stepwell"}, {"-C", "cmd/stepwell-mcp", "install", "."}, {"list", "-m", "all"}} {
 		cmd := exec.CommandContext(t.Context(), "go", args...)
 		cmd.Dir, cmd.Env = root, append(plain(), "GOBIN="+dir)
 		if out, err := cmd.CombinedOutput(); err != nil {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/stepwell/stepwell"
 	"github.com/stepwell/stepwell/internal/human"
+	"github.com/stepwell/stepwell/server/site"
 	"github.com/stepwell/stepwell/world"
 	"github.com/stepwell/stepwell/world/remote/wire"
 )
@@ -26,6 +27,7 @@ type Problem struct {
 	Status  int    `json:"status"`            // the answer's
 	Code    string `json:"code"`              // for programs; never changes
 	Detail  string `json:"detail,omitempty"`  // what was wrong with this request
+	Help    string `json:"help,omitempty"`    // what the code means and what to do: a path of this server, where it has the documentation
 	Request string `json:"request,omitempty"` // where the server failed: find it in its log
 
 	RetryAfterMs int64  `json:"retryAfterMs,omitempty"` // TOO_EARLY, RATE_LIMITED: how long to wait
@@ -143,6 +145,9 @@ func problemOf(err error) *Problem {
 	return p
 }
 
+// helpBase is where the documentation has the codes, each under its name.
+const helpBase = site.Base + "server.html#"
+
 // storageAway is all that is told of a database that fails: the cause may name hosts.
 const storageAway = "the database does not answer, or refuses (away, full, read-only): workers continue by themselves when it is back; ask again when GET /readyz says yes"
 
@@ -194,6 +199,9 @@ func writeProblem(w http.ResponseWriter, p *Problem) {
 // problem is the problem that an error is to who asks; what is the server's fault it logs, with what is known beside it.
 func (a *auditor) problem(r *http.Request, err error, known ...any) Problem {
 	p := *problemOf(err)
+	if of := (*Problem)(nil); a.docs && !errors.As(err, &of) { // what Workflow DevKit refuses has codes of its own
+		p.Help = helpBase + p.Code
+	}
 	if why, ok := refusalOf(r, err); ok {
 		a.sayRefused(r, why)
 	}

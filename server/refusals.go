@@ -55,6 +55,7 @@ type auditor struct {
 	log   *slog.Logger
 	says  *logs.Seldom // to log
 	entry *entry
+	docs  bool // the server has the documentation
 }
 
 // flush tells what was kept back.

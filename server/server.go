@@ -172,7 +172,7 @@ func New(app *stepwell.App, o Options) (*Server, error) {
 	}
 	below := world.Stored(s.world)
 	s.entry = entry{opts: &s.opts, origin: http.NewCrossOriginProtection()}
-	s.audit = auditor{log: s.log, says: logs.NewSeldom(s.log), entry: &s.entry}
+	s.audit = auditor{log: s.log, says: logs.NewSeldom(s.log), entry: &s.entry, docs: !o.NoUI}
 	s.guard = guard{below: below}
 	s.doors = doors{
 		app: app, opts: &s.opts, log: s.log, below: below, able: world.AbilitiesOf(below), guard: &s.guard, places: &s.places,

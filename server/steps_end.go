@@ -152,6 +152,14 @@ func (s *stepDoor) finish(ctx context.Context, rc *stepReceipt, end world.Event)
 	return err
 }
 
+// by is the step worker that ends an attempt, as the log has it: where what it gave does not fit, somebody looks for it.
+func by(r *request, rc *stepReceipt) string {
+	if r.key == nil {
+		return rc.Worker
+	}
+	return nameWithKey(rc.Worker, r.key.Name)
+}
+
 // stepOutput is the body of a completion.
 type stepOutput struct {
 	Receipt string          `json:"receipt"`
@@ -170,7 +178,7 @@ func (s *stepDoor) complete(w http.ResponseWriter, r *request) error {
 	if b.Output == nil {
 		b.Output = json.RawMessage("null")
 	}
-	if err := s.finish(r.Context(), rc, world.Event{Type: world.StepCompleted, Payload: b.Output}); err != nil {
+	if err := s.finish(r.Context(), rc, world.Event{Type: world.StepCompleted, Payload: b.Output, By: by(r, rc)}); err != nil {
 		return err
 	}
 	return accept(w)
@@ -240,14 +248,14 @@ func (s *stepDoor) fail(w http.ResponseWriter, r *request) error {
 	delay, again := rule.Next(f)
 	if !again {
 		rec.Permanent = b.Final
-		if err := s.finish(r.Context(), rc, world.Event{Type: world.StepFailed, Error: rec}); err != nil {
+		if err := s.finish(r.Context(), rc, world.Event{Type: world.StepFailed, Error: rec, By: by(r, rc)}); err != nil {
 			return err
 		}
 		return answer(w, http.StatusOK, stepFailed{})
 	}
 	d := deliveryOf(rc.Worker, rc.key())
 	d.RetryAt = world.After(now, delay)
-	d.Events = []world.Event{{Type: world.StepRetrying, ID: rc.Step, Attempt: rc.Attempt, Error: rec, RetryAt: d.RetryAt, OccurredAt: now}}
+	d.Events = []world.Event{{Type: world.StepRetrying, ID: rc.Step, Attempt: rc.Attempt, Error: rec, RetryAt: d.RetryAt, OccurredAt: now, By: by(r, rc)}}
 	if _, err := s.deliver(r.Context(), d); err != nil {
 		return err
 	}

@@ -456,3 +456,40 @@ func TestRemoteStepUnderALimit(t *testing.T) {
 		}
 	}
 }
+
+// TestRemoteStepThatDoesNotFit: an output that the type in Go cannot hold blocks the run, and why says which step, which step worker, what does not fit
+// and what to do: a fork with another result goes on, and nothing runs again.
+func TestRemoteStepThatDoesNotFit(t *testing.T) {
+	t.Parallel()
+	r := newStepRig(t, sample.OneKey(t, kinds)[0])
+	r.join()
+	r.begin("u1")
+	r.steps(202, "complete", object{"receipt": r.claimOne().Receipt, "output": object{"file": "small"}})
+	var why *reply
+	r.until("the run to be blocked", func() bool {
+		why = r.want(200, "GET", "/v1/runs/u1/why", "", as(operatorSecret)...)
+		return why.get("kind") == "blocked"
+	})
+	text := fmt.Sprint(why.get("text"))
+	for _, says := range []string{
+		"blocked (DECODE)", `the recorded result of step "resize" does not fit: decode: a JSON object at offset 1 does not fit: want a string`,
+		"step worker " + r.worker + " (key py) gave this result: deploy Go code whose type fits it, or fork the run with another result; nothing is lost",
+	} {
+		if !strings.Contains(text, says) {
+			t.Errorf("why is\n%s\nwant %q in it", text, says)
+		}
+	}
+	if by := why.get("by"); by != r.worker+" (key py)" {
+		t.Errorf("it is by %v", by)
+	}
+	if a := r.want(200, "GET", "/v1/runs/u1/steps", "", as(operatorSecret)...); !strings.Contains(string(a.body), `"by":"`+r.worker+` (key py)"`) {
+		t.Errorf("the journal does not say whose result it is: %s", a.body)
+	}
+	r.want(201, "POST", "/v1/runs/u1/fork", `{"id": "u2", "results": {"resize": "small"}}`, as(operatorSecret)...)
+	if a := r.result("u2"); a.get("output") != "small" {
+		t.Errorf("the fork: got %s", a.body)
+	}
+	if got := r.claim(1, "0s"); len(got) > 0 {
+		t.Errorf("the step runs again: %+v", got)
+	}
+}

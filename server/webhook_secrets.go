@@ -49,6 +49,7 @@ func NewWebhookSecret(name, secret string) (WebhookSecret, error) {
 func ParseWebhookSecrets(text string) ([]WebhookSecret, error) {
 	var all []WebhookSecret
 	var errs []error
+	text = strings.TrimRight(text, "\r\n")
 	n := 0
 	for line := range strings.Lines(text) {
 		n++
@@ -58,12 +59,15 @@ func ParseWebhookSecrets(text string) ([]WebhookSecret, error) {
 		}
 		name, secret, found := strings.Cut(line, "=")
 		if !found {
-			errs = append(errs, invalid("webhook secret on line %d: want name=secret", n))
+			errs = append(errs, invalid("webhook secret%s: want name=secret", place(text, n, 0, 1)))
 			continue
 		}
 		s, err := NewWebhookSecret(strings.TrimSpace(name), strings.TrimSpace(secret))
 		if err != nil {
-			errs = append(errs, fmt.Errorf("line %d: %w", n, err))
+			if in := place(text, n, 0, 1); in != "" {
+				err = fmt.Errorf("%s: %w", strings.TrimPrefix(in, " on "), err)
+			}
+			errs = append(errs, err)
 			continue
 		}
 		all = append(all, s)

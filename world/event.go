@@ -131,7 +131,7 @@ type Event struct {
 	Token   string          `json:"token,omitempty"`   // hook_created, hook_conflict
 	Chosen  bool            `json:"chosen,omitempty"`  // hook_created: the author chose the token
 	Peer    string          `json:"peer,omitempty"`    // the other run: a child, an awaited run, one that is sent to, the holder of a token; hook_created: the run that a fork has the hook from; step_created of kind aside or taken, wait_created of kind receive: the hook
-	By      string          `json:"by,omitempty"`      // run_paused, run_resumed, cancel_requested, run_cancelled, step_woken: who
+	By      string          `json:"by,omitempty"`      // run_paused, run_resumed, cancel_requested, run_cancelled, step_woken: who; the end of a remote step's attempt: its step worker
 	Reason  string          `json:"reason,omitempty"`  // the same: why; run_continued and what ends a run: see NotCreated
 	Version int             `json:"version,omitempty"` // run_started: the version, where the birth left it open
 	Birth   *Birth          `json:"birth,omitempty"`   // run_created

@@ -24,7 +24,7 @@ import (
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	err := run(ctx, os.Args[1:], os.Stderr)
+	err := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
 	interrupted := ctx.Err() != nil
 	stop()
 	if err != nil && !interrupted {
@@ -36,7 +36,7 @@ func main() {
 // settings are what the flags say.
 type settings struct {
 	stepwell, db, server, http string
-	writes, payloads           bool
+	writes, payloads, check    bool
 }
 
 func settingsOf(args []string, stderr io.Writer) (s settings, err error) {
@@ -48,6 +48,7 @@ func settingsOf(args []string, stderr io.Writer) (s settings, err error) {
 	fl.StringVar(&s.http, "http", "", "listen at host:port")
 	fl.BoolVar(&s.writes, "allow-writes", false, "let the assistant act")
 	fl.BoolVar(&s.payloads, "show-payloads", false, "show payloads")
+	fl.BoolVar(&s.check, "check", false, "call a tool, say what came of it, and end")
 	if err := fl.Parse(args); err != nil {
 		return s, err
 	}
@@ -76,7 +77,7 @@ func (s *settings) serverURL() string {
 	return s.server
 }
 
-func run(ctx context.Context, args []string, stderr io.Writer) error {
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	set, err := settingsOf(args, stderr)
 	if err != nil {
 		return err
@@ -88,6 +89,9 @@ func run(ctx context.Context, args []string, stderr io.Writer) error {
 	log := slog.New(slog.NewTextHandler(stderr, nil))
 	t := &tools{commands: newCommands(set.stepwell, set.target()), view: view{set.payloads}, log: log}
 	s := t.server(version, set.writes)
+	if set.check {
+		return check(ctx, s, version, set.writes, stdout)
+	}
 	if set.http != "" {
 		return serveHTTP(ctx, s, &set, log)
 	}

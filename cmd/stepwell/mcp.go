@@ -26,7 +26,7 @@ const mcpGrace = 10 * time.Second
 
 func mcpCommand(c *cli) *cobra.Command {
 	var listen string
-	writes, payloads := false, false
+	writes, payloads, check := false, false, false
 	cmd := &cobra.Command{
 		Use:   "mcp",
 		Short: "Give assistants tools to examine runs; with --allow-writes, to act on them",
@@ -44,14 +44,20 @@ states, times, error codes and places in the code are shown.
 With --http it listens on a port instead, at /mcp. In front of a server, each client uses a key of that server, which
 says what it may do. Without keys it accepts connections only from this machine.
 
+With --check it calls a tool itself, says what came of it, and ends: see whether it works before you set up a client.
+
 ` + exitHelp,
 		Example: `  stepwell mcp --db sqlite:app.db
+  stepwell mcp --db sqlite:app.db --check
   stepwell mcp --server https://stepwell.internal --allow-writes
   stepwell mcp --server https://stepwell.internal --http :7375`,
 		Args: arguments(0, 0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := c.locate(); err != nil {
 				return err
+			}
+			if check && listen != "" {
+				return usagef("leave out --http", "--check does not listen")
 			}
 			args := given(c.target)
 			if listen != "" {
@@ -63,12 +69,16 @@ says what it may do. Without keys it accepts connections only from this machine.
 			if payloads {
 				args = append(args, "--show-payloads")
 			}
+			if check {
+				args = append(args, "--check")
+			}
 			return runMCP(cmd.Context(), c, args)
 		},
 	}
 	fl := cmd.Flags()
 	wordFlag(cmd, &listen, "http", "listen at `host:port` instead of standard input; :7375 is this machine only")
 	fl.BoolVar(&writes, "allow-writes", false, "let the assistant act on runs, and not only look")
+	fl.BoolVar(&check, "check", false, "call a tool, say what came of it, and end")
 	fl.BoolVar(&payloads, "show-payloads", false, "show inputs, outputs, payloads, attributes and error messages, each cut if it is long")
 	return cmd
 }

@@ -63,3 +63,25 @@ func TestPlacesAreShownWithoutSecrets(t *testing.T) {
 		t.Error("a server that was refused has made a database")
 	}
 }
+
+// TestBadSecretsAreNamed: a secret that is refused is named by the variable or file that has it. In a variable nobody counts lines.
+func TestBadSecretsAreNamed(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "keys")
+	if err := os.WriteFile(file, []byte("# keys\n\noperator:ci:short\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct{ by, value, says string }{
+		{"STEPWELL_API_KEY", "operator:ci:short", "STEPWELL_API_KEY: API key: invalid: key ci: the secret has 5 characters: want at least 16"},
+		{"STEPWELL_API_KEY", "operator:ci:0123456789abcdef,viewer", "STEPWELL_API_KEY: API key 2 of 2: invalid: want scope:name:secret"},
+		{"STEPWELL_WEBHOOK_SECRET", "a=0123456789abcdef,b", "STEPWELL_WEBHOOK_SECRET: invalid: webhook secret: want name=secret"},
+		{"STEPWELL_WEBHOOK_SECRET", "b=short", "STEPWELL_WEBHOOK_SECRET: invalid: webhook secret b: it has 5 bytes: want 16 to 512"},
+		{"STEPWELL_PUSH_SECRET", "short", "STEPWELL_PUSH_SECRET: push secret: invalid: it has 5 characters"},
+		{"STEPWELL_API_KEY_FILE", file, "STEPWELL_API_KEY_FILE: " + file + ": API key on line 3: invalid: key ci"},
+	} {
+		code, _, errs := call{env: map[string]string{test.by: test.value}}.do(t.Context(), "server", "--db", filepath.Join(t.TempDir(), "never.db"))
+		if code != exitUsage || !strings.Contains(errs, test.says) || strings.Contains(errs, "line 1") {
+			t.Errorf("%s=%s: got exit code %d, %q; want %q", test.by, test.value, code, errs, test.says)
+		}
+	}
+}

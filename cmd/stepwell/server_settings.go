@@ -67,7 +67,7 @@ var serverSettings = []setting{
 		set: func(c *serverConfig, v string) error { return c.addKeys(v) }},
 	{flag: "api-key-file", about: "a file with API keys, one per line; # begins a comment; a secret may be sha256=HEX", set: (*serverConfig).readKeys},
 	{flag: "webhook-secret", about: "secrets that sign requests to webhooks, name=secret, separated by commas; put one that contains a comma into the file",
-		set: func(c *serverConfig, v string) error { return c.addSecrets(strings.ReplaceAll(v, ",", "\n")) }},
+		set: (*serverConfig).setSecrets},
 	{flag: "webhook-secret-file", about: "a file with such secrets, name=secret, one per line; # begins a comment", set: (*serverConfig).readSecrets},
 	{flag: "insecure", def: "false", about: "listen on a public address without API keys", isSwitch: true,
 		set: func(c *serverConfig, v string) (err error) { c.options.Insecure, err = parseSwitch(v); return err }},
@@ -188,6 +188,15 @@ func (c *serverConfig) addKeys(text string) error {
 	keys, err := server.ParseKeys(text)
 	c.options.Keys = append(c.options.Keys, keys...)
 	return err
+}
+
+// setSecrets adds those of a line. Each is read by itself: nobody counts lines there.
+func (c *serverConfig) setSecrets(line string) error {
+	var errs []error
+	for secret := range strings.SplitSeq(line, ",") {
+		errs = append(errs, c.addSecrets(secret))
+	}
+	return errors.Join(errs...)
 }
 
 func (c *serverConfig) addSecrets(text string) error {

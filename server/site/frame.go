@@ -44,6 +44,9 @@ type item struct {
 	Here        bool
 }
 
+// Out reports whether it leads to another site.
+func (i item) Out() bool { return leaves(i.Href) }
+
 // view is what the frame shows.
 type view struct {
 	Title, About, Root, Console, Source string
@@ -125,7 +128,7 @@ func (s *site) navOf(href string) (nav []part) {
 		items := slices.Clone(p.Items)
 		for i := range items {
 			items[i].Here = items[i].Href == href
-			if !strings.Contains(items[i].Href, "://") {
+			if !items[i].Out() {
 				items[i].Href = root(href) + items[i].Href
 			}
 		}
@@ -163,7 +166,7 @@ func (s *site) more(to map[string]file) error {
 	gone := view{Title: "There is no such page", Root: Base, Console: s.console, Nav: s.navOf("")}
 	for i := range gone.Nav {
 		for j, at := range gone.Nav[i].Items {
-			if !strings.Contains(at.Href, "://") {
+			if !at.Out() {
 				gone.Nav[i].Items[j].Href = Base + at.Href
 			}
 		}

@@ -13,6 +13,7 @@ import (
 	"github.com/yuin/goldmark"
 	"github.com/yuin/goldmark/ast"
 	"github.com/yuin/goldmark/extension"
+	east "github.com/yuin/goldmark/extension/ast"
 	"github.com/yuin/goldmark/parser"
 	"github.com/yuin/goldmark/renderer"
 	"github.com/yuin/goldmark/renderer/html"
@@ -64,7 +65,7 @@ func newPage(name string, source []byte) *page {
 	}
 	p.tree = markdown.Parser().Parse(text.NewReader(p.source), parser.WithContext(parser.NewContext(parser.WithIDs(ids{}))))
 	var comments []ast.Node
-	now := &section{}
+	now, named := &section{}, map[string]bool{}
 	_ = ast.Walk(p.tree, func(n ast.Node, enters bool) (ast.WalkStatus, error) { // it returns no error of its own
 		if !enters {
 			return ast.WalkContinue, nil
@@ -84,7 +85,14 @@ func newPage(name string, source []byte) *page {
 				comments = append(comments, n)
 			}
 		case *ast.Link:
-			n.Destination = p.resolve(n.Destination)
+			p.lead(n)
+		case *ast.AutoLink:
+			n.SetAttributeString("class", []byte("out"))
+		case *ast.CodeSpan:
+			if name := p.text(n); codeName.MatchString(name) && !named[name] && inFirstCell(n) {
+				named[name] = true
+				n.SetAttributeString("id", []byte(name))
+			}
 		case *ast.Text, *ast.String, *ast.CodeBlock, *ast.FencedCodeBlock:
 			now.text += p.text(n) + " "
 		case *ast.Paragraph:
@@ -100,14 +108,35 @@ func newPage(name string, source []byte) *page {
 	return p
 }
 
+// codeName is a code of the API, or another of its kind: where a table explains it, one can link to it by its name. Names
+// of headings have small letters.
+var codeName = regexp.MustCompile(`^[A-Z][A-Z0-9_]+$`)
+
+// inFirstCell reports whether a node stands in the first cell of a row.
+func inFirstCell(n ast.Node) bool {
+	cell, ok := n.Parent().(*east.TableCell)
+	return ok && cell.PreviousSibling() == nil && cell.Parent().Kind() == east.KindTableRow
+}
+
 // link gives the links of a heading their targets.
 func (p *page) link(n ast.Node) {
 	for c := n.FirstChild(); c != nil; c = c.NextSibling() {
 		if l, ok := c.(*ast.Link); ok {
-			l.Destination = p.resolve(l.Destination)
+			p.lead(l)
 		}
 	}
 }
+
+// lead gives a link its target. One that needs the network says so: the server has the site offline.
+func (p *page) lead(l *ast.Link) {
+	l.Destination = p.resolve(l.Destination)
+	if leaves(string(l.Destination)) {
+		l.SetAttributeString("class", []byte("out"))
+	}
+}
+
+// leaves reports whether a link leads to another site.
+func leaves(href string) bool { return strings.Contains(href, ":") }
 
 // resolve is where the site has what a page links to.
 func (p *page) resolve(target []byte) []byte {

@@ -30,6 +30,7 @@ func made(t *testing.T) map[string]file {
 type seen struct {
 	ids   map[string]int
 	links []string // whatever it loads or leads to
+	mute  []string // of these, what leads to another site and does not say so, or says so and does not
 }
 
 func read(t *testing.T, body []byte) seen {
@@ -40,20 +41,27 @@ func read(t *testing.T, body []byte) seen {
 	}
 	s := seen{ids: map[string]int{}}
 	for n := range doc.Descendants() {
+		class, href := "", ""
 		for _, a := range n.Attr {
 			switch a.Key {
 			case "id":
 				s.ids[a.Val]++
 			case "href", "src", "srcset":
 				s.links = append(s.links, a.Val)
+				href = a.Val
+			case "class":
+				class = a.Val
 			}
+		}
+		if n.Data == "a" && strings.Contains(href, ":") != (class == "out") {
+			s.mute = append(s.mute, href)
 		}
 	}
 	return s
 }
 
 // TestLinks: whatever a page of the site links to, shows or loads is in the site, and so is the heading that it names;
-// what leaves it is encrypted. No name is there twice.
+// what leaves it is encrypted, and looks so: it needs the network. No name is there twice.
 func TestLinks(t *testing.T) {
 	t.Parallel()
 	files, pages, n := made(t), map[string]seen{}, 0
@@ -67,6 +75,9 @@ func TestLinks(t *testing.T) {
 			if times > 1 {
 				t.Errorf("%s: the name %q is there %d times", name, id, times)
 			}
+		}
+		if len(page.mute) > 0 {
+			t.Errorf("%s: these lead to another site and do not look so, or the other way round: %q", name, page.mute)
 		}
 		for _, link := range page.links {
 			to, err := url.Parse(link)

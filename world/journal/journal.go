@@ -117,6 +117,7 @@ type Entry struct {
 	Error       *world.Error    `json:"error,omitempty"`       // of a failed step, or of the last attempt
 	Earlier     []AttemptError  `json:"earlier,omitempty"`     // of attempts before, the last ones
 	Peer        string          `json:"peer,omitempty"`        // the other run
+	By          string          `json:"by,omitempty"`          // the step worker that a remote step's last attempt ended on
 	Token       string          `json:"token,omitempty"`       // of a hook
 
 	ended    int64      // number of the event that ended it; 0: it is open
@@ -446,7 +447,7 @@ func (j *Journal) change(en *Entry, e *world.Event) {
 			en.earlier(e.Error, e.Attempt, happened(e))
 			return
 		}
-		en.Status, en.Error, en.RetryAt, en.failedAt = EntryPending, e.Error, e.RetryAt, happened(e)
+		en.Status, en.Error, en.RetryAt, en.failedAt, en.By = EntryPending, e.Error, e.RetryAt, happened(e), e.By
 	case world.StepWoken:
 		over = false
 		if e.Attempt == 0 || e.Attempt == en.Attempt {
@@ -457,11 +458,12 @@ func (j *Journal) change(en *Entry, e *world.Event) {
 			en.earlier(en.Error, en.Attempt, en.failedAt)
 		}
 		en.Status, en.Output, en.OutputApart, en.Error = EntryCompleted, j.keep(e.Payload), world.WholeApart(e.Apart), nil
+		en.By = e.By
 	case world.StepFailed:
 		if en.Error != nil {
 			en.earlier(en.Error, en.Attempt, en.failedAt)
 		}
-		en.Status, en.Error = EntryFailed, e.Error
+		en.Status, en.Error, en.By = EntryFailed, e.Error, e.By
 	case world.WaitCompleted:
 		if en.Kind == world.KindEvent {
 			j.passed("", en.Name)

@@ -2470,6 +2470,8 @@ export interface components {
              * @description A step's last start.
              */
             attemptAt?: string;
+            /** @description The step worker that the last attempt of a remote step ended on. */
+            by?: string;
             /** Format: date-time */
             completedAt?: string;
             /** Format: date-time */
@@ -3176,6 +3178,11 @@ export interface components {
             detail?: string;
             /** @description UNFIT: the places that do not fit, at most ten. */
             errors?: components["schemas"]["Misfit"][];
+            /**
+             * @description What the code means and what to do: a path of this server. Not there with --ui=false, and for codes of Workflow DevKit.
+             * @example /docs/server.html#RUN_OVER
+             */
+            help?: string;
             /** @description NO_KEY: the ID of the missing key. */
             key?: string;
             /** @description RATE_LIMITED: which rate. */

@@ -68,7 +68,7 @@ func run(dir string) error {
 			svg, err = render(dir, filepath.Base(path), string(source))
 			svg = slices.Concat(bytes.TrimSuffix(svg, []byte("</svg>")), []byte("<style>\n"), css, []byte("</style></svg>"))
 		case ".txt":
-			svg = terminal(string(source))
+			svg, err = terminal(strings.TrimSuffix(filepath.Base(path), kind), string(source))
 		default:
 			err = fmt.Errorf("no picture is made of %s", kind)
 		}

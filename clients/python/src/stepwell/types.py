@@ -89,6 +89,9 @@ class Problem(_ProblemRequired, total=False):
     detail: str
     # UNFIT: the places that do not fit, at most ten.
     errors: List[Misfit]
+    # What the code means and what to do: a path of this server. Not there with --ui=false, and for codes of Workflow
+    # DevKit.
+    help: str
     # NO_KEY: the ID of the missing key.
     key: str
     # RATE_LIMITED: which rate.
@@ -1283,6 +1286,8 @@ class Entry(_EntryRequired, total=False):
     attempt: int
     # A step's last start.
     attemptAt: str
+    # The step worker that the last attempt of a remote step ended on.
+    by: str
     completedAt: str
     earlier: List[AttemptError]
     error: Error
