@@ -3,6 +3,7 @@ package world
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -110,10 +111,21 @@ func (c *Cut) Others() *Cut {
 
 // PublicationQuery says what was published is to be shown.
 type PublicationQuery struct {
-	Topic  string // a pattern; "": all
-	ID     string // this one alone
+	Topic  string    // a pattern; "": all
+	Any    []string  // those alone that one of these patterns fits; none: all
+	Since  time.Time // not what was published before; zero: that too
+	ID     string    // this one alone
 	Cursor string
 	Limit  int // 1 to 1,000; 0: 100
+}
+
+// All reports whether a query asks for all topics.
+func (q *PublicationQuery) All() bool { return q.Topic == "" && len(q.Any) == 0 }
+
+// Fits reports whether a query asks for a topic.
+func (q *PublicationQuery) Fits(topic string) bool {
+	return (q.Topic == "" || Fits(q.Topic, topic)) &&
+		(len(q.Any) == 0 || slices.ContainsFunc(q.Any, func(pattern string) bool { return Fits(pattern, topic) }))
 }
 
 // PublicationPage is a page of publications; Cursor is "" where there are no more.
@@ -216,6 +228,14 @@ func (q *PublicationQuery) Check() (before int64, err error) {
 	}
 	if q.Topic != "" {
 		if err := CheckPattern(q.Topic); err != nil {
+			return 0, err
+		}
+	}
+	if len(q.Any) > MaxBatch {
+		return 0, fmt.Errorf("%w: look at publications of %d patterns: want at most %d", ErrInvalid, len(q.Any), MaxBatch)
+	}
+	for _, pattern := range q.Any {
+		if err := CheckPattern(pattern); err != nil {
 			return 0, err
 		}
 	}

@@ -45,8 +45,11 @@ func (p *past) Publications(_ context.Context, q world.PublicationQuery) (page w
 		end, _ = strconv.Atoi(q.Cursor)
 	}
 	first := max(end-q.Limit, 0)
-	page.Publications = slices.Clone(p.published[first:end])
-	slices.Reverse(page.Publications)
+	for _, x := range slices.Backward(p.published[first:end]) {
+		if q.Fits(x.Topic) {
+			page.Publications = append(page.Publications, x)
+		}
+	}
 	if first > 0 {
 		page.Cursor = strconv.Itoa(first)
 	}
@@ -128,5 +131,32 @@ func TestLookBackForMuch(t *testing.T) {
 	}
 	if n, none := len(p.got["wait_000012"]), len(p.got["wait_000013"]); n != 1 || none != 0 || len(p.waits) > 0 {
 		t.Errorf("the others got %d and %d; %d look back yet", n, none, len(p.waits))
+	}
+}
+
+// A wait looks at the newest publications that its pattern fits, so many at most, however many there are for others.
+func TestLookBackIsBounded(t *testing.T) {
+	t.Parallel()
+	p := &past{got: make(map[string][]string)}
+	for i := range 2*mostRead + 2_000 {
+		topic := "other"
+		if i%2 == 0 {
+			topic = "order.paid"
+		}
+		p.published = append(p.published, published(int64(i+1), topic, fmt.Sprintf(`{"n":%d}`, i)))
+	}
+	p.wait(0, `{"n":1998}`) // the newest that is too old: behind it are just as many as are looked at
+	p.wait(1, `{"n":2000}`)
+	p.wait(2, `{"n":2001}`) // not its topic
+	if _, err := (&Spreader{Topics: p}).All(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range [][]string{nil, {`{"n":2000}`}, nil} {
+		if got := p.got[fmt.Sprintf("wait_%06d", i)]; !slices.Equal(got, want) {
+			t.Errorf("wait %d got %q, want %q", i, got, want)
+		}
+	}
+	if most := (2*mostRead)/1_000 + 1; p.reads > most || len(p.waits) > 0 {
+		t.Errorf("%d pages were read, %d waits look back yet; want %d at most, and none", p.reads, len(p.waits), most)
 	}
 }

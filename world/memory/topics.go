@@ -202,15 +202,22 @@ func (k *topics) Publications(ctx context.Context, q world.PublicationQuery) (pa
 		return page, err
 	}
 	defer k.w.messages.leave()
-	err = rules.PublicationPage(&page, q, before, func(before int64, limit int) (all []world.Publication, err error) {
+	err = rules.PublicationPage(&page, q, before, func(before int64, look, limit int) (in rules.Published, err error) {
 		end := len(k.all)
 		if before > 0 {
 			end, _ = slices.BinarySearchFunc(k.all, before, byNumber)
 		}
-		for _, p := range slices.Backward(k.all[max(end-limit, 0):end]) {
-			all = append(all, p.shown())
+		for _, p := range slices.Backward(k.all[max(end-look, 0):end]) {
+			in.Looked, in.Last, in.At = in.Looked+1, p.number, p.At
+			if !q.Fits(p.Topic) {
+				continue
+			}
+			if in.All = append(in.All, p.shown()); len(in.All) == limit {
+				break
+			}
 		}
-		return all, nil
+		in.End = in.Last == 0 || in.Last == k.all[0].number
+		return in, nil
 	})
 	return page, err
 }

@@ -120,6 +120,7 @@ func hots(n int) []hot {
 		{publishOnce, "", 30, []any{"a.1", nil, "d", 0, "{}", []byte("1"), 0}},
 		{areDue, "50 publications that are not", 60, []any{keysOf(1, k)}},
 		{listPublications, "the newest 50", 300, []any{1 << 60, k}},
+		{findPublished, "10,000 looked at, few are for it", 1_500, []any{1 << 60, 10_000, 1_000, []string{"a.1x", "b.%"}}},
 		// Looks at one run, and lists.
 		{lookRun, "1 run", 40, []any{"wrun_5"}},
 		{readLog, "1 run", 40, []any{"wrun_5", 0, 1000}},

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -37,6 +38,7 @@ var (
 	deleteSubscription = load("delete_subscription")
 	ownQueue           = load("own_queue")
 	listPublications   = load("list_publications")
+	findPublished      = load("find_published")
 	sweepPublications  = load("sweep_publications")
 )
 
@@ -453,18 +455,72 @@ func (k *topics) Publications(ctx context.Context, q world.PublicationQuery) (pa
 	if err != nil {
 		return page, err
 	}
-	err = rules.PublicationPage(&page, q, before, func(before int64, limit int) (all []world.Publication, err error) {
+	like := likeTopics(&q)
+	err = rules.PublicationPage(&page, q, before, func(before int64, look, limit int) (in rules.Published, err error) {
 		if before == 0 {
 			before = math.MaxInt64
 		}
-		err = k.db.read(ctx, listPublications, func(row pgx.Rows) error {
-			p, err := scanPublication(row)
-			all = append(all, p)
-			return err
-		}, before, int64(limit))
-		return all, err
+		told, scanned := 0, look
+		scan := func(row pgx.Rows) error {
+			var looked, last int64
+			var lastAt time.Time
+			also := []any{&looked, &last, &lastAt}
+			if like == nil {
+				also = nil
+			}
+			p, err := scanPublication(row, also...)
+			if err != nil {
+				return err
+			}
+			if number, _ := world.PublicationNumber(p.ID); number > 0 {
+				if told++; like == nil || told == limit {
+					looked, last, lastAt = int64(told), number, p.At
+				}
+				if q.Fits(p.Topic) {
+					in.All = append(in.All, p)
+				}
+			}
+			in.Looked, in.Last, in.At = max(int(looked), in.Looked), last, lastAt.UTC()
+			return nil
+		}
+		if like == nil {
+			scanned = limit
+			err = k.db.read(ctx, listPublications, scan, before, int64(scanned))
+		} else {
+			err = k.db.read(ctx, findPublished, scan, before, int64(scanned), int64(limit), like)
+		}
+		in.End = in.Looked < scanned && told < limit
+		return in, err
 	})
 	return page, err
+}
+
+// mostLike is how many patterns a statement compares each topic with: of more, all topics are read.
+const mostLike = 20
+
+// likeTopics are patterns of LIKE for all topics that a query asks for, and some others: up to the first word that is *
+// or #. nil: for all.
+func likeTopics(q *world.PublicationQuery) (like []string) {
+	patterns := q.Any
+	if q.Topic != "" {
+		patterns = []string{q.Topic}
+	}
+	for _, pattern := range patterns {
+		at := strings.IndexAny(pattern, "*#")
+		wild := at >= 0
+		open := pattern
+		if wild { // what stands before .# is a topic, too
+			open = strings.TrimSuffix(pattern[:at], ".")
+		}
+		if open == "" && wild || len(patterns) > mostLike {
+			return nil
+		}
+		if open = strings.ReplaceAll(open, "_", `\_`); wild {
+			open += "%"
+		}
+		like = append(like, open)
+	}
+	return like
 }
 
 // sweep deletes what was published long ago and has gone out, so much in a transaction.

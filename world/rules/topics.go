@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/stepwell/stepwell/world"
 )
@@ -129,43 +130,53 @@ func subscriptionAt(all []world.Subscription, name string) (int, bool) {
 	return slices.BinarySearchFunc(all, name, func(s world.Subscription, name string) int { return strings.Compare(s.Name, name) })
 }
 
-// PublicationPage fills a page with publications, the newest first. read reads them before a number; 0: the newest. A
-// page ends as one of messages does: see [PeekPage].
-func PublicationPage(page *world.PublicationPage, q world.PublicationQuery, before int64, read func(before int64, limit int) ([]world.Publication, error)) error {
+// Published is what a store read of publications, the newest first: those that a query asks for, and how far it looked.
+type Published struct {
+	All    []world.Publication
+	Looked int       // at how many
+	Last   int64     // the number of the last one of them
+	At     time.Time // when that was published
+	End    bool      // there are none behind it
+}
+
+// PublicationPage fills a page with publications, the newest first. read looks at so many before a number, 0 the
+// newest, and tells those that the query asks for, limit at most. A page ends as one of messages does: see [PeekPage].
+func PublicationPage(page *world.PublicationPage, q world.PublicationQuery, before int64, read func(before int64, look, limit int) (Published, error)) error {
 	if q.ID != "" { // the number before which it is the first
 		number, _ := world.PublicationNumber(q.ID)
-		all, err := read(number+1, 1)
-		if err == nil && len(all) == 1 && all[0].ID == q.ID {
-			page.Publications = all
+		in, err := read(number+1, 1, 1)
+		if err == nil && len(in.All) == 1 && in.All[0].ID == q.ID {
+			page.Publications = in.All
 		}
 		return err
 	}
-	bytes, weighed, batch := 0, 0, max(peekBatch, q.Limit/4)
+	bytes, batch := 0, max(peekBatch, q.Limit/4)
 	for seen := 0; seen < mostPeeked; {
-		if q.Topic == "" {
-			batch = min(batch, q.Limit-len(page.Publications))
+		limit := min(batch, q.Limit-len(page.Publications))
+		look := limit
+		if !q.All() {
+			look = min(mostPeeked, 10*batch)
 		}
-		all, err := read(before, batch)
+		in, err := read(before, look, limit)
 		if err != nil {
 			return err
 		}
-		for _, p := range all {
-			page.Cursor = p.ID
-			seen++
-			weighed += len(p.Payload)
-			if before, _ = world.PublicationNumber(p.ID); q.Topic != "" && !world.Fits(q.Topic, p.Topic) {
-				continue
+		for _, p := range in.All {
+			if p.At.Before(q.Since) {
+				break
 			}
-			page.Publications = append(page.Publications, p)
+			page.Publications, page.Cursor = append(page.Publications, p), p.ID
 			if bytes += len(p.Payload); len(page.Publications) == q.Limit || bytes >= world.PageBytes {
 				return nil
 			}
 		}
-		if len(all) < batch {
+		if in.End || in.At.Before(q.Since) {
 			page.Cursor = ""
 			return nil
 		}
-		batch = min(4*batch, 1_000, max(peekBatch, world.PageBytes/(weighed/seen+1))) // as much as a page has, about
+		seen, before, page.Cursor = seen+in.Looked, in.Last, world.PublicationID(in.At, in.Last)
+		weight := bytes / max(len(page.Publications), 1)
+		batch = min(4*batch, 1_000, max(peekBatch, world.PageBytes/(weight+1))) // as much as a page has, about
 	}
 	return nil
 }

@@ -286,12 +286,19 @@ func (k topics) Publications(ctx context.Context, q world.PublicationQuery) (pag
 		return page, err
 	}
 	err = k.w.read(ctx, func(c *conn) error {
-		return rules.PublicationPage(&page, q, before, func(before int64, limit int) (all []world.Publication, err error) {
+		return rules.PublicationPage(&page, q, before, func(before int64, look, limit int) (in rules.Published, err error) {
 			if before == 0 {
 				before = math.MaxInt64
 			}
-			err = c.query(listPublications, func(r row) (bool, error) { all = append(all, scanPublication(r)); return true, nil }, before, int64(limit))
-			return all, err
+			err = c.query(listPublications, func(r row) (bool, error) {
+				in.Looked, in.Last, in.At = in.Looked+1, r.int(0), r.time(3)
+				if q.Fits(r.text(1)) { // what is for others is not read
+					in.All = append(in.All, scanPublication(r))
+				}
+				return len(in.All) < limit, nil
+			}, before, int64(look))
+			in.End = in.Looked < look && len(in.All) < limit
+			return in, err
 		})
 	})
 	return page, err

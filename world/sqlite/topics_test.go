@@ -80,3 +80,45 @@ func count(t *testing.T, w *World, table string) (n int64) {
 	}
 	return n
 }
+
+// A look at what was published since a time for one topic of many reads ten thousand with a statement, and stops where
+// the time does.
+func TestLookAtPublications(t *testing.T) {
+	t.Parallel()
+	now := world.Now()
+	w := open(t, Options{Now: func() time.Time { return now }})
+	topics := w.Topics()
+	put := func(n int, topic string) {
+		all := make([]world.Publication, n)
+		for i := range all {
+			all[i] = world.Publication{Topic: topic, Payload: []byte(`1`)}
+		}
+		if _, err := topics.Publish(t.Context(), all); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range 20 {
+		put(1_000, "old")
+	}
+	now = now.Add(time.Minute)
+	put(10, "paid")
+	for range 20 {
+		put(1_000, "other")
+	}
+	before := w.counters.read()
+	found := 0
+	for q := (world.PublicationQuery{Any: []string{"paid"}, Since: now, Limit: 1_000}); ; {
+		page, err := topics.Publications(t.Context(), q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		found += len(page.Publications)
+		if q.Cursor = page.Cursor; q.Cursor == "" {
+			break
+		}
+	}
+	after := w.counters.read()
+	if statements, rows := after.Statements-before.Statements, after.RowsRead-before.RowsRead; found != 10 || statements > 8 || rows > 30_010 {
+		t.Errorf("%d found with %d statements that read %d rows; want 10, with 8 and 30,010 at most", found, statements, rows)
+	}
+}

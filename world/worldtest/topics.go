@@ -391,6 +391,57 @@ var published = []check{
 		p.must(err, "publications")
 		p.same(len(page.Publications), 0, "by an ID that nobody has")
 	})},
+	{"publications of some topics since a time", "a list of what was published to topics that one of some patterns fits, since a time, has those, and ends there", withTopics(func(p *publishing) {
+		p.publish("a.b:early")
+		early, err := p.t.Publications(p.ctx, world.PublicationQuery{})
+		p.must(err, "publications")
+		p.until("time to pass", func() bool { return world.Now().After(early.Publications[0].At.Add(time.Millisecond)) })
+		for range 130 {
+			p.publish("a_b:x", "axb:x", "other:x")
+		}
+		p.publish("a:a", "a.b:ab", "a.b.c:abc", "z.b:zb", "a_b:y")
+		for range 130 {
+			p.publish("A.b:x", "other.a:x", "aa.b:x")
+		}
+		since := early.Publications[0].At.Add(time.Millisecond)
+		for _, c := range []struct {
+			q    world.PublicationQuery
+			want string
+		}{
+			{world.PublicationQuery{Any: []string{"a.b"}}, "ab early"},
+			{world.PublicationQuery{Any: []string{"a.b"}, Since: since}, "ab"},
+			{world.PublicationQuery{Any: []string{"a.*", "z.b"}, Since: since}, "zb ab"},
+			{world.PublicationQuery{Any: []string{"a.#"}, Since: since}, "abc ab a"},
+			{world.PublicationQuery{Any: []string{"a.#"}, Topic: "*.b"}, "ab early"},
+			{world.PublicationQuery{Any: []string{"*.b.c", "nobody"}}, "abc"},
+			{world.PublicationQuery{Any: append(slices.Repeat([]string{"nobody.x"}, 50), "a"), Since: since}, "a"},
+			{world.PublicationQuery{Any: []string{"nobody"}}, ""},
+			{world.PublicationQuery{Any: []string{"a"}, Since: world.Now().Add(time.Hour)}, ""},
+		} {
+			for _, limit := range []int{1, 0} {
+				var got []string
+				for q, pages := c.q, 0; pages == 0 || q.Cursor != ""; pages++ {
+					q.Limit = limit
+					page, err := p.t.Publications(p.ctx, q)
+					p.must(err, "publications")
+					for _, x := range page.Publications {
+						_, text, _ := strings.Cut(textOf(world.Message{Payload: x.Payload}), ":")
+						got = append(got, text)
+					}
+					if q.Cursor = page.Cursor; pages > 1_000 {
+						p.Fatalf("a list without an end: %+v", c.q)
+					}
+				}
+				p.same(strings.Join(got, " "), c.want, fmt.Sprintf("of %q behind %q since %v", c.q.Any, c.q.Topic, c.q.Since))
+			}
+		}
+		page, err := p.t.Publications(p.ctx, world.PublicationQuery{Topic: "a_b", Limit: 2})
+		p.must(err, "publications")
+		p.same(textOf(world.Message{Payload: page.Publications[0].Payload}), "a_b:y", "the newest under a name with _")
+		p.same(page.Publications[1].Topic, "a_b", "the next one")
+		_, err = p.t.Publications(p.ctx, world.PublicationQuery{Any: []string{"a b"}})
+		p.refused(err, world.ErrInvalid, "a bad pattern")
+	})},
 	{"bad publications are refused", "bad input gets a clear error and changes nothing; of several none is published", withTopics(func(p *publishing) {
 		good := world.Publication{Topic: "a", Payload: []byte(`1`)}
 		for what, bad := range map[string]world.Publication{

@@ -150,10 +150,12 @@ func WorldListeners(in []Listener) []world.Listener {
 
 // PublicationQuery is a [world.PublicationQuery].
 type PublicationQuery struct {
-	Topic  string `json:"topic,omitempty"`
-	ID     string `json:"id,omitempty"`
-	Cursor string `json:"cursor,omitempty"`
-	Limit  int    `json:"limit,omitempty"`
+	Topic  string    `json:"topic,omitempty"`
+	Any    []string  `json:"any,omitempty"`
+	Since  time.Time `json:"since,omitzero"`
+	ID     string    `json:"id,omitempty"`
+	Cursor string    `json:"cursor,omitempty"`
+	Limit  int       `json:"limit,omitempty"`
 }
 
 // Topics are subscriptions, publications, waits that listen, or what is to be spread.
