@@ -18,6 +18,7 @@ type books struct {
 	mu     sync.Mutex
 	kept   bool               // the last heartbeat came with the world's account; guarded by mu
 	doubt  bool               // what the worker holds may be more than it knows of, and no account has come since; guarded by mu
+	since  uint64             // heartbeats that had begun when that was doubted last: their accounts may be from before; guarded by mu
 	strays map[holding]uint64 // and the claims that had begun when each was first seen; guarded by mu
 }
 
@@ -35,18 +36,19 @@ type stranger struct {
 }
 
 // none notes that a heartbeat came with no account, though it asked for one, or with one that is not to be compared.
-func (b *books) none(asked, kept bool) {
+func (b *books) none(heartbeat uint64, asked, kept bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.doubt, b.kept, b.strays = b.doubt && !asked, kept, nil
+	b.doubt, b.kept, b.strays = b.doubt && (!asked || heartbeat <= b.since), kept, nil
 }
 
-// sift notes what an account had that is not here, and returns what of it is nobody's. begun and over are of the claims, as they were before that was looked at.
-func (b *books) sift(unknown []stranger, begun, over uint64) (lost []stranger) {
+// sift notes what the account of a heartbeat had that is not here, and returns what of it is nobody's. begun and over are of the claims, as they were before that
+// was looked at.
+func (b *books) sift(heartbeat uint64, unknown []stranger, begun, over uint64) (lost []stranger) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	before := b.strays
-	b.doubt, b.kept, b.strays = false, true, make(map[holding]uint64, len(unknown))
+	b.doubt, b.kept, b.strays = b.doubt && heartbeat <= b.since, true, make(map[holding]uint64, len(unknown))
 	for _, u := range unknown {
 		claims, again := before[u.holding]
 		if !again {
@@ -74,29 +76,30 @@ func (b *books) keeps() bool {
 	return b.kept
 }
 
-// doubts notes that the answer to a claim was lost, where accounts come, and reports whether they do.
-func (b *books) doubts() bool {
+// doubts notes that the answer to a claim was lost, where accounts come, and reports whether they do. So many heartbeats
+// have begun.
+func (b *books) doubts(begun uint64) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.doubt = b.kept
+	b.doubt, b.since = b.doubt || b.kept, begun
 	return b.kept
 }
 
 // doubtsAll has heartbeats ask for accounts until one has shown that nothing is held here that nobody knows of.
-func (b *books) doubtsAll() {
+func (b *books) doubtsAll(begun uint64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.doubt = true
+	b.doubt, b.since = true, begun
 }
 
 // audit compares an account that came with a heartbeat, which may have asked for it, with what is known here.
 func (e *Engine) audit(ctx context.Context, worker string, heartbeat uint64, asked bool, account *world.Account) {
 	if account == nil || e.workerID() != worker {
-		e.books.none(asked, account != nil)
+		e.books.none(heartbeat, asked, account != nil)
 		return
 	}
 	begun, over := e.flights.state() // before it is looked at what is here: what these claims gave is noted then
-	for _, u := range e.books.sift(e.holdings.compare(worker, heartbeat, account), begun, over) {
+	for _, u := range e.books.sift(heartbeat, e.holdings.compare(worker, heartbeat, account), begun, over) {
 		if u.step != "" && u.owner != nil { // it may hold one that it has not begun, or whose end is not written
 			u.owner.box.post(message{kind: msgStray, at: e.clock.now(), step: u.step, attempt: int(u.number)})
 			continue
@@ -143,7 +146,7 @@ func (e *Engine) awaitAccount(ctx context.Context) bool {
 	if !e.books.keeps() {
 		e.heartbeatOnce(ctx)
 	}
-	kept := e.books.doubts()
+	kept := e.books.doubts(e.pulse.begun())
 	if kept {
 		e.pulse.stirs()
 	}

@@ -104,7 +104,7 @@ func (s *session) goOn() {
 // nobody: blocked, and tried again with backoff. Where it says that the lease is lost the next account shows whether that is so.
 func (s *session) giveUp(ctx context.Context, err error) {
 	if errors.Is(err, world.ErrLeaseLost) {
-		s.e.books.doubtsAll()
+		s.e.books.doubtsAll(s.e.pulse.begun())
 		s.e.pulse.stirs()
 	}
 	if errors.Is(err, world.ErrLeaseLost) || errors.Is(err, world.ErrClosed) || errors.Is(err, world.ErrReplaced) || ctx.Err() != nil {
