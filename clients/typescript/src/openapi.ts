@@ -4597,6 +4597,7 @@ export interface components {
             inputApart?: string;
             key?: string;
             late?: components["schemas"]["WireLate"][];
+            merged?: boolean;
             newest?: components["schemas"]["WireHeir"];
             ok: boolean;
             origin?: components["schemas"]["WireOrigin"];
@@ -4830,6 +4831,7 @@ export interface components {
             inputApart?: string;
             key?: string;
             late?: components["schemas"]["WireLate"][];
+            merged?: boolean;
             newest?: components["schemas"]["WireHeir"];
             origin?: components["schemas"]["WireOrigin"];
             /** @description Any JSON; bytes that are not, or have white space between tokens, as {"$base64": …}. */
@@ -7080,7 +7082,7 @@ export interface operations {
                 until?: components["schemas"]["Moment"];
                 /** @description What you know of a run: its ID, its idempotency key, its workflow, an attribute as name=value, or the beginning of its ID; the first that matches any run. */
                 search?: components["schemas"]["Text"];
-                /** @description Only runs with this idempotency key, one of each workflow, and the newest run that replaced each. */
+                /** @description Only runs with this idempotency key, or into which the start with it was merged (`merged`), one of each workflow, and the newest run that replaced each. */
                 key?: components["schemas"]["Text"];
                 /** @description Only runs whose ID begins with this. */
                 prefix?: components["schemas"]["Text"];
@@ -8661,7 +8663,7 @@ export interface operations {
                 until?: components["schemas"]["Moment"];
                 /** @description What you know of a run: its ID, its idempotency key, its workflow, an attribute as name=value, or the beginning of its ID; the first that matches any run. */
                 search?: components["schemas"]["Text"];
-                /** @description Only runs with this idempotency key, one of each workflow, and the newest run that replaced each. */
+                /** @description Only runs with this idempotency key, or into which the start with it was merged (`merged`), one of each workflow, and the newest run that replaced each. */
                 key?: components["schemas"]["Text"];
                 /** @description Only runs whose ID begins with this. */
                 prefix?: components["schemas"]["Text"];
