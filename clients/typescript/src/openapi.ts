@@ -277,7 +277,7 @@ export interface paths {
         };
         /** Show a limit and the state of its keys */
         get: operations["getLimit"];
-        /** Set how many runs of a key may run at once, or begin in a period, instead of the number in the code */
+        /** Set how many of a key may be at work at once, or begin in a period, instead of the number in the code */
         put: operations["setLimit"];
         post?: never;
         delete?: never;
@@ -6465,7 +6465,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The limit, and a page of its keys that runs need, by their texts. */
+            /** @description The limit, and a page of its keys that something needs, by their texts. */
             200: {
                 headers: {
                     [name: string]: unknown;
