@@ -43,7 +43,7 @@ type RunInfo struct {
 	Encryption string                     `json:"encryption,omitempty"` // ID of the key that its payloads are encrypted with; "": none
 	Sealed     bool                       `json:"sealed,omitempty"`     // and they are shown so: the key is not here
 	Queue      *world.QueueRow            `json:"queue,omitempty"`      // nil when it is over
-	Merged     bool                       `json:"merged,omitempty"`     // in the answer to a start, and in a list by key: the start was merged into it
+	Merged     bool                       `json:"merged,omitempty"`     // in the answer to a start, in a list by key: it was merged
 	Late       []world.Late               `json:"late,omitempty"`       // of a run that is over, where one is read alone: what came too late; at most 100
 	Damage     string                     `json:"damage,omitempty"`     // what of its row is not what was written, and is left out here; "": nothing
 }

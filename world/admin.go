@@ -96,7 +96,7 @@ type RunQuery struct {
 	Cursor   string
 	Limit    int // default 100, most 1,000
 
-	Key     string // the run of each workflow that has this idempotency key, or into which the start with it was merged: that is [Run.Merged]
+	Key     string // the run of each workflow that has this idempotency key, or is [Run.Merged]
 	Prefix  string // only runs whose ID begins so
 	Version int    // only runs of this version; 0: all
 	Roots   bool   // no children

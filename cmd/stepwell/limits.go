@@ -23,9 +23,9 @@ func limitsCommand(c *cli) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "limits",
 		Short: "List limits, show the state of their keys, and change their numbers",
-		Long: `List limits, show the state of their keys, and change their numbers. A limit says how many runs of a workflow, attempts of
-a registered step or messages of a queue, or of each key of them, may be at work at once; a rate says how many may begin in
-a period. The others wait in line. Limits are defined in code; you can change their numbers while programs run.
+		Long: `List limits, show the state of their keys, and change their numbers. A limit says how many may be at work
+at once: runs of a workflow, attempts of a registered step or messages of a queue, for each key. A rate says how many may
+begin in a period. The others wait in line. Limits are defined in code; you can change their numbers while programs run.
 
 ` + exitHelp,
 		Example: `  stepwell limits list
