@@ -219,7 +219,9 @@ type ListFilter struct {
 	// first of them that fits any run. "": all.
 	Search string
 
-	Key     string // only the run of each workflow that has this idempotency key, and the newest in its place: see [App.Newest]
+	// Key has only the run of each workflow that has this idempotency key, or into which the start with it was merged,
+	// and the newest in its place: see [App.Newest].
+	Key     string
 	Prefix  string // only runs whose ID begins so
 	Version int    // only runs of this version; 0: all
 	Roots   bool   // no children

@@ -43,7 +43,7 @@ type RunInfo struct {
 	Encryption string                     `json:"encryption,omitempty"` // ID of the key that its payloads are encrypted with; "": none
 	Sealed     bool                       `json:"sealed,omitempty"`     // and they are shown so: the key is not here
 	Queue      *world.QueueRow            `json:"queue,omitempty"`      // nil when it is over
-	Merged     bool                       `json:"merged,omitempty"`     // in the answer to a start
+	Merged     bool                       `json:"merged,omitempty"`     // in the answer to a start, in a list by key: it was merged
 	Late       []world.Late               `json:"late,omitempty"`       // of a run that is over, where one is read alone: what came too late; at most 100
 	Damage     string                     `json:"damage,omitempty"`     // what of its row is not what was written, and is left out here; "": nothing
 }
@@ -94,7 +94,7 @@ func infoOf(row world.Run) RunInfo {
 		ID: row.ID, Workflow: row.Workflow, Version: row.Version, Status: row.Status, Key: row.Key, FirstKey: row.FirstKey, Priority: row.Priority + 1,
 		Input: row.Input, Output: row.Output, InputApart: world.WholeApart(row.InputApart), OutputApart: world.WholeApart(row.OutputApart), Error: row.Error, Parent: row.Parent, Origin: row.Origin, Newest: row.Newest, CreatedAt: row.CreatedAt, StartedAt: row.StartedAt, EndedAt: row.EndedAt,
 		Retention: Kept(fromLog(row.Retention)), Timeout: Span(row.Timeout), StartTTL: Span(row.StartTTL), Gather: row.Gather, Attributes: row.Attributes, Takes: row.Claims, Encryption: row.Encryption, Sealed: row.Encrypted,
-		Queue: row.Queue, Late: row.Late, Damage: row.Damage,
+		Queue: row.Queue, Late: row.Late, Damage: row.Damage, Merged: row.Merged,
 	}
 }
 

@@ -81,7 +81,10 @@ type Why struct {
 	Waiting string                `json:"waiting,omitempty"` // what its worker noted, or in lists which limit
 	Line    *world.InLine         `json:"line,omitempty"`    // of kind limit, and of kind task where its step is in line; nil: a list does not say
 	Gathers int                   `json:"gathers,omitempty"` // of kind gathers: the starts whose inputs it has
-	Holds   []world.Place         `json:"holds,omitempty"`   // of kind no_worker: places of limits that it keeps until its end, or, where it has not begun, others get within a minute
+
+	// Holds is, of kind no_worker, the places of limits that it keeps until its end, or, where it has not begun, others
+	// get within a minute.
+	Holds []world.Place `json:"holds,omitempty"`
 
 	Versions []int `json:"versions,omitempty"` // of kind no_worker: those of the workflow that live workers have
 

@@ -211,8 +211,8 @@ func (p *pace) together(worlds []world.World) (total, mostInOne int) {
 	return len(at), most(at)
 }
 
-// TestPaceOfPostgres is the same by a server's own clock, for some seconds, with three programs that know nothing of each
-// other: never more than one in a hundred over the rate, and no less than a slow machine can do.
+// TestPaceOfPostgres is the same by a server's own clock, for some seconds, with three programs that know nothing of
+// each other: never more than one in a hundred over the rate, and no less than a slow machine can do.
 func TestPaceOfPostgres(t *testing.T) {
 	t.Parallel()
 	for _, of := range []struct{ number, least int }{{50, 150}, {1000, 1000}} {
@@ -236,7 +236,7 @@ func TestPaceOfPostgres(t *testing.T) {
 			if got < of.least || got > want+want/100+1 {
 				t.Errorf("%d began in %s, want %d", got, p.span, want)
 			}
-			if mostAtOnce := of.number + of.number/2 + 1; most > mostAtOnce { // half a second's share is made up for
+			if mostAtOnce := of.number + of.number/2 + 1; most > mostAtOnce { // it makes up for half a second
 				t.Errorf("%d began in a second, want %d at most", most, mostAtOnce)
 			}
 		})

@@ -24,10 +24,10 @@ func limitRoutes() []route {
 		{method: "GET", path: limitPath, scope: Viewer, handle: getLimit, op: operation{
 			id: "getLimit", summary: "Show a limit and the state of its keys",
 			query:     []param{paramCursor, limit("Limit1000")},
-			responses: []response{{200, "LimitPage", "", "The limit, and a page of its keys that runs need, by their texts."}},
+			responses: []response{{200, "LimitPage", "", "The limit, and a page of its keys that something needs, by their texts."}},
 		}},
 		{method: "PUT", path: limitPath, scope: Operator, audit: true, handle: setLimit, op: operation{
-			id: "setLimit", summary: "Set how many runs of a key may run at once, or begin in a period, instead of the number in the code", body: "SetLimit",
+			id: "setLimit", summary: "Set how many of a key may be at work at once, or begin in a period, instead of the number in the code", body: "SetLimit",
 			responses: []response{{200, "Limit", "", "The limit as it is now."}},
 		}},
 	}

@@ -25,7 +25,7 @@ var filterParams = []param{
 	{name: "since", schema: "Moment", about: "Only runs created at this time or later: a time, or that long ago."},
 	{name: "until", schema: "Moment", about: "Only runs created before this time."},
 	{name: "search", schema: "Text", about: "What you know of a run: its ID, its idempotency key, its workflow, an attribute as name=value, or the beginning of its ID; the first that matches any run."},
-	{name: "key", schema: "Text", about: "Only runs with this idempotency key, one of each workflow, and the newest run that replaced each."},
+	{name: "key", schema: "Text", about: "Only runs with this idempotency key, or into which the start with it was merged (`merged`), one of each workflow, and the newest run that replaced each."},
 	{name: "prefix", schema: "Text", about: "Only runs whose ID begins with this."},
 	{name: "version", schema: "Version", about: "Only runs of this version."},
 	{name: "patch", schema: "Text", about: "Only runs that recorded this patch, and so take its new path. Their logs are read: at most 100 for a page."},

@@ -40,3 +40,20 @@ func TestSingletons(t *testing.T) {
 	}
 	r.want(400, "PUT", "/v1/limits/singleton:replace", `{"number": 2}`)
 }
+
+// TestMergedKeys: the key of a start that was merged into another finds that run, which says so.
+func TestMergedKeys(t *testing.T) {
+	t.Parallel()
+	write := stepwell.Define("write", func(_ stepwell.Context, all []int) (int, error) { return len(all), nil }, flow.Batch(nil, 10, time.Hour))
+	r := newRigOn(t, memory.New(), Options{}, write)
+	id := r.want(201, "POST", "/v1/workflows/write/runs", `{"input": [1], "idempotencyKey": "one"}`).get("id")
+	r.want(200, "POST", "/v1/workflows/write/runs", `{"input": [2], "idempotencyKey": "two"}`)
+	for key, merged := range map[string]any{"one": nil, "two": true} {
+		for _, query := range []string{"key=", "search="} {
+			got := r.want(200, "GET", "/v1/runs?"+query+key, "")
+			if got.get("runs.0.id") != id || got.get("runs.0.merged") != merged || got.get("runs.1") != nil {
+				t.Errorf("%s%s: got %s, want run %s, merged: %v", query, key, got.body, id, merged)
+			}
+		}
+	}
+}

@@ -19,9 +19,9 @@ const (
 )
 
 var (
-	limitPlaces = prometheus.NewDesc("workflow_limit_places", "How many runs of one key of a limit may be at work at once.", []string{"limit"}, nil)
+	limitPlaces = prometheus.NewDesc("workflow_limit_places", "How many of one key of a limit may be at work at once: runs, steps, messages.", []string{"limit"}, nil)
 	limitRuns   = prometheus.NewDesc("workflow_limit_runs",
-		"Places of a limit that are held, and runs that stand in line for one, in the whole database. Of its keys the first 10,000 are counted, and 10,000 in the line of each.",
+		"Places of a limit that are held, and runs, steps and messages that stand in line for one, in the whole database. Of its keys the first 10,000 are counted, and 10,000 in the line of each.",
 		[]string{"limit", "state"}, nil)
 )
 

@@ -27,10 +27,10 @@ func TestLimits(t *testing.T) {
 			}
 		}
 		const want = `
-# HELP workflow_limit_places How many runs of one key of a limit may be at work at once.
+# HELP workflow_limit_places How many of one key of a limit may be at work at once: runs, steps, messages.
 # TYPE workflow_limit_places gauge
 workflow_limit_places{limit="bank"} 2
-# HELP workflow_limit_runs Places of a limit that are held, and runs that stand in line for one, in the whole database. Of its keys the first 10,000 are counted, and 10,000 in the line of each.
+# HELP workflow_limit_runs Places of a limit that are held, and runs, steps and messages that stand in line for one, in the whole database. Of its keys the first 10,000 are counted, and 10,000 in the line of each.
 # TYPE workflow_limit_runs gauge
 workflow_limit_runs{limit="bank",state="held"} 2001
 workflow_limit_runs{limit="bank",state="waiting"} 3

@@ -15,6 +15,7 @@ type Run struct {
 	Status   Status          `json:"status"`
 	Key      string          `json:"key,omitempty"`
 	FirstKey string          `json:"firstKey,omitempty"` // that it took over with another's place
+	Merged   bool            `json:"merged,omitempty"`   // in a list by key: the start with that key was merged into it
 	Priority int             `json:"priority"`
 	Input    json.RawMessage `json:"input,omitempty"`
 	Output   json.RawMessage `json:"output,omitempty"`
@@ -95,7 +96,7 @@ type RunQuery struct {
 	Cursor   string
 	Limit    int // default 100, most 1,000
 
-	Key     string // the run of each workflow that has this idempotency key
+	Key     string // the run of each workflow that has this idempotency key, or is [Run.Merged]
 	Prefix  string // only runs whose ID begins so
 	Version int    // only runs of this version; 0: all
 	Roots   bool   // no children

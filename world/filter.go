@@ -17,7 +17,7 @@ func (q *RunQuery) Filtered() bool {
 func (q *RunQuery) Fits(r *Run) bool {
 	return (q.Workflow == "" || r.Workflow == q.Workflow) &&
 		(q.Since.IsZero() || !r.CreatedAt.Before(q.Since)) && (q.Until.IsZero() || r.CreatedAt.Before(q.Until)) &&
-		(q.Key == "" || r.Key == q.Key) && strings.HasPrefix(r.ID, q.Prefix) && (q.Version == 0 || r.Version == q.Version) &&
+		(q.Key == "" || r.Key == q.Key || r.Merged) && strings.HasPrefix(r.ID, q.Prefix) && (q.Version == 0 || r.Version == q.Version) &&
 		(!q.Roots || r.Parent == nil) && (q.Parent == "" || r.Parent != nil && r.Parent.Run == q.Parent) && q.stands(r)
 }
 

@@ -3,7 +3,6 @@ package world
 // Limits of queues: each receive of a message needs the places that the message was sent with.
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"reflect"
@@ -86,27 +85,38 @@ func KeysElsewhere(keys map[string]string) map[string]string {
 func MessagePlaces(limits []SaidLimit, m *Message) (places []Place, err error) {
 	other, lenient := m.Keys[""]
 	for i := range limits {
-		l := &limits[i]
-		p := l.Place()
-		key, said := m.Keys[l.Name]
-		switch {
-		case said:
-			p.Key = key
-		case l.Path != "" && m.Encrypted != "":
-			err = fmt.Errorf("%w: the payload is encrypted: send it by a program that has the queue's definition", ErrInvalid)
-		case l.Path != "":
-			p.Key, err = KeyAt(m.Payload, l.Path)
-		case l.Computed:
-			err = fmt.Errorf("%w: code computes it: send the message by a program that has the queue's definition, or define the limit with limit.Path", ErrInvalid)
-		}
-		if err = cmp.Or(err, checkLimitKey(l.Name, p.Key)); err != nil && lenient {
+		p := limits[i].Place()
+		if p.Key, err = m.keyOf(&limits[i]); err != nil && lenient {
 			p.Key, err = other, nil
 		}
 		if err != nil {
-			return nil, fmt.Errorf("queue %s: limit %s: key: %w", m.Queue, l.Name, err)
+			return nil, err
 		}
 		places = append(places, p)
 	}
 	OrderPlaces(places)
 	return places, nil
+}
+
+// keyOf is the key of a message, for a limit of its queue.
+func (m *Message) keyOf(l *SaidLimit) (key string, err error) {
+	key, said := m.Keys[l.Name]
+	switch {
+	case said:
+	case l.Path != "":
+		isJSON, found := m.Encrypted == "", false
+		if isJSON {
+			key, isJSON, found = keyAt(m.Payload, l.Path)
+		}
+		switch {
+		case !isJSON:
+			return "", wrongKey(l.Name, "the payload is encrypted, or not JSON: send it by a program that has the queue's definition")
+		case !found:
+			return "", wrongKey(l.Name, "the payload has no string, number or boolean at "+l.Path)
+		}
+	case l.Computed:
+		return "", wrongKey(l.Name,
+			"code computes it: send the message by a program that has the queue's definition, or define the limit with limit.Path")
+	}
+	return key, checkLimitKey(l.Name, key)
 }

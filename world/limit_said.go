@@ -91,15 +91,21 @@ func (l *SaidLimit) checkWeights() error {
 
 // checkLimitKey refuses, with [ErrInvalid], what no key is. "" is one.
 func checkLimitKey(limit, key string) error {
-	if len(key) > MaxLimitKey {
-		return fmt.Errorf("%w: limit %s: a key of %d bytes: the most is %d: use something shorter, such as an ID or a hash", ErrInvalid, limit, len(key), MaxLimitKey)
+	wrong := ""
+	switch {
+	case len(key) > MaxLimitKey:
+		wrong = fmt.Sprintf("it has %d bytes: the most is %d: use something shorter, such as an ID or a hash", len(key), MaxLimitKey)
+	case key != "" && CheckName("", key) != nil:
+		wrong = "it has a character that is not printable: use letters, digits, signs and spaces"
+	default:
+		return nil
 	}
-	if key != "" {
-		if err := CheckName("key of a limit", key); err != nil {
-			return fmt.Errorf("limit %s: %w", limit, err)
-		}
-	}
-	return nil
+	return wrongKey(limit, wrong)
+}
+
+// wrongKey is the error for a key of a limit. PostgreSQL says the same of messages: see 0034_key_words.sql.
+func wrongKey(limit, wrong string) error {
+	return fmt.Errorf("%w: limit %s: key: %s", ErrInvalid, limit, wrong)
 }
 
 // check refuses what no limit is, of least a number of places.
@@ -125,11 +131,23 @@ func (l *SaidLimit) check(least int) error {
 
 // KeyAt is the text, number or truth at a path of some JSON.
 func KeyAt(input []byte, path string) (string, error) {
+	key, isJSON, found := keyAt(input, path)
+	switch {
+	case !isJSON:
+		return "", fmt.Errorf("%w: the input is not JSON", ErrInvalid)
+	case !found:
+		return "", fmt.Errorf("%w: the input has no string, number or boolean at %s", ErrInvalid, path)
+	}
+	return key, nil
+}
+
+// keyAt is [KeyAt], and tells what was wrong.
+func keyAt(value []byte, path string) (key string, isJSON, found bool) {
 	var v any
-	d := json.NewDecoder(bytes.NewReader(input))
+	d := json.NewDecoder(bytes.NewReader(value))
 	d.UseNumber() // as it is written
 	if err := d.Decode(&v); err != nil {
-		return "", fmt.Errorf("%w: the input is not JSON", ErrInvalid)
+		return "", false, false
 	}
 	for name := range strings.SplitSeq(path, ".") {
 		object, _ := v.(map[string]any)
@@ -137,13 +155,13 @@ func KeyAt(input []byte, path string) (string, error) {
 	}
 	switch v := v.(type) {
 	case string:
-		return v, nil
+		return v, true, true
 	case json.Number:
-		return v.String(), nil
+		return v.String(), true, true
 	case bool:
-		return fmt.Sprint(v), nil
+		return fmt.Sprint(v), true, true
 	}
-	return "", fmt.Errorf("%w: the input has no string, number or boolean at %s", ErrInvalid, path)
+	return "", true, false
 }
 
 // SaidPlaces are the places that a run with an input needs, where its code is elsewhere. The error is [ErrInvalid]
@@ -154,7 +172,7 @@ func SaidPlaces(said []SaidLimit, input []byte) (places []Place, err error) {
 		if l.Path != "" {
 			p.Key, err = KeyAt(input, l.Path)
 		} else if l.Computed {
-			err = fmt.Errorf("%w: the key is computed by code: start the run in a program that has the workflow's definition, or define the limit with limit.Path", ErrInvalid)
+			err = fmt.Errorf("%w: code computes it: start the run in a program that has the workflow's definition, or define the limit with limit.Path", ErrInvalid)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("limit %s: key: %w", l.Name, err)

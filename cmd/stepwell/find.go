@@ -40,7 +40,7 @@ func (t *target) completeRun(cmd *cobra.Command, args []string, begins string) (
 }
 
 // find returns the ID of the run that arg names: all of it, or a beginning that no other has, with its prefix or
-// without. Where none begins so, it is the run with that idempotency key.
+// without. Where none begins so, it is the run with that idempotency key, or into which the start with it was merged.
 func (t *target) find(ctx context.Context, db *database, arg string) (string, error) {
 	_, err := db.world.Run(ctx, arg)
 	if err == nil {
@@ -80,6 +80,9 @@ func (t *target) find(ctx context.Context, db *database, arg string) (string, er
 	case len(found) == 0 && !more:
 		return "", t.explain(err, arg)
 	case len(found) == 1 && !more:
+		if found[0].Merged {
+			fmt.Fprintf(t.sh.stderr, "the start with the key %q was merged into run %s\n", arg, found[0].ID)
+		}
 		return found[0].ID, nil
 	}
 	var shown []string

@@ -23,9 +23,9 @@ func limitsCommand(c *cli) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "limits",
 		Short: "List limits, show the state of their keys, and change their numbers",
-		Long: `List limits, show the state of their keys, and change their numbers. A limit says how many runs of a workflow, or of each
-key, may run at once; a rate says how many may begin in a period. The others wait in line. Limits are defined in code; you
-can change their numbers while programs run.
+		Long: `List limits, show the state of their keys, and change their numbers. A limit says how many may be at work
+at once: runs of a workflow, attempts of a registered step or messages of a queue, for each key. A rate says how many may
+begin in a period. The others wait in line. Limits are defined in code; you can change their numbers while programs run.
 
 ` + exitHelp,
 		Example: `  stepwell limits list
@@ -50,7 +50,7 @@ func withLimits(ctx context.Context, c *cli, name string, f func(l world.Limiter
 		switch {
 		case errors.Is(err, stepwell.ErrNotFound):
 			return &fault{exitNotFound, coded{fmt.Errorf("there is no limit %s in %s", human.Visible(name), c.place()), err},
-				"the first start of a run under it creates it; see all:  " + c.command("limits list")}
+				"the first definition, start or send under it creates it; see all:  " + c.command("limits list")}
 		case errors.Is(err, world.ErrInvalid):
 			return &fault{exitUsage, err, "nothing was changed"}
 		}
@@ -83,8 +83,8 @@ func limitsListCommand(c *cli) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List the limits",
-		Long: `List the limits: how many runs of each key may run at once or begin in a period, the number in the code if an operator
-has set another one, and what counts. With --json each limit is one line.
+		Long: `List the limits: how many of each key may be at work at once or begin in a period, the number in the code if an operator
+has set another one, and what counts: runs, steps, messages. With --json each limit is one line.
 
 ` + exitHelp,
 		Example: `  stepwell limits list`,
@@ -171,9 +171,10 @@ func limitsShowCommand(c *cli) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "show LIMIT",
 		Short: "Show a limit and the state of its keys",
-		Long: `Show a limit and the state of its keys: how many places are held, how many runs wait in line (counted up to 10,000), and
-how long the first one has waited. For a rate you see how many were let in and have not begun, and when the next one
-may begin. Where keys have weights you see them: a key has as many times the places as its weight says. Keys that no run needs are not listed. With --json the output is one object.
+		Long: `Show a limit and the state of its keys: how many places are held, how many runs, steps and messages wait in line (counted up
+to 10,000), and how long the first one has waited. For a rate you see how many were let in and have not begun, and when
+the next one may begin. Where keys have weights you see them: a key has as many times the places as its weight says. Keys
+that nothing needs are not listed. With --json the output is one object.
 
 ` + exitHelp,
 		Example: `  stepwell limits show import
@@ -272,10 +273,11 @@ type limitActed struct {
 func limitsSetCommand(c *cli) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "set LIMIT NUMBER|code",
-		Short: "Set how many runs of a key may run at once, or begin in a period",
-		Long: `Set how many runs of a key may run at once or, for a rate, begin in its period. Your number replaces the one in the code;
-"code" restores that one. If you lower the number, no run is stopped, but none is let in until there is room. 0 lets in
-none. Starts are accepted all the time.
+		Short: "Set how many of a key may be at work at once, or begin in a period",
+		Long: `Set how many of a key may be at work at once or, for a rate, begin in its period: runs, attempts of registered steps and
+messages, whatever the limit counts. Your number replaces the one in the code; "code" restores that one. If you lower the
+number, nothing is stopped, but nothing is let in until there is room. 0 lets in nothing. Starts and sends are accepted all
+the time.
 
 ` + exitHelp,
 		Example: `  stepwell limits set import 3

@@ -116,7 +116,7 @@ func (f *filterFlags) add(cmd *cobra.Command) {
 	wordFlag(cmd, &f.since, "since", "only runs created at this `time` or later")
 	wordFlag(cmd, &f.until, "until", "only runs created before this `time`")
 	fl.StringVar(&f.search, "search", "", "only runs that match `TEXT`: an ID or its beginning, a key, a workflow, or an attribute as NAME=VALUE")
-	fl.StringVar(&f.key, "key", "", "only runs with this idempotency `key`, and the newest run that replaced each")
+	fl.StringVar(&f.key, "key", "", "only runs with this idempotency `key`, or into which its start was merged, and the newest that replaced each")
 	fl.StringVar(&f.prefix, "prefix", "", "only runs whose `ID` begins with this")
 	fl.IntVar(&f.version, "version", 0, "only runs of this `version`")
 	fl.StringVar(&f.patch, "patch", "", "only runs that recorded the patch with this `ID`, and so take its new path")
@@ -292,10 +292,21 @@ func writeRuns(o *output, runs []listed, now time.Time) {
 			name += " v" + strconv.Itoa(r.Version)
 		}
 		t.add(cell{text: r.ID}, cell{text: name}, statusCell(&r), cell{text: human.Age(now.Sub(r.CreatedAt)), right: true},
-			cell{text: strconv.FormatInt(r.Takes, 10), right: true}, cell{text: strconv.Itoa(r.Priority), right: true}, cell{text: o.style().short(timeline.Key(r.Key, r.FirstKey), 40)},
-			cell{text: listReason(&r)})
+			cell{text: strconv.FormatInt(r.Takes, 10), right: true}, cell{text: strconv.Itoa(r.Priority), right: true}, cell{text: keyText(o, &r)}, cell{text: listReason(&r)})
 	}
 	t.write(o.stdout, o.style())
+}
+
+// keyText is a run's key, and whether the start with the key that is asked for was merged into it.
+func keyText(o *output, r *listed) string {
+	key := o.style().short(timeline.Key(r.Key, r.FirstKey), 40)
+	switch {
+	case !r.Merged:
+		return key
+	case key == "":
+		return "merged"
+	}
+	return key + ", merged"
 }
 
 func statusCell(r *listed) cell {

@@ -62,3 +62,34 @@ func TestSingletons(t *testing.T) {
 	s.says("live runs: a singleton", "limits", "list")
 	s.says("ann       1        1", "limits", "show", "singleton:replace")
 }
+
+// TestMergedKeys: the key of a start that was merged into another finds that run, which says so.
+func TestMergedKeys(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "app.db")
+	w, err := sqlite.Open(path, sqlite.Options{Now: func() time.Time { return now }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	write := stepwell.Define("write", func(_ stepwell.Context, all []int) (int, error) { return len(all), nil }, flow.Batch(nil, 10, time.Hour))
+	app, err := stepwell.New(w, stepwell.Config{Definitions: []stepwell.Definition{write}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	id := ""
+	for i, key := range []string{"order-1", "order-2"} {
+		run, err := flow.Add(t.Context(), app, write, i, stepwell.Key(key))
+		if err != nil {
+			t.Fatal(err)
+		}
+		id = run.ID()
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s := &prompt{T: t, where: []string{"--db", path}}
+	s.says("order-1, merged", "runs", "list", "--key", "order-2")
+	s.says(`"merged":true`, "runs", "list", "--key", "order-2", "--json")
+	s.says(id, "runs", "list", "--search", "order-2")
+	s.says(id, "runs", "show", "order-2")
+}

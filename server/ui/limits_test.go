@@ -15,7 +15,7 @@ import (
 func TestLimitPages(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, server.Options{})
-	s.want("/ui/limits", "There is no limit")
+	s.want("/ui/limits", "There is no limit", "How many runs, steps and messages")
 	for i := range 104 { // and so 102 keys: of 101 the last is on the page too
 		if i == 103 {
 			if p := s.want("/ui/limits/bank", "tenant-100"); strings.Contains(p.body, ">More<") {

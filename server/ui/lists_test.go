@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/stepwell/stepwell"
+	"github.com/stepwell/stepwell/flow"
 	"github.com/stepwell/stepwell/server"
 	"github.com/stepwell/stepwell/world"
 	"github.com/stepwell/stepwell/world/memory"
@@ -64,6 +65,26 @@ func TestFindByWhatPeopleKnow(t *testing.T) {
 	s.want("/ui/runs?status=blocked&roots=true&version=2", "No run fits.")
 	if p := s.get("/ui/runs?status=asleep"); p.status != 400 {
 		t.Errorf("a status that there is not: got %d, want 400", p.status)
+	}
+}
+
+// TestMergedKeys: the key of a start that was merged into another finds that run, which says so.
+func TestMergedKeys(t *testing.T) {
+	t.Parallel()
+	write := stepwell.Define("write", func(_ stepwell.Context, all []int) (int, error) { return len(all), nil }, flow.Batch(nil, 10, time.Hour))
+	s := newSite(t, server.Options{}, write)
+	id := ""
+	for i, key := range []string{"order-1", "order-2"} {
+		run, err := flow.Add(s.Context(), s.app, write, i, stepwell.Key(key))
+		if err != nil {
+			t.Fatal(err)
+		}
+		id = run.ID()
+	}
+	const merged = `was merged into this run">merged<`
+	s.want("/ui/runs?search=order-2", id, merged)
+	if p := s.want("/ui/runs?search=order-1", id); strings.Contains(p.body, merged) {
+		t.Error("the run with its own key is said to be merged")
 	}
 }
 

@@ -95,7 +95,7 @@ func (w *World) Runs(ctx context.Context, q world.RunQuery) (world.RunPage, erro
 	list, stored := rules.RunPage{Query: &q}, q.Stored()
 	for i := w.createdIndex(before); i > 0; i-- {
 		r := w.created[i-1].run
-		if r == nil || !matches(r, &q, stored) {
+		if r == nil || !matches(w, r, &q, stored) {
 			continue
 		}
 		if list.Full() {
@@ -103,6 +103,7 @@ func (w *World) Runs(ctx context.Context, q world.RunQuery) (world.RunPage, erro
 			break
 		}
 		row := shown(w, r)
+		row.Merged = q.Key != "" && r.birth.Key != q.Key
 		page.Reached = row.CreatedAt
 		if err := list.Add(&row); err != nil {
 			return world.RunPage{}, err
@@ -148,9 +149,9 @@ func (w *World) createdIndex(key int64) int {
 }
 
 // matches is what is known without the row.
-func matches(r *run, q *world.RunQuery, stored []world.Status) bool {
+func matches(w *World, r *run, q *world.RunQuery, stored []world.Status) bool {
 	return (q.Workflow == "" || r.birth.Workflow == q.Workflow) &&
-		(q.Key == "" || r.birth.Key == q.Key) && strings.HasPrefix(r.id, q.Prefix) && (!q.Roots || r.birth.Parent == nil) &&
+		(q.Key == "" || r.birth.Key == q.Key || w.said.gathers.keys[idempotencyKey{r.birth.Workflow, q.Key}] == r) && strings.HasPrefix(r.id, q.Prefix) && (!q.Roots || r.birth.Parent == nil) &&
 		(q.Parent == "" || r.birth.Parent != nil && r.birth.Parent.Run == q.Parent) &&
 		(q.Origin == "" || r.birth.Origin != nil && r.birth.Origin.Run == q.Origin) &&
 		(stored == nil || slices.Contains(stored, r.status)) &&

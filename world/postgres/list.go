@@ -123,7 +123,7 @@ func (rd *reader) Runs(ctx context.Context, q world.RunQuery) (page world.RunPag
 			more, last = true, end
 			return nil
 		}
-		end = place
+		end, r.Merged = place, l.merged[place.key]
 		return list.Add(&r)
 	}
 	args := append([]any{before.created, before.key, from.created, from.key, statusTexts(q.Stored()), most + 1}, l.args...)

@@ -32,6 +32,8 @@ type listing struct {
 	edgeArgs   []any // of edge, behind the places and how many
 	narrow     bool  // rows are left out: nobody knows how many it passes over
 	exact      bool  // hardly any row that it yields does not match
+
+	merged map[int64]bool // runs that were given the input of the start whose key is asked for
 }
 
 // way finds it, for the runs between two places.

@@ -90,6 +90,7 @@ func (w *World) page(c *conn, q *world.RunQuery, l *listing, before, edge int64)
 	var reached time.Time
 	err = c.query(l.list, func(r row) (bool, error) {
 		run := scanRun(r)
+		run.Merged = l.merged[r.int(0)]
 		if !q.Fits(&run) {
 			return true, nil
 		}

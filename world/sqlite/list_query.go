@@ -25,6 +25,8 @@ type listing struct {
 	args       []any // of list, behind the two keys
 	edgeArgs   []any // of edge, behind its key and how many
 	narrow     bool  // rows are left out: nobody knows how many it passes over
+
+	merged map[int64]bool // runs that were given the input of the start whose key is asked for
 }
 
 // way finds it, for a page of runs before a key. Those that are not over are in the queue, which holds nobody else; where it holds more than there are

@@ -101,6 +101,41 @@ var gathers = []check{
 		ses.end()
 		r.same(string(r.events(first.Run)[1].Payload), `2`, "the input")
 	}},
+	{"a list by a key has the run that its start was merged into",
+		"and says that it was merged; of each workflow, with the rest of the filter, and after its end", func(r *rig) {
+			first := start(hourly, `[1]`, func(b *world.Birth) { b.Key = "F" })
+			r.commit(first)
+			run := r.gathered(start(hourly, `[2]`, func(b *world.Birth) { b.Key = "K" }))
+			r.same(run, first.Run, "the run that gathers")
+			r.createRun("other", func(b *world.Birth) { b.Key = "L" })
+			listed := func(what string, q world.RunQuery, want ...world.Run) {
+				r.Helper()
+				page, err := r.w.Runs(r.ctx, q)
+				r.must(err, what)
+				var got []world.Run
+				for i := range page.Runs {
+					got = append(got, world.Run{ID: page.Runs[i].ID, Key: page.Runs[i].Key, Merged: page.Runs[i].Merged})
+				}
+				r.same([]any{got, page.Cursor}, []any{want, ""}, what)
+			}
+			own, merged := world.Run{ID: run, Key: "F"}, world.Run{ID: run, Key: "F", Merged: true}
+			all := func(name string) {
+				r.Helper()
+				listed(name+": its own key", world.RunQuery{Key: "F"}, own)
+				listed(name+": the key of what was merged", world.RunQuery{Key: "K"}, merged)
+				listed(name+": of its workflow", world.RunQuery{Key: "K", Workflow: "greet"}, merged)
+				listed(name+": of another", world.RunQuery{Key: "K", Workflow: "other"})
+				listed(name+": of another version", world.RunQuery{Key: "K", Version: 7})
+				listed(name+": nobody's key", world.RunQuery{Key: "N"})
+				listed(name+": by its ID", world.RunQuery{Prefix: run}, own)
+			}
+			all("gathering")
+			r.wake(run)
+			s, _ := r.worker("greet").get(run)
+			s.append(world.Event{Type: world.RunStarted})
+			s.end()
+			all("over")
+		}},
 	{"the key of a start that was merged is known to one that is not", "a batch that is whole when it is started again adds nothing", func(r *rig) {
 		r.commit(start(hourly, `[1]`))
 		keyed := func(b *world.Birth) { b.Key = "K" }

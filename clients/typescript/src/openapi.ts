@@ -277,7 +277,7 @@ export interface paths {
         };
         /** Show a limit and the state of its keys */
         get: operations["getLimit"];
-        /** Set how many runs of a key may run at once, or begin in a period, instead of the number in the code */
+        /** Set how many of a key may be at work at once, or begin in a period, instead of the number in the code */
         put: operations["setLimit"];
         post?: never;
         delete?: never;
@@ -4604,6 +4604,7 @@ export interface components {
             inputApart?: string;
             key?: string;
             late?: components["schemas"]["WireLate"][];
+            merged?: boolean;
             newest?: components["schemas"]["WireHeir"];
             ok: boolean;
             origin?: components["schemas"]["WireOrigin"];
@@ -4837,6 +4838,7 @@ export interface components {
             inputApart?: string;
             key?: string;
             late?: components["schemas"]["WireLate"][];
+            merged?: boolean;
             newest?: components["schemas"]["WireHeir"];
             origin?: components["schemas"]["WireOrigin"];
             /** @description Any JSON; bytes that are not, or have white space between tokens, as {"$base64": …}. */
@@ -6470,7 +6472,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The limit, and a page of its keys that runs need, by their texts. */
+            /** @description The limit, and a page of its keys that something needs, by their texts. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -7087,7 +7089,7 @@ export interface operations {
                 until?: components["schemas"]["Moment"];
                 /** @description What you know of a run: its ID, its idempotency key, its workflow, an attribute as name=value, or the beginning of its ID; the first that matches any run. */
                 search?: components["schemas"]["Text"];
-                /** @description Only runs with this idempotency key, one of each workflow, and the newest run that replaced each. */
+                /** @description Only runs with this idempotency key, or into which the start with it was merged (`merged`), one of each workflow, and the newest run that replaced each. */
                 key?: components["schemas"]["Text"];
                 /** @description Only runs whose ID begins with this. */
                 prefix?: components["schemas"]["Text"];
@@ -8668,7 +8670,7 @@ export interface operations {
                 until?: components["schemas"]["Moment"];
                 /** @description What you know of a run: its ID, its idempotency key, its workflow, an attribute as name=value, or the beginning of its ID; the first that matches any run. */
                 search?: components["schemas"]["Text"];
-                /** @description Only runs with this idempotency key, one of each workflow, and the newest run that replaced each. */
+                /** @description Only runs with this idempotency key, or into which the start with it was merged (`merged`), one of each workflow, and the newest run that replaced each. */
                 key?: components["schemas"]["Text"];
                 /** @description Only runs whose ID begins with this. */
                 prefix?: components["schemas"]["Text"];
