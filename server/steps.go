@@ -7,6 +7,7 @@ package server
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -235,6 +236,9 @@ func (s *stepDoor) join(r *request, b *stepClaim) (lease time.Duration, err erro
 		wk.Name = nameWithKey(wk.Name, r.key.Name)
 	}
 	heard, err := lasting(r.Context(), func(ctx context.Context) (world.Heartbeat, error) { return s.world.Join(ctx, wk) })
+	if errors.Is(err, world.ErrWorkerExists) {
+		return 0, fmt.Errorf("%w; or let that one work through this server, as with stepwell dev --remote: see docs/remote-steps.md", err)
+	}
 	if err != nil {
 		return 0, err
 	}

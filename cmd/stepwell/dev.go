@@ -27,6 +27,7 @@ type devFlags struct {
 	listen string
 	watch  []string
 	once   bool
+	remote bool // the program works through the server
 }
 
 func devCommand(c *cli) *cobra.Command {
@@ -53,11 +54,15 @@ To stop, the program and the processes it started get an interrupt, as from Ctrl
 long. The server reads the settings of stepwell server from the environment. Each line of the program's standard output
 is printed with a name in front.
 
+With --remote the program works through the server: STEPWELL_DB is its URL, and the program imports world/remote. Then
+step workers in other languages can work beside it, also on a SQLite file, which has one process with workers.
+
 To find code that breaks the rules of workflows without running it, use stepwell vet ./...
 
 ` + exitHelp + `
 With --once the exit code is the program's own.`,
 		Example: `  stepwell dev -- go run ./myapp
+  stepwell dev --remote -- go run ./album
   stepwell dev --db postgres://app@localhost/app --watch templates -- go run -race ./cmd/worker -v`,
 		DisableFlagsInUseLine: true,
 		Args: func(cmd *cobra.Command, args []string) error {
@@ -83,6 +88,7 @@ With --once the exit code is the program's own.`,
 	}
 	cmd.Flags().StringVar(&flags.listen, "listen", defaultListen, "where the server listens, `host:port` (env STEPWELL_LISTEN); a free port where that is taken")
 	cmd.Flags().StringArrayVar(&flags.watch, "watch", nil, "another `file` or folder to watch; repeatable")
+	cmd.Flags().BoolVar(&flags.remote, "remote", false, "let the program work through the server, not on the database: for step workers in other languages beside it")
 	cmd.Flags().BoolVar(&flags.once, "once", false, "watch nothing, and exit with the program's exit code")
 	return cmd
 }
@@ -127,6 +133,7 @@ type dev struct {
 	child   *devChild // nil: it has ended, or was never built
 	built   string    // what the child is, of those that are built here
 	hint    *time.Timer
+	url     string // of the server
 }
 
 func newDev(c *cli, db *database, cfg *serverConfig, flags *devFlags, args []string) *dev {
@@ -145,6 +152,7 @@ func (d *dev) run(ctx context.Context) (err error) {
 	go func() { ended <- serveWorld(serving, d.c.in(&shell), d.db, d.cfg) }()
 	select {
 	case url := <-listening:
+		d.url = strings.Replace(url, "[::]", "localhost", 1)
 		d.welcome(ctx, url)
 	case err := <-ended:
 		stop()
@@ -216,7 +224,11 @@ func (d *dev) environment(build string) []string {
 			env = append(env, name+"="+value)
 		}
 	}
-	set("STEPWELL_DB", d.c.url(), true)
+	db := d.c.url()
+	if d.flags.remote {
+		db = d.url
+	}
+	set("STEPWELL_DB", db, true)
 	set("STEPWELL_STRICT", "true", false)
 	set("STEPWELL_DRAIN", "1s", false)
 	set("STEPWELL_BUILD", build, false)

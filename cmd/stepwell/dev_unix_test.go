@@ -9,6 +9,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"net/http"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -126,6 +128,70 @@ func (s *said) await(t *testing.T, want string, n int) {
 	}
 }
 
+// api is where the server of stepwell dev is.
+func (s *said) api(t *testing.T) string {
+	t.Helper()
+	s.await(t, "API       http", 1)
+	return strings.TrimSpace(regexp.MustCompile(`API       (\S+)`).FindStringSubmatch(s.String())[1])
+}
+
+// joins asks the server for the place of a step worker, and returns what it says.
+func (s *said) joins(t *testing.T) string {
+	t.Helper()
+	resp, err := http.Post(s.api(t)+"/v1/steps/take", "application/json", strings.NewReader(`{"steps": ["resize"], "name": "py"}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := io.ReadAll(resp.Body)
+	if err := errors.Join(err, resp.Body.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// noStepWorker: as the program has the file, no step worker can join, and it is told what helps.
+func (s *said) noStepWorker(t *testing.T) {
+	t.Helper()
+	if text := s.joins(t); !strings.Contains(text, "WORKER_EXISTS") || !strings.Contains(text, "stepwell dev --remote") {
+		t.Errorf("a step worker is told %s", text)
+	}
+}
+
+// TestDevRemote: with --remote the program works through the server, and step workers beside it, on one file.
+func TestDevRemote(t *testing.T) {
+	t.Parallel()
+	ctx, interrupt := context.WithCancel(context.Background())
+	var out said
+	ended := make(chan int, 1)
+	args := []string{"dev", "--remote", "--db", filepath.Join(t.TempDir(), "dev.db"), "--listen", "127.0.0.1:0", "--once", "--", "sh", "-c", "echo at $STEPWELL_DB; sleep 1000"}
+	go func() {
+		ended <- run(ctx, args, &shell{stdin: strings.NewReader(""), stdout: &out, stderr: &out, getenv: func(string) string { return "" }, now: world.Now, zone: time.UTC, who: "ann@laptop"})
+	}()
+	t.Cleanup(func() { // behind the worker's end
+		interrupt()
+		<-ended
+	})
+	out.await(t, "app    │ at http", 1)
+	if !strings.Contains(out.String(), "app    │ at "+out.api(t)+"\n") {
+		t.Errorf("the program gets another URL:\n%s", &out)
+	}
+	w, err := stepwell.Open(t.Context(), out.api(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	app := works(t, w, stepwell.Define("nap", func(ctx stepwell.Context, in string) (string, error) { return in, nil }))
+	started, err := app.Start(t.Context(), "nap", json.RawMessage(`"rested"`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := started.Result(t.Context()); err != nil || string(got) != `"rested"` {
+		t.Errorf("the program's run: %s, %v", got, err)
+	}
+	if text := out.joins(t); !strings.Contains(text, `"worker"`) {
+		t.Errorf("a step worker is told %s", text)
+	}
+}
+
 // A run waits, the code changes: at first so that it does not compile, which stops nothing; then it does, and the run goes on with it. An interrupt
 // ends all, and leaves no process.
 func TestDevRestarts(t *testing.T) {
@@ -160,6 +226,7 @@ func TestDevRestarts(t *testing.T) {
 		t.Fatal(err)
 	}
 	waits(t, app, started.ID())
+	out.noStepWorker(t)
 
 	change := func(from, to string) {
 		t.Helper()
