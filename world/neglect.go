@@ -1,6 +1,7 @@
 package world
 
-// This file is about places of limits that open tasks hold whose steps nobody can do, and runs whose code nobody has.
+// This file is about places of limits that open tasks hold whose steps nobody can do, runs whose code nobody has, and
+// messages that nobody receives.
 
 import "time"
 
@@ -10,5 +11,9 @@ import "time"
 // its places then. It is long enough for most restarts.
 const NeglectAfter = 10 * time.Second
 
-// NeglectPage is how many tasks, or runs, give back their places in one transaction.
+// A message that could have been received for that time is as neglected where nothing of its queue is out and the queue
+// shares a limit with others: all of that queue's messages give back their places, and leave their lines. Who receives
+// one has it take its places then.
+
+// NeglectPage is how many tasks, runs or messages give back their places in one transaction.
 const NeglectPage = 500

@@ -5,6 +5,8 @@ package operate
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"slices"
 	"strconv"
@@ -26,6 +28,7 @@ type Cause struct {
 	Runs      []string     `json:"runs"`  // by ID, the newest first; at most 200
 	First     time.Time    `json:"first"` // when the oldest was created, and the newest
 	Last      time.Time    `json:"last"`
+	Key       string       `json:"-"` // of its runs: see [CauseOf]
 }
 
 // Failures are the causes, those of most runs first.
@@ -101,6 +104,11 @@ func (out *Failures) add(kind world.Status, r *stepwell.RunInfo, known map[strin
 	} else {
 		out.Blocked++
 	}
+	out.count(causeOf(kind, r), r, CauseOf(kind, r), known)
+}
+
+// causeOf is what a run failed of, or is blocked by.
+func causeOf(kind world.Status, r *stepwell.RunInfo) Cause {
 	is := Cause{Status: kind, Message: r.Damage}
 	switch {
 	case r.Error != nil:
@@ -112,7 +120,24 @@ func (out *Failures) add(kind world.Status, r *stepwell.RunInfo, known map[strin
 	if r.Sealed {
 		is.Message, is.Where = "encrypted with key "+r.Encryption+", which is not here", ""
 	}
-	out.count(is, r, strings.Join([]string{string(kind), is.Code, is.Where, alike(is.Message)}, "\x00"), known)
+	return is
+}
+
+// CauseOf is the key of the cause of a run that is in the list of those that failed, are blocked or are retrying; "" for
+// one that something took the place of.
+func CauseOf(kind world.Status, r *stepwell.RunInfo) string {
+	if r.Newest != nil {
+		return ""
+	}
+	parts := []string{string(kind), r.Workflow}
+	if kind != world.StandsRetrying {
+		is := causeOf(kind, r)
+		parts = []string{string(kind), is.Code, is.Where, alike(is.Message)}
+	} else if r.Queue != nil {
+		parts = append(parts, r.Queue.Waiting)
+	}
+	sum := sha256.Sum256([]byte(strings.Join(parts, "\x00")))
+	return hex.EncodeToString(sum[:16])
 }
 
 // addRetrying adds a run that waits for the next attempt of a step. Only its log says of what: the newest of those that
@@ -123,7 +148,7 @@ func (out *Failures) addRetrying(ctx context.Context, app *stepwell.App, r *step
 	if r.Queue != nil {
 		is.Message = r.Queue.Waiting
 	}
-	key := strings.Join([]string{string(is.Status), r.Workflow, is.Message}, "\x00")
+	key := CauseOf(is.Status, r)
 	if known[key] == nil && len(out.Causes) < mostWaits {
 		why, err := app.Why(ctx, r.ID)
 		if err != nil && !errors.Is(err, stepwell.ErrNotFound) && !errors.Is(err, world.ErrCorrupt) {
@@ -142,7 +167,7 @@ func (out *Failures) addRetrying(ctx context.Context, app *stepwell.App, r *step
 func (out *Failures) count(is Cause, r *stepwell.RunInfo, key string, known map[string]*Cause) {
 	c := known[key]
 	if c == nil {
-		c, is.Last = &is, r.CreatedAt
+		c, is.Last, is.Key = &is, r.CreatedAt, key
 		known[key] = c
 		out.Causes = append(out.Causes, c)
 	}

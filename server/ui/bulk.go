@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/stepwell/stepwell"
 	"github.com/stepwell/stepwell/internal/operate"
@@ -55,6 +56,8 @@ const (
 	mostCounted = 10_000
 	mostNamed   = 20
 	mostChosen  = 200
+	mostLooked  = 50_000          // of whose causes it looks at to count
+	bulkFor     = 5 * time.Second // it goes on with runs of a cause for so long
 )
 
 // bulkView is the page that asks, and the one that tells.
@@ -62,6 +65,7 @@ type bulkView struct {
 	Choice   bulkChoice
 	Chosen   []string // by their IDs
 	Query    string   // or by a filter
+	Cause    string   // and of that alone those with this cause; "": all
 	Statuses []string
 	Count    int
 	Many     bool // there are more than were counted
@@ -93,7 +97,7 @@ func (u *UI) bulk(v *visit) error {
 	}
 	act := operate.Find(bulkChoices[at].act())
 	v.deed.asked, v.deed.more = v.Form.Get("sure") == "", []any{"act", name}
-	p := &bulkView{Choice: bulkChoices[at], Query: v.Form.Get("query"), Back: Base + "runs?" + v.Form.Get("query")}
+	p := &bulkView{Choice: bulkChoices[at], Query: v.Form.Get("query"), Cause: v.Form.Get("cause"), Back: Base + "runs?" + v.Form.Get("query")}
 	if back := v.Form.Get("back"); ours(back) {
 		p.Back = back
 	}
@@ -173,11 +177,13 @@ func (u *UI) bulkCount(v *visit, p *bulkView, q stepwell.ListFilter) error {
 		}
 		return nil
 	}
-	for cursor := ""; ; {
+	for cursor, looked := "", 0; ; {
 		page, err := u.app.Page(v.Context(), q, cursor, bulkAtOnce)
 		if err != nil {
 			return err
 		}
+		looked += len(page.Runs)
+		page.Runs = p.meant(q, page.Runs)
 		p.Count += len(page.Runs)
 		for i := range page.Runs[:min(len(page.Runs), mostNamed-len(p.Rows))] {
 			p.Rows = append(p.Rows, v.runRow(&page.Runs[i], &stats))
@@ -185,14 +191,25 @@ func (u *UI) bulkCount(v *visit, p *bulkView, q stepwell.ListFilter) error {
 		if cursor = page.Cursor; cursor == "" {
 			return nil
 		}
-		if p.Count >= mostCounted {
+		if p.Count >= mostCounted || looked >= mostLooked {
 			p.Many = true
 			return nil
 		}
 	}
 }
 
-// bulkDo acts on the chosen, or on a page of what the filter finds.
+// meant are those of some runs with the cause that was asked for.
+func (p *bulkView) meant(q stepwell.ListFilter, runs []stepwell.RunInfo) []stepwell.RunInfo {
+	if p.Cause == "" {
+		return runs
+	}
+	return slices.DeleteFunc(runs, func(r stepwell.RunInfo) bool {
+		return !slices.ContainsFunc(q.Status, func(kind world.Status) bool { return operate.CauseOf(kind, &r) == p.Cause })
+	})
+}
+
+// bulkDo acts on the chosen, or on a page of what the filter finds; of those with a cause on all, as far as it comes in
+// its time.
 func (u *UI) bulkDo(v *visit, p *bulkView, q stepwell.ListFilter, act *operate.Act) error {
 	words := operate.Words{Reason: p.Why, Wake: p.Choice.Wake}
 	if p.Choice.Event {
@@ -230,15 +247,19 @@ func (u *UI) bulkDo(v *visit, p *bulkView, q stepwell.ListFilter, act *operate.A
 		}
 		return nil
 	}
-	page, err := u.app.Page(v.Context(), q, v.Form.Get("cursor"), bulkAtOnce)
-	if err != nil {
-		return err
-	}
-	for i := range page.Runs {
-		if err := try(page.Runs[i]); err != nil {
+	p.Cursor = v.Form.Get("cursor")
+	for began := time.Now(); ; {
+		page, err := u.app.Page(v.Context(), q, p.Cursor, bulkAtOnce)
+		if err != nil {
 			return err
 		}
+		for _, run := range p.meant(q, page.Runs) {
+			if err := try(run); err != nil {
+				return err
+			}
+		}
+		if p.Cursor = page.Cursor; p.Cursor == "" || p.Cause == "" || time.Since(began) > bulkFor {
+			return nil
+		}
 	}
-	p.Cursor = page.Cursor
-	return nil
 }

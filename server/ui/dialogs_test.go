@@ -47,6 +47,11 @@ func (s *site) asksInDialogs(t *testing.T, chromium context.Context) {
 	b.do(chromedp.Click(chromedp.CSS(`.do button[value=retry]`)))
 	b.until("the dialog", `document.querySelector("dialog[open]")?.innerText.includes("Nothing has changed yet")`)
 	b.keep("dialog-failures")
+	is[bool](b, `window.asked = document.querySelector("dialog[open] h1, dialog[open] h2").innerText.match(/[0-9]+/)[0], true`)
+	b.until("all runs of the cause are meant", `document.querySelector("dialog[open]").innerText.includes("all runs with this cause")`)
+	asked := is[string](b, `window.asked`)
+	b.press("dialog .act button")
+	b.untilText("Done: " + asked)
 }
 
 // zooms marks a stretch on the axis with the mouse, and comes back.

@@ -17,7 +17,7 @@ type causeRow struct {
 	*operate.Cause
 	Status      status
 	Act, Label  string // of many
-	Few         bool   // not all of them are sent with the form
+	Query       string // in which list they are
 	Path        string // of the newest
 	First, Last *moment
 }
@@ -68,14 +68,14 @@ func failures(u *UI, v *visit) error {
 	}
 	for _, c := range p.Causes {
 		row := causeRow{
-			Cause: c, Status: plainStatus(world.Failed), Act: "retry", Label: "Retry", Few: c.Count > len(c.Runs), Path: runPath(c.Runs[0]),
+			Cause: c, Status: plainStatus(world.Failed), Act: "retry", Label: "Retry", Query: p.Query, Path: runPath(c.Runs[0]),
 			First: v.moment(c.First), Last: v.moment(c.Last),
 		}
 		switch c.Status {
 		case world.StandsBlocked:
-			row.Status, row.Act, row.Label = status{"blocked", bad, "!"}, "retries", "Try now"
+			row.Status, row.Act, row.Label, row.Query = status{"blocked", bad, "!"}, "retries", "Try now", p.Blocks
 		case world.StandsRetrying:
-			row.Status, row.Act, row.Label = status{"retrying", warm, "↻"}, "retries", "Try now"
+			row.Status, row.Act, row.Label, row.Query = status{"retrying", warm, "↻"}, "retries", "Try now", p.Retries
 		}
 		c.Message, c.Where, c.Code = human.Cut(visible(c.Message), 300), human.Cut(visible(c.Where), 120), human.Cut(visible(c.Code), 60)
 		p.Rows = append(p.Rows, row)

@@ -70,11 +70,7 @@ func TestFailuresByCause(t *testing.T) {
 	}
 
 	bankIsBack.Store(true)
-	var fields []string
-	for _, m := range regexp.MustCompile(`name="run" value="([^"]+)"`).FindAllStringSubmatch(rows[0][0], -1) {
-		fields = append(fields, "run", m[1])
-	}
-	fields = append(fields, "act", "retry", "back", "/ui/failures")
+	fields := append(causeFields(t, rows[0][0]), "act", "retry", "back", "/ui/failures")
 	if p := s.post("/ui/runs/act", fields...); !strings.Contains(p.body, "Retry 6 runs?") || !strings.Contains(p.body, `href="/ui/failures">Not now`) {
 		t.Errorf("it asks: %.3000s", p.body)
 	}
@@ -87,6 +83,62 @@ func TestFailuresByCause(t *testing.T) {
 	}
 	if p := s.post("/ui/runs/act", "act", "retry", "all", "yes", "query", "status=failed", "back", "https://elsewhere.example/"); strings.Contains(p.body, "elsewhere") {
 		t.Error("the page leads to another site")
+	}
+}
+
+// causeFields are the fields of the form of a cause that say which runs are meant.
+func causeFields(t *testing.T, row string) (fields []string) {
+	t.Helper()
+	for _, m := range regexp.MustCompile(`name="(query|cause|all)" value="([^"]+)"`).FindAllStringSubmatch(row, -1) {
+		fields = append(fields, m[1], html.UnescapeString(m[2]))
+	}
+	if len(fields) != 6 {
+		t.Fatalf("a form with %q: %s", fields, row)
+	}
+	return fields
+}
+
+// TestAllRunsOfACause: the button of a cause is for all of its runs, as many as the cause counts, and for no others.
+func TestAllRunsOfACause(t *testing.T) {
+	t.Parallel()
+	const lost = 230
+	healed := new(atomic.Bool)
+	send := stepwell.Define("send", func(ctx stepwell.Context, n int) (int, error) {
+		return stepwell.Step(ctx, "post", func(context.Context) (int, error) {
+			switch {
+			case healed.Load():
+				return n, nil
+			case n >= lost:
+				return 0, stepwell.Fatal(errors.New("no such letter"))
+			}
+			return 0, stepwell.Fatal(fmt.Errorf("letter %d: the post is closed", n))
+		})
+	})
+	s := newSite(t, server.Options{}, send)
+	for i := range lost + 3 {
+		if _, err := send.Start(t.Context(), s.app, i, stepwell.RunID(fmt.Sprintf("send-%d", i))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i := range lost + 3 {
+		s.until(fmt.Sprintf("send-%d", i), stepwell.WhyOver)
+	}
+	p := s.want("/ui/failures", ">Retry 230…<", ">Retry 3…<")
+	fields := append(causeFields(t, causeForm.FindString(p.body)), "act", "retry", "back", "/ui/failures")
+	if p := s.post("/ui/runs/act", fields...); !strings.Contains(p.body, "Retry 230 runs?") || !strings.Contains(p.body, "all runs with this cause") ||
+		!strings.Contains(p.body, ">Retry them<") {
+		t.Errorf("it asks: %.3000s", p.body)
+	}
+	healed.Store(true)
+	if p := s.post("/ui/runs/act", append(fields, "sure", "yes")...); !strings.Contains(p.body, "Done: <strong>230</strong>") || strings.Contains(p.body, "There are more") {
+		t.Errorf("it tells: %.3000s", p.body)
+	}
+	p = s.want("/ui/failures", "230 more failed and were replaced by a retry or a restart", ">Retry 3…<", "no such letter")
+	if strings.Contains(p.body, "the post is closed") {
+		t.Error("what was healed is listed")
+	}
+	if p := s.post("/ui/runs/act", append(fields, "sure", "yes")...); !strings.Contains(p.body, "Done: <strong>0</strong>") {
+		t.Errorf("the form is sent again: %.3000s", p.body)
 	}
 }
 

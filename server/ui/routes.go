@@ -24,7 +24,7 @@ func routes() []route {
 	return []route{
 		get("{$}", (*UI).overview),
 		get("runs", (*UI).runs),
-		post("runs/act", Admin, (*UI).bulk, "act", "query", "back", "all", "run*", "sure", "reason", "event", "payload", "delivery", "cursor", "before"),
+		post("runs/act", Admin, (*UI).bulk, "act", "query", "cause", "back", "all", "run*", "sure", "reason", "event", "payload", "delivery", "cursor", "before"),
 		get("failures", failures, "workflow", "since"),
 		get("find", (*UI).seek),
 		get("runs/{run}", (*UI).run),

@@ -4,6 +4,8 @@ package memory
 
 import (
 	"cmp"
+	"container/heap"
+	"maps"
 	"slices"
 	"time"
 
@@ -26,6 +28,9 @@ func (l *limits) neglected(n *notices) time.Duration {
 	}
 	slices.Sort(steps)
 	due, next := l.neglect.Look(steps, now, world.NeglectAfter)
+	if l.neglectedQueues(n) && (next == 0 || next > world.NeglectAfter) {
+		next = world.NeglectAfter
+	}
 	if len(due) == 0 {
 		return next
 	}
@@ -45,6 +50,55 @@ func (l *limits) neglected(n *notices) time.Duration {
 		t.show(l.w, n)
 	}
 	return next
+}
+
+// neglectedQueues has the messages of queues that nobody receives from do as much, where others share their limits. It
+// reports whether any share.
+func (l *limits) neglectedQueues(n *notices) (shared bool) {
+	now := l.w.now()
+	by := make(map[string]int) // how many queues have a limit
+	for _, q := range l.w.messages.queues {
+		for _, said := range q.Limits {
+			by[said.Name]++
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(l.w.messages.queues)) {
+		q := l.w.messages.queues[name]
+		if !slices.ContainsFunc(q.Limits, func(said world.SaidLimit) bool {
+			of := l.named[said.Name]
+			return by[said.Name] > 1 || of != nil && (of.Runs || of.Steps)
+		}) {
+			continue
+		}
+		shared = true
+		var all []*message
+		out, waits := false, false
+		for _, m := range q.all {
+			if m.held && m.visible.After(now) {
+				out = true
+			}
+			if m.placed != nil && !m.dead && (m.placed.Has > 0 || m.placed.Parked) {
+				all = append(all, m)
+				waits = waits || !m.placed.Parked && now.Sub(m.visible) >= world.NeglectAfter
+			}
+		}
+		if out || !waits {
+			continue
+		}
+		slices.SortFunc(all, func(a, b *message) int { // those in line first: they are not to be let in by the others
+			return cmp.Or(b.placed.parks()-a.placed.parks(), cmp.Compare(a.number, b.number))
+		})
+		for _, m := range all {
+			if m.placed.Parked {
+				m.visible = now
+				heap.Push(&q.line[m.Priority], m)
+			}
+			m.held = false
+			l.restEntry(&m.entry, n)
+			n.add(world.NoticeMessage, m.Queue)
+		}
+	}
+	return shared
 }
 
 // neglected reports whether a task that nobody holds has places, or stands in line.

@@ -124,6 +124,58 @@ var limitsOfMessages = []check{
 		h.ends(world.Ack, 0, true, two...)
 		h.comes("ann 1")
 	})},
+	{"a queue that nobody receives from keeps no place", "what is let in gives its place back after a while where the queue shares its limit, whoever received it is gone or nobody came; it stands in line again when somebody receives, as it was sent; a queue of which something is out keeps its places", withHeld([]world.SaidLimit{byTo("bank", 1)}, func(h *holding) {
+		if h.over || h.able.StartKeeper == nil {
+			h.rig.Log("another world looks after that")
+			return
+		}
+		h.declare(world.MessageQueue{Name: "other", MaxReceives: 1000, Limits: []world.SaidLimit{byTo("bank", 1)}})
+		for _, name := range []string{"busy", "beside"} {
+			h.declare(world.MessageQueue{Name: name, MaxReceives: 1000, Limits: []world.SaidLimit{byTo("till", 2)}})
+		}
+		in := func(queue, to string, n int, group string) world.Message {
+			m := mailOf(to, n)
+			if m.Queue = queue; group != "" {
+				m.Group, m.Priority = group, 0
+			}
+			return m
+		}
+		from := func(queue string, limit int, visibility time.Duration) world.Received {
+			got, err := h.k.ReceiveMessages(h.ctx, world.ReceiveQuery{Queue: queue, Limit: limit, Visibility: visibility})
+			h.must(err, "receive from "+queue)
+			return got
+		}
+		h.put(in("q", "ann", 1, ""), in("q", "ann", 2, ""), in("q", "ann", 3, "g"), in("q", "bob", 4, ""), in("other", "ann", 5, ""))
+		h.put(in("busy", "cy", 6, ""), in("busy", "cy", 7, ""), in("beside", "cy", 8, ""))
+		lost := from("q", 1, world.MinVisibility) // by one that dies
+		h.same(h.shown(lost.Messages), []string{"ann 1"}, "what was received")
+		h.same(len(from("busy", 1, time.Hour).Messages), 1, "what is out of the busy queue")
+		h.same(len(from("other", 5, 0).Messages), 0, "what is received while another has the place")
+		next, err := h.able.StartKeeper.Starts().Settle(h.ctx)
+		h.must(err, "settle")
+		if next <= 0 || next > world.NeglectAfter {
+			h.rig.Fatalf("it is looked at again in %s, want within %s", next, world.NeglectAfter)
+		}
+		var got []world.Message
+		h.rig.until("the place is given back", func() bool {
+			_, err := h.able.StartKeeper.Starts().Settle(h.ctx)
+			h.must(err, "settle")
+			got = append(got, from("other", 5, time.Hour).Messages...)
+			return len(got) > 0
+		})
+		h.same(h.shown(got), []string{"ann 5"}, "what is received then")
+		h.stands("bank", "ann", 1, 0)
+		h.stands("bank", "bob", 0, 0)
+		h.ends(world.Ack, 0, false, lost.Messages...)
+		h.same(len(from("beside", 5, 0).Messages), 0, "what is received beside a busy queue")
+		bob := h.comes("bob 4") // the others stand in line now
+		h.stands("bank", "ann", 1, 3)
+		h.ends(world.Ack, 0, true, got[0], bob[0])
+		for _, want := range []string{"ann 1", "ann 2", "ann 3"} {
+			h.ends(world.Ack, 0, true, h.comes(want)...)
+		}
+		h.stands("bank", "ann", 0, 0)
+	})},
 	{"a place outlives a receive", "a message whose visibility ends keeps its place: it is received again, and no other of its key beside it", withHeld([]world.SaidLimit{byTo("bank", 1)}, func(h *holding) {
 		h.mail("ann", 1, 2)
 		got, err := h.k.ReceiveMessages(h.ctx, world.ReceiveQuery{Queue: "q", Limit: 5, Visibility: world.MinVisibility})
