@@ -123,7 +123,7 @@ func causeOf(kind world.Status, r *stepwell.RunInfo) Cause {
 	return is
 }
 
-// CauseOf is the key of the cause of a run that is in the list of those that failed, are blocked or are retrying; "" for
+// CauseOf is the key of the cause of a run that is in the list of those that failed, are blocked or are retrying; "" of
 // one that something took the place of.
 func CauseOf(kind world.Status, r *stepwell.RunInfo) string {
 	if r.Newest != nil {

@@ -4714,9 +4714,12 @@ export interface components {
             topic: string;
         };
         WirePublicationQuery: {
+            any?: string[];
             cursor?: string;
             id?: string;
             limit?: number;
+            /** Format: date-time */
+            since?: string;
             topic?: string;
         };
         WirePurge: {
