@@ -72,7 +72,7 @@ type Why struct {
 	Error   *journal.AttemptError `json:"error,omitempty"`   // how the step's last attempt ended, or the run
 	Worker  string                `json:"worker,omitempty"`  // who has it, as people call it
 	Block   *world.Block          `json:"block,omitempty"`   // of kind over: what is kept of it is damaged
-	By      string                `json:"by,omitempty"`      // who paused or cancelled it, or holds its workflow; of kind blocked: the step worker whose result does not fit
+	By      string                `json:"by,omitempty"`      // who paused, cancelled, holds or blocks it
 	Reason  string                `json:"reason,omitempty"`  // and why
 	Workers int                   `json:"workers"`           // that are alive, whatever they know
 	Mail    int                   `json:"mail,omitempty"`    // deliveries in its inbox

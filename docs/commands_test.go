@@ -132,8 +132,8 @@ func TestCommands(t *testing.T) {
 // recordings are the sessions that pictures play, and the pages with the program that they were recorded of.
 var recordings = map[string]string{"docs/tutorial/6-night.md": "docs/pictures/why.txt"}
 
-// recordedOf returns the commands of the session that was recorded of a page's program, without those that the page itself shows with the same answer:
-// they are run after the page.
+// recordedOf returns the commands of the session that was recorded of a page's program, without those that the page
+// itself shows with the same answer: they are run after the page.
 func recordedOf(t *testing.T, page string, list []command) []command {
 	at := recordings[page]
 	if at == "" {

@@ -27,7 +27,7 @@ type Problem struct {
 	Status  int    `json:"status"`            // the answer's
 	Code    string `json:"code"`              // for programs; never changes
 	Detail  string `json:"detail,omitempty"`  // what was wrong with this request
-	Help    string `json:"help,omitempty"`    // what the code means and what to do: a path of this server, where it has the documentation
+	Help    string `json:"help,omitempty"`    // path of a page: what to do
 	Request string `json:"request,omitempty"` // where the server failed: find it in its log
 
 	RetryAfterMs int64  `json:"retryAfterMs,omitempty"` // TOO_EARLY, RATE_LIMITED: how long to wait

@@ -40,7 +40,8 @@ func TestProblemsPage(t *testing.T) {
 	}
 }
 
-// TestProblemsHelp: each problem says where this server explains its code, and the page has it there; a server without the documentation says nothing.
+// TestProblemsHelp: each problem says where this server explains its code, and the page has it there; a server without
+// the documentation says nothing.
 func TestProblemsHelp(t *testing.T) {
 	t.Parallel()
 	with, without := auditor{log: slog.New(slog.DiscardHandler), docs: true}, auditor{log: slog.New(slog.DiscardHandler)}

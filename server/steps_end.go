@@ -152,7 +152,8 @@ func (s *stepDoor) finish(ctx context.Context, rc *stepReceipt, end world.Event)
 	return err
 }
 
-// by is the step worker that ends an attempt, as the log has it: where what it gave does not fit, somebody looks for it.
+// by is the step worker that ends an attempt, as the log has it: where what it gave does not fit, somebody looks for
+// it.
 func by(r *request, rc *stepReceipt) string {
 	if r.key == nil {
 		return rc.Worker

@@ -457,8 +457,8 @@ func TestRemoteStepUnderALimit(t *testing.T) {
 	}
 }
 
-// TestRemoteStepThatDoesNotFit: an output that the type in Go cannot hold blocks the run, and why says which step, which step worker, what does not fit
-// and what to do: a fork with another result goes on, and nothing runs again.
+// TestRemoteStepThatDoesNotFit: an output that the type in Go cannot hold blocks the run, and why says which step, which
+// step worker, what does not fit and what to do: a fork with another result goes on, and nothing runs again.
 func TestRemoteStepThatDoesNotFit(t *testing.T) {
 	t.Parallel()
 	r := newStepRig(t, sample.OneKey(t, kinds)[0])

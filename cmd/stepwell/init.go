@@ -92,8 +92,11 @@ func (h *hello) init(c *cli) error {
 		enter += " && go mod tidy"
 	}
 	is.Next = []string{enter, "go test . && go run ."}
-	return c.tell(is, fmt.Sprintf("%s: wrote %s. Next:\n\n    %s\n", h.dir, strings.Join(is.Files, ", "), strings.Join(is.Next, "\n    ")))
+	return c.tell(is, fmt.Sprintf("%s: wrote %s. Next:\n\n    %s\n", h.dir, strings.Join(is.Files, ", "), strings.Join(is.Next, "\n    ")+firstBuild))
 }
+
+// firstBuild warns of a minute in which nothing is printed.
+const firstBuild = "  # the first build compiles SQLite: up to a minute"
 
 // quoted is a directory as a shell reads it.
 func quoted(dir string) string {

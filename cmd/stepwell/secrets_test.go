@@ -64,7 +64,8 @@ func TestPlacesAreShownWithoutSecrets(t *testing.T) {
 	}
 }
 
-// TestBadSecretsAreNamed: a secret that is refused is named by the variable or file that has it. In a variable nobody counts lines.
+// TestBadSecretsAreNamed: a secret that is refused is named by the variable or file that has it. In a variable nobody
+// counts lines.
 func TestBadSecretsAreNamed(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "keys")

@@ -108,8 +108,8 @@ func newPage(name string, source []byte) *page {
 	return p
 }
 
-// codeName is a code of the API, or another of its kind: where a table explains it, one can link to it by its name. Names
-// of headings have small letters.
+// codeName is a code of the API, or another of its kind: where a table explains it, one can link to it by its name.
+// Names of headings have small letters.
 var codeName = regexp.MustCompile(`^[A-Z][A-Z0-9_]+$`)
 
 // inFirstCell reports whether a node stands in the first cell of a row.

@@ -117,12 +117,17 @@ type Entry struct {
 	Error       *world.Error    `json:"error,omitempty"`       // of a failed step, or of the last attempt
 	Earlier     []AttemptError  `json:"earlier,omitempty"`     // of attempts before, the last ones
 	Peer        string          `json:"peer,omitempty"`        // the other run
-	By          string          `json:"by,omitempty"`          // the step worker that a remote step's last attempt ended on
+	By          string          `json:"by,omitempty"`          // the worker of a remote step's last attempt
 	Token       string          `json:"token,omitempty"`       // of a hook
 
-	ended    int64      // number of the event that ended it; 0: it is open
-	failedAt time.Time  // when the attempt ended that Error is of
-	hook     attendance // of a hook, and of a wait for its heartbeats
+	ends
+	hook attendance // of a hook, and of a wait for its heartbeats
+}
+
+// ends are of an entry.
+type ends struct {
+	ended    int64     // number of the event that ended it; 0: it is open
+	failedAt time.Time // when the attempt ended that Error is of
 }
 
 // Undo reports whether the entry is a step that undoes another one.

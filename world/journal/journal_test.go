@@ -242,7 +242,7 @@ func TestJournalAgrees(t *testing.T) {
 		paged := New("r", true)
 		paged.Add(events[:cut]...)
 		paged.Add(events...)
-		if d := cmp.Diff(j, paged, cmp.AllowUnexported(Journal{}, Entry{}, letter{}, gathering{}), cmpopts.EquateEmpty()); d != "" {
+		if d := cmp.Diff(j, paged, cmp.AllowUnexported(Journal{}, Entry{}, ends{}, letter{}, gathering{}), cmpopts.EquateEmpty()); d != "" {
 			t.Fatalf("in pages:\n%s", d)
 		}
 	})
