@@ -50,7 +50,7 @@ func (s *simulation) insist(ctx context.Context, rnd *rand.Rand, do func(*stepwe
 				return a
 			}
 		}
-		if errors.Is(err, world.ErrClosed) {
+		if errors.Is(err, world.ErrClosed) || errors.Is(err, context.Canceled) && s.died(by) {
 			by = s.outside()
 		} else if !errors.Is(err, world.ErrStorage) && !errors.Is(err, world.ErrUnknownOutcome) {
 			s.problem("a client got %v", err)

@@ -26,8 +26,9 @@ var simMustSee = []string{
 	"attribute", "await: timed out", "child left by a segment", "continued", "event kept for a segment", "forced", "hook conflict", "hook opened again",
 	"hook received", "patched", "pause and resume", "retried", "retried once more", "retry woken", "retry woken in the queue", "run completed", "run failed", "run timed out", "start woken", "token of two runs", "undone after a cancel",
 	"blob read", "failed as nobody has it", "hook heard", "hook silent", "in line for a limit", "in line for a rate", "not begun in time", "replaced", "restarted in place",
-	"batch full", "batch in time", "batch: another does not fit", "debounce: quiet", "debounce: longest", "gathers: woken", "gathers: cancelled",
-	"gathers: not begun in time", "gathers: held", "gathers: made again", "merged", "merged before it was answered", "gathers before it was answered",
+	"batch full", "batch in time", "batch: another does not fit", "debounce: quiet", "debounce: longest", "gathers: woken",
+	"gathers: cancelled", "gathers: not begun in time",
+	"gathers: held", "gathers: made again", "merged", "merged before it was answered", "gathers before it was answered",
 	"merged or begun, and not answered", "clock leapt", "clock set back", "run not begun in time",
 	"sent", "sent to a run that is over", "step undone that had but begun", "undone after a failure", "undone after a timeout", "unpatched", "value kept apart", "woken",
 }

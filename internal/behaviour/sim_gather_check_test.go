@@ -3,8 +3,8 @@ package behaviour_test
 // This file is the oracle of starts that are merged: a model of what gathers, by which each accepted input is in one
 // run, in order, and the run begins at its time.
 //
-//  1. An input whose start was answered is in one run; another is in one at most. The run is that which the start named,
-//     or one in whose place that is, and the start said truly whether it was merged.
+//  1. An input whose start was answered is in one run; another is in one at most. The run is that which the start
+//     named, or one in whose place that is, and the start said truly whether it was merged.
 //  2. A start that was answered before another was asked for is before it: in a run, and of the runs of a key.
 //  3. A run gathers inputs of one workflow and key. While one does, none is begun beside it, unless the inputs do not
 //     fit, it was woken, or is to be cancelled. A batch has its number at most.
@@ -407,7 +407,7 @@ func (s *simulation) checkBegin(b *simBucket, seen *simCoverage) {
 	if lapses := b.events[0].Birth.StartBy(b.CreatedAt); !lapses.IsZero() {
 		ready = sooner(ready, lapses)
 	}
-	if late, most := s.acts.passed(ready, b.settled), s.mayTake(ready, b.settled); late > most {
+	if late, most := s.acts.passed(ready, b.settled), s.mayLast(ready, b.settled); late > most {
 		problem("it began, or ended, at %s, %s after it was due: want %s at most", b.settled, late, most)
 	}
 }
@@ -433,7 +433,7 @@ func (s *simulation) checkLapse(r *simRun, seen *simCoverage) {
 		s.under(r)("it was ended at %s as it had not begun, which it had at %s, or could until %s", r.log.end.Time, settled, by)
 	case began && !settled.Before(by):
 		s.under(r)("it began at %s, and was to be ended at %s", settled, by)
-	case s.haste == 1 && late > s.mayTake(by, settled):
+	case s.haste == 1 && late > s.mayLast(by, settled):
 		s.under(r)("it had not begun by %s, and was ended %s later", by, late)
 	case r.lapsed():
 		seen.note(map[bool]string{true: "gathers: not begun in time", false: "run not begun in time"}[r.merges()])
@@ -465,7 +465,7 @@ func (s *simulation) ready(b *simBucket, due time.Time) time.Time {
 	return due
 }
 
-func (s *simulation) mayTake(from, to time.Time) time.Duration {
+func (s *simulation) mayLast(from, to time.Time) time.Duration {
 	most := simDueWithin
 	for _, at := range s.acts.downs {
 		if !at.After(to) && s.acts.passed(at, from) < simDownCosts {
@@ -530,7 +530,8 @@ func (s *simulation) checkFed(runs map[string]*simRun, buckets map[string]*simBu
 	}
 }
 
-// checkAnswer: a start names the run that has its input, or what stands in that one's place, and says how it came there.
+// checkAnswer: a start names the run that has its input, or what stands in that one's place, and says how it came
+// there.
 func (s *simulation) checkAnswer(runs map[string]*simRun, f *simFed, p simPlace, seen *simCoverage) {
 	named := runs[f.run]
 	if named == nil || rootOf(runs, named).ID != p.ID {
@@ -540,13 +541,14 @@ func (s *simulation) checkAnswer(runs map[string]*simRun, f *simFed, p simPlace,
 	if p.arrival > 0 && p.all[p.arrival].name != f.Idem {
 		s.under(p.simRun)("input %d has key %q, want %q", f.Items[0].N, p.all[p.arrival].name, f.Idem)
 	}
-	born, again := p.arrival == 0, f.Idem != "" && f.tries > 1
+	opens, again := p.arrival == 0, f.Idem != "" && f.tries > 1
 	switch {
-	case f.merged && born, !f.existed && !born, f.merged && !f.existed, !again && f.merged == born, !again && f.existed == born:
-		s.under(p.simRun)("a start with %+v was told that it existed: %v, merged: %v; its birth has the input: %v, and it was asked for %d times", f.Items, f.existed, f.merged, born, f.tries)
+	case f.merged && opens, !f.existed && !opens, f.merged && !f.existed, !again && f.merged == opens, !again && f.existed == opens:
+		s.under(p.simRun)("a start with %+v was told that it existed: %v, merged: %v; its birth has the input: %v, after %d tries",
+			f.Items, f.existed, f.merged, opens, f.tries)
 	case f.merged:
 		seen.note("merged")
-	case again && f.existed && !born:
+	case again && f.existed && !opens:
 		seen.note("merged before it was answered")
 	case again && f.existed:
 		seen.note("gathers before it was answered")
@@ -560,7 +562,8 @@ func (s *simulation) checkOrder(a, b *simFed, at, then simPlace) {
 	case at.ID == then.ID:
 		s.under(at.simRun)("input %d is before input %d, whose start was answered before", b.Items[0].N, a.Items[0].N)
 	case at.opened.After(then.opened.Add(s.late)):
-		s.problem("input %d is in run %s, which was begun after run %s of input %d, whose start came later", a.Items[0].N, at.ID, then.ID, b.Items[0].N)
+		s.problem("input %d is in run %s, which was begun after run %s of input %d, whose start came later",
+			a.Items[0].N, at.ID, then.ID, b.Items[0].N)
 	}
 }
 

@@ -10,7 +10,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"slices"
 	"time"
 
 	"github.com/stepwell/stepwell"
@@ -271,13 +270,25 @@ func (s *simulation) feedOne(ctx context.Context, f *simFeed, rnd *rand.Rand) {
 	}
 	if f.Idem != "" {
 		_ = s.insist(ctx, rnd, do)
-	} else if err := do(s.client(rnd)); err != nil && !slices.ContainsFunc([]error{world.ErrStorage, world.ErrUnknownOutcome, world.ErrClosed}, func(e error) bool { return errors.Is(err, e) }) {
-		s.problem("a start got %v", err)
+	} else {
+		s.once(rnd, do)
 	}
 	fed.answered = s.acts.tick()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.fed = append(s.fed, fed)
+}
+
+// once makes a start without a key: who does not know what became of it does not make it again.
+func (s *simulation) once(rnd *rand.Rand, do func(*stepwell.App) error) {
+	by := s.client(rnd)
+	err := do(by)
+	switch {
+	case err == nil, errors.Is(err, world.ErrStorage), errors.Is(err, world.ErrUnknownOutcome), errors.Is(err, world.ErrClosed):
+	case errors.Is(err, context.Canceled) && s.died(by):
+	default:
+		s.problem("a start got %v", err)
+	}
 }
 
 func (f *simFed) told(r *stepwell.Run[json.RawMessage], err error) error {

@@ -100,7 +100,10 @@ type simStage struct {
 func inMemory() *simStage {
 	clock := &clocktest.Clock{}
 	w := memory.New(memory.Options{Now: clock.Now})
-	return &simStage{below: w, process: func() (world.World, func()) { return w, func() {} }, remains: w.Remains, haste: 1, again: "-run TestSimulation -sim.seed", clock: clock}
+	return &simStage{
+		below: w, clock: clock, haste: 1, remains: w.Remains, again: "-run TestSimulation -sim.seed",
+		process: func() (world.World, func()) { return w, func() {} },
+	}
 }
 
 // simulation is one plan that is carried out.
@@ -114,13 +117,14 @@ type simulation struct {
 	rates faults.Rates
 
 	mu       sync.Mutex
-	steps    map[string]*simStep // by correlation ID; guarded by mu
-	problems []string            // guarded by mu
-	living   map[*simWorker]bool // guarded by mu
-	rnd      *rand.Rand          // guarded by mu
-	crashes  int                 // guarded by mu
-	deployed bool                // guarded by mu: workers have the new code
-	over     bool                // guarded by mu: no further worker
+	steps    map[string]*simStep    // by correlation ID; guarded by mu
+	problems []string               // guarded by mu
+	living   map[*simWorker]bool    // guarded by mu
+	workers  map[*stepwell.App]bool // all that there were; guarded by mu
+	rnd      *rand.Rand             // guarded by mu
+	crashes  int                    // guarded by mu
+	deployed bool                   // guarded by mu: workers have the new code
+	over     bool                   // guarded by mu: no further worker
 	logs     simLog
 	deaths   atomic.Int64
 	started  atomic.Int64 // runs of the plan
@@ -144,7 +148,7 @@ func simulate(t *testing.T, on *simStage, seed uint64, ring *keyring.Ring, seen 
 	g := &simGen{Rand: rnd, seed: seed}
 	s := &simulation{
 		simStage: on, t: t, seed: seed, plan: g.plan(), rates: simRates(rnd), rnd: rand.New(rand.NewPCG(seed, 3)),
-		steps: map[string]*simStep{}, living: map[*simWorker]bool{}, done: make(chan struct{}),
+		steps: map[string]*simStep{}, living: map[*simWorker]bool{}, workers: map[*stepwell.App]bool{}, done: make(chan struct{}),
 	}
 	s.plan.hasten(s.haste)
 	s.rates.MaxDelay /= s.haste

@@ -83,7 +83,7 @@ func (s *simulation) spawn() {
 		return
 	}
 	wk.app = app
-	s.living[wk] = true
+	s.living[wk], s.workers[app] = true, true
 	s.others.Go(func() {
 		defer close(wk.over)
 		defer wk.end()
@@ -146,6 +146,18 @@ func (s *simulation) anyApp() *stepwell.App {
 		return wk.app
 	}
 	return nil
+}
+
+// died reports whether a client was in the process of a worker that has ended: nobody hears what it was told.
+func (s *simulation) died(app *stepwell.App) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for wk := range s.living {
+		if wk.app == app {
+			return false
+		}
+	}
+	return s.workers[app]
 }
 
 // crash ends a worker process at the point where it is called; another follows.

@@ -17,8 +17,9 @@ func (c *Clock) Step(d time.Duration) { c.off.Add(int64(d / time.Second)) }
 // Now is time.Now of the process: the wall clock as it was set, with the monotonic reading that it has.
 func (c *Clock) Now() time.Time {
 	t := time.Now()
-	// Package time has no way to change one and not the other. With a monotonic reading the first word has the seconds of the wall clock from bit 30 on, since
-	// 1885, and the second the monotonic clock. In a bubble of package synctest times have none: there it is the bubble's time.
+	// Package time has no way to change one and not the other. With a monotonic reading the first word has the seconds
+	// of the wall clock since 1885, from bit 30 on, and the second the monotonic clock. In a bubble of package synctest
+	// times have none: there it is the bubble's time.
 	words := (*[2]uint64)(unsafe.Pointer(&t))
 	if t == t.Round(0) {
 		words[0], words[1] = 1<<63|uint64(t.Unix()-epoch.Unix())<<30|uint64(t.Nanosecond()), uint64(t.UnixNano())

@@ -18,7 +18,7 @@ type books struct {
 	mu     sync.Mutex
 	kept   bool               // the last heartbeat came with the world's account; guarded by mu
 	doubt  bool               // what the worker holds may be more than it knows of, and no account has come since; guarded by mu
-	since  uint64             // heartbeats that had begun when that was doubted last: their accounts may be from before; guarded by mu
+	since  uint64             // heartbeats that had begun then: their accounts may be from before; guarded by mu
 	strays map[holding]uint64 // and the claims that had begun when each was first seen; guarded by mu
 }
 
@@ -42,8 +42,8 @@ func (b *books) none(heartbeat uint64, asked, kept bool) {
 	b.doubt, b.kept, b.strays = b.doubt && (!asked || heartbeat <= b.since), kept, nil
 }
 
-// sift notes what the account of a heartbeat had that is not here, and returns what of it is nobody's. begun and over are of the claims, as they were before that
-// was looked at.
+// sift notes what the account of a heartbeat had that is not here, and returns what of it is nobody's. begun and over
+// are of the claims, as they were before that was looked at.
 func (b *books) sift(heartbeat uint64, unknown []stranger, begun, over uint64) (lost []stranger) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
