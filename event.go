@@ -61,8 +61,7 @@ type sinceOption time.Duration
 func Listen(since ...sinceOption) listenOption { return listenOption{since} }
 
 // Since lets a wait that listens get what was published up to d before it began, too, 24 hours at most: the oldest that
-// matches first. It gets the 100 oldest that match among the newest 100,000 whose topics its pattern fits. A payload that
-// another wait has had is given to this one as well.
+// matches first. It gets the 100 oldest that match. A payload that another wait has had is given to this one as well.
 func Since(d time.Duration) sinceOption { return sinceOption(d) }
 
 func (l listenOption) waitOption(o *waitOptions) {

@@ -52,9 +52,6 @@ func (l *listening) hashes(p *world.Publication) (all []world.Hashed) {
 // whose match is not known.
 const mostBack = 100
 
-// mostRead is at how many publications that its pattern fits a wait that looks back looks: the newest.
-const mostRead = 100_000
-
 // back is a wait that looks back.
 type back struct {
 	world.Listener
@@ -70,7 +67,6 @@ type backs struct {
 	all   []*back // in the order of their places
 	by    map[*world.Shape]map[int64][]*back
 	dark  map[*world.Shape]time.Time // when the newest was published that may be for them and cannot be read here
-	read  map[*world.Shape]int       // how many its pattern fits
 	count int                        // of what is held for all
 	bytes int
 }
@@ -142,7 +138,7 @@ func (s *Spreader) backs(ctx context.Context, page []world.Listener) (*backs, er
 	for i := range shapes {
 		named[shapes[i].String()] = &shapes[i]
 	}
-	waits := &backs{by: make(map[*world.Shape]map[int64][]*back), dark: make(map[*world.Shape]time.Time), read: make(map[*world.Shape]int)}
+	waits := &backs{by: make(map[*world.Shape]map[int64][]*back), dark: make(map[*world.Shape]time.Time)}
 	for _, l := range page {
 		of := named[l.Shape]
 		if of == nil || of.Sum == nil {
@@ -166,7 +162,7 @@ func (s *Spreader) fill(ctx context.Context, due *world.Due, waits *backs) error
 			from = b.From
 		}
 	}
-	for q := (world.PublicationQuery{Any: waits.patterns(), Since: from, Limit: 1_000}); len(q.Any) > 0; q.Any = waits.patterns() {
+	for q := (world.PublicationQuery{Any: waits.patterns(), Since: from, Limit: 1_000}); len(q.Any) > 0; {
 		page, err := s.Topics.Publications(ctx, q)
 		if err != nil {
 			return err
@@ -189,12 +185,10 @@ func (s *Spreader) fill(ctx context.Context, due *world.Due, waits *backs) error
 	return nil
 }
 
-// patterns are those of the waits that look on.
+// patterns are those of the waits.
 func (w *backs) patterns() (all []string) {
 	for of := range w.by {
-		if w.read[of] < mostRead {
-			all = append(all, of.Pattern)
-		}
+		all = append(all, of.Pattern)
 	}
 	slices.Sort(all)
 	return slices.Compact(all)
@@ -203,10 +197,9 @@ func (w *backs) patterns() (all []string) {
 // meet notes a publication for the waits that it may be for. They come the newest first.
 func (w *backs) meet(p *world.Publication) {
 	for of, by := range w.by {
-		if w.read[of] == mostRead || !world.Fits(of.Pattern, p.Topic) {
+		if !world.Fits(of.Pattern, p.Topic) {
 			continue
 		}
-		w.read[of]++
 		if p.Encrypted != "" {
 			if w.dark[of].IsZero() {
 				w.dark[of] = p.At
