@@ -14,21 +14,22 @@ import (
 
 // simRead is what a log tells about the statements of its run's program, by their names. Awaits go by the ID of the other run.
 type simRead struct {
-	names   map[string]string // by correlation ID
-	made    map[string]*world.Event
-	ended   map[string]*world.Event // steps, waits
-	seen    map[string]int64        // number of the event that ended it for the code: of a wait that was received, the signal's
-	hooks   map[string][]simRound
-	patches map[string]bool
-	signals map[string]int64        // numbers of the first of each name
-	kinds   map[string]world.Kind   // by correlation ID
-	queued  map[string]bool         // by correlation ID
-	begun   map[string]bool         // steps, by name
-	left    map[string]*world.Event // steps, waits: what began the next segment, where they had not ended
-	attrs   map[string]*world.Event
-	segment int // the newest
-	end     *world.Event
-	cancel  *world.Event
+	names    map[string]string // by correlation ID
+	made     map[string]*world.Event
+	ended    map[string]*world.Event // steps, waits
+	seen     map[string]int64        // number of the event that ended it for the code: of a wait that was received, the signal's
+	hooks    map[string][]simRound
+	receives map[string]string // hooks, by the waits for their payloads
+	patches  map[string]bool
+	signals  map[string]int64        // numbers of the first of each name
+	kinds    map[string]world.Kind   // by correlation ID
+	queued   map[string]bool         // by correlation ID
+	begun    map[string]bool         // steps, by name
+	left     map[string]*world.Event // steps, waits: what began the next segment, where they had not ended
+	attrs    map[string]*world.Event
+	segment  int // the newest
+	end      *world.Event
+	cancel   *world.Event
 }
 
 // simRound is one hook of a statement.
@@ -36,6 +37,7 @@ type simRound struct {
 	id       string
 	conflict bool
 	payloads []int
+	silent   bool // the code gave it up: what comes later is for nobody
 	made     time.Time
 	closed   time.Time
 }
@@ -44,7 +46,7 @@ type simRound struct {
 func readLog(p *simNode, events []world.Event) (*simRead, error) {
 	r := &simRead{
 		names: map[string]string{}, made: map[string]*world.Event{}, ended: map[string]*world.Event{}, seen: map[string]int64{},
-		hooks: map[string][]simRound{}, patches: map[string]bool{}, signals: map[string]int64{}, kinds: map[string]world.Kind{},
+		hooks: map[string][]simRound{}, receives: map[string]string{}, patches: map[string]bool{}, signals: map[string]int64{}, kinds: map[string]world.Kind{},
 		queued: map[string]bool{}, begun: map[string]bool{}, left: map[string]*world.Event{}, attrs: map[string]*world.Event{},
 	}
 	tokens := map[string]string{}
@@ -69,6 +71,9 @@ func (r *simRead) read(e *world.Event, tokens map[string]string) error {
 			return err
 		}
 		r.names[e.ID], r.made[name], r.kinds[e.ID], r.queued[e.ID] = name, e, e.Kind, e.Queued
+		if h := r.round(e.Peer); h != nil { // it is waited for, or again: there was a heartbeat
+			r.receives[e.ID], h.silent = e.Peer, false
+		}
 		if e.Kind == world.KindPatch {
 			r.patches[name] = true
 		}
@@ -80,6 +85,9 @@ func (r *simRead) read(e *world.Event, tokens map[string]string) error {
 		r.ended[r.names[e.ID]], r.seen[r.names[e.ID]] = e, e.Seq
 		if e.Outcome == world.OutcomeReceived && e.From > 0 {
 			r.seen[r.names[e.ID]] = e.From
+		}
+		if h := r.round(r.receives[e.ID]); h != nil {
+			h.silent = e.Outcome == world.OutcomeDue && len(h.payloads) == 0
 		}
 	case world.SignalReceived:
 		if r.signals[e.Name] == 0 {
@@ -93,8 +101,8 @@ func (r *simRead) read(e *world.Event, tokens map[string]string) error {
 		r.names[e.ID] = name
 		r.hooks[name] = append(r.hooks[name], simRound{id: e.ID, made: e.Time})
 	case world.HookDisposed:
-		if rounds := r.hooks[r.names[e.ID]]; len(rounds) > 0 && rounds[len(rounds)-1].id == e.ID {
-			rounds[len(rounds)-1].closed = e.Time
+		if h := r.round(e.ID); h != nil {
+			h.closed = e.Time
 		}
 	case world.HookConflict:
 		r.hooks[tokens[e.Token]] = append(r.hooks[tokens[e.Token]], simRound{id: e.ID, conflict: true})
@@ -120,14 +128,22 @@ func (r *simRead) read(e *world.Event, tokens map[string]string) error {
 	return nil
 }
 
+// round is what is known of a hook; nil: it is none, or not the last of its statement.
+func (r *simRead) round(hook string) *simRound {
+	rounds := r.hooks[r.names[hook]]
+	if len(rounds) == 0 || rounds[len(rounds)-1].id != hook {
+		return nil
+	}
+	return &rounds[len(rounds)-1]
+}
+
 // payload adds to the last hook of a statement: one that is disposed of receives nothing.
 func (r *simRead) payload(e *world.Event) error {
-	rounds := r.hooks[r.names[e.ID]]
-	if len(rounds) == 0 || rounds[len(rounds)-1].id != e.ID {
+	last := r.round(e.ID)
+	if last == nil {
 		return fmt.Errorf("a payload of hook %s, which is not open", e.ID)
 	}
 	var v int
-	last := &rounds[len(rounds)-1]
 	if err := json.Unmarshal(e.Payload, &v); err != nil {
 		return err
 	}
@@ -316,7 +332,7 @@ func (r *simRead) hook(n *simNode) (int, error) {
 		switch {
 		case h.conflict:
 			vs = append(vs, simConflict)
-		case len(h.payloads) == 0 && n.Timeout > 0:
+		case n.Timeout > 0 && (len(h.payloads) == 0 || h.silent):
 			if silent := h.closed.Sub(h.made); !h.closed.IsZero() && silent < n.Timeout {
 				return 0, fmt.Errorf("statement %s gave its hook up after %s of silence, want %s", n.Name, silent, n.Timeout)
 			}
