@@ -42,13 +42,33 @@ func (t *target) completeRun(cmd *cobra.Command, args []string, begins string) (
 // find returns the ID of the run that arg names: all of it, or a beginning that no other has, with its prefix or
 // without. Where none begins so, it is the run with that idempotency key, or into which the start with it was merged.
 func (t *target) find(ctx context.Context, db *database, arg string) (string, error) {
-	_, err := db.world.Run(ctx, arg)
+	id, merged, err := t.findOwn(ctx, db, arg)
+	if merged {
+		fmt.Fprintf(t.sh.stderr, "the start with the key %q was merged into run %s\n", arg, id)
+	}
+	return id, err
+}
+
+// findToAct is find for what changes a run: one into which a start was merged has other inputs too, and is to be named
+// by its ID.
+func (t *target) findToAct(ctx context.Context, db *database, arg string) (string, error) {
+	id, merged, err := t.findOwn(ctx, db, arg)
+	if merged {
+		return "", &fault{exitUsage, fmt.Errorf("the start with the key %q was merged into run %s, which may have other inputs too: to act on it, give its ID", arg, id),
+			"see it:  " + t.command("runs show "+id)}
+	}
+	return id, err
+}
+
+// findOwn is find, and whether the run is only what the start with that key was merged into.
+func (t *target) findOwn(ctx context.Context, db *database, arg string) (id string, merged bool, err error) {
+	_, err = db.world.Run(ctx, arg)
 	if err == nil {
-		return arg, nil
+		return arg, false, nil
 	}
 	prefix := strings.TrimRight(arg, "….")
 	if !errors.Is(err, stepwell.ErrNotFound) && !errors.Is(err, stepwell.ErrInvalid) {
-		return "", t.explain(err, arg)
+		return "", false, t.explain(err, arg)
 	}
 	var found []stepwell.RunInfo
 	more := false
@@ -59,7 +79,7 @@ func (t *target) find(ctx context.Context, db *database, arg string) (string, er
 		}
 		page, err := db.app.Page(ctx, f, "", mostAlike)
 		if err != nil {
-			return "", err
+			return "", false, err
 		}
 		found, more = append(found, page.Runs...), more || page.Cursor != ""
 	}
@@ -67,7 +87,7 @@ func (t *target) find(ctx context.Context, db *database, arg string) (string, er
 	if len(found) == 0 && !more && world.CheckKey("key", arg) == nil {
 		page, err := db.app.Page(ctx, stepwell.ListFilter{Key: arg}, "", mostAlike)
 		if err != nil {
-			return "", err
+			return "", false, err
 		}
 		for _, r := range page.Runs {
 			if r.Newest == nil { // or another has taken its key over
@@ -78,12 +98,9 @@ func (t *target) find(ctx context.Context, db *database, arg string) (string, er
 	}
 	switch {
 	case len(found) == 0 && !more:
-		return "", t.explain(err, arg)
+		return "", false, t.explain(err, arg)
 	case len(found) == 1 && !more:
-		if found[0].Merged {
-			fmt.Fprintf(t.sh.stderr, "the start with the key %q was merged into run %s\n", arg, found[0].ID)
-		}
-		return found[0].ID, nil
+		return found[0].ID, found[0].Merged, nil
 	}
 	var shown []string
 	for _, r := range found[:min(len(found), 5)] {
@@ -97,7 +114,7 @@ func (t *target) find(ctx context.Context, db *database, arg string) (string, er
 	case len(found) > len(shown):
 		shown = append(shown, fmt.Sprintf("and %d more", len(found)-len(shown)))
 	}
-	return "", &fault{exitUsage, fmt.Errorf(say, count, arg), strings.Join(shown, "\n  ")}
+	return "", false, &fault{exitUsage, fmt.Errorf(say, count, arg), strings.Join(shown, "\n  ")}
 }
 
 // relatives finds the runs that a filter names. One that is not there any more may have children that are.

@@ -92,4 +92,5 @@ func TestMergedKeys(t *testing.T) {
 	s.says(`"merged":true`, "runs", "list", "--key", "order-2", "--json")
 	s.says(id, "runs", "list", "--search", "order-2")
 	s.says(id, "runs", "show", "order-2")
+	s.refuses(exitUsage, "was merged into run "+id+", which may have other inputs too", "runs", "cancel", "order-2")
 }
