@@ -42,7 +42,7 @@ func (t *target) completeRun(cmd *cobra.Command, args []string, begins string) (
 // find returns the ID of the run that arg names: all of it, or a beginning that no other has, with its prefix or
 // without. Where none begins so, it is the run with that idempotency key, or into which the start with it was merged.
 func (t *target) find(ctx context.Context, db *database, arg string) (string, error) {
-	id, merged, err := t.findOwn(ctx, db, arg)
+	id, merged, err := findOrMerged(ctx, t, db, arg)
 	if merged {
 		fmt.Fprintf(t.sh.stderr, "the start with the key %q was merged into run %s\n", arg, id)
 	}
@@ -51,8 +51,8 @@ func (t *target) find(ctx context.Context, db *database, arg string) (string, er
 
 // findToAct is find for what changes a run: one into which a start was merged has other inputs too, and is to be named
 // by its ID.
-func (t *target) findToAct(ctx context.Context, db *database, arg string) (string, error) {
-	id, merged, err := t.findOwn(ctx, db, arg)
+func findToAct(ctx context.Context, t *target, db *database, arg string) (string, error) {
+	id, merged, err := findOrMerged(ctx, t, db, arg)
 	if merged {
 		return "", &fault{exitUsage, fmt.Errorf("the start with the key %q was merged into run %s, which may have other inputs too: to act on it, give its ID", arg, id),
 			"see it:  " + t.command("runs show "+id)}
@@ -60,8 +60,8 @@ func (t *target) findToAct(ctx context.Context, db *database, arg string) (strin
 	return id, err
 }
 
-// findOwn is find, and whether the run is only what the start with that key was merged into.
-func (t *target) findOwn(ctx context.Context, db *database, arg string) (id string, merged bool, err error) {
+// findOrMerged is find, and whether the run is only what the start with that key was merged into.
+func findOrMerged(ctx context.Context, t *target, db *database, arg string) (id string, merged bool, err error) {
 	_, err = db.world.Run(ctx, arg)
 	if err == nil {
 		return arg, false, nil

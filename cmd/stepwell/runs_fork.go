@@ -23,7 +23,7 @@ type made struct {
 // makeRun makes a run from the one that arg names, and says so.
 func makeRun(c *cli, cmd *cobra.Command, arg, action, how string, f func(db *database, run string) (*stepwell.Run[json.RawMessage], error)) error {
 	return c.with(cmd.Context(), func(db *database) error {
-		run, err := c.findToAct(cmd.Context(), db, arg)
+		run, err := findToAct(cmd.Context(), c.target, db, arg)
 		if err != nil {
 			return err
 		}

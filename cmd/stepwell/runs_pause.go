@@ -38,7 +38,7 @@ are running may finish; their results are kept. Pausing again is the same pause;
 // actOn does something to the run that arg names, and says what was done: f returns it for programs and for people.
 func actOn(c *cli, cmd *cobra.Command, arg string, f func(db *database, run string) (is any, text string, err error)) error {
 	return c.with(cmd.Context(), func(db *database) error {
-		run, err := c.findToAct(cmd.Context(), db, arg)
+		run, err := findToAct(cmd.Context(), c.target, db, arg)
 		if err != nil {
 			return err
 		}
