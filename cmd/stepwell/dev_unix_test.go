@@ -308,11 +308,23 @@ func TestDevOnce(t *testing.T) {
 				t.Errorf("got %d\n%s%s\nwant %d and %q", code, out, errs, want.code, want.out)
 			}
 			if m := regexp.MustCompile(`left (\d+)`).FindStringSubmatch(out); m != nil {
-				if left, err := os.ReadFile("/proc/" + m[1] + "/stat"); err == nil && !strings.Contains(string(left), ") Z ") {
-					t.Errorf("what it started is there: %s", left)
-				}
+				ends(t, m[1])
 			}
 		})
+	}
+}
+
+// ends waits until a process is gone that was killed: it dies when it is its turn. It would sleep for longer.
+func ends(t *testing.T, pid string) {
+	t.Helper()
+	for limit := time.Now().Add(30 * time.Second); ; <-time.After(time.Millisecond) {
+		left, err := os.ReadFile("/proc/" + pid + "/stat")
+		if err != nil || strings.Contains(string(left), ") Z ") {
+			return
+		}
+		if time.Now().After(limit) {
+			t.Fatalf("what it started is there: %s", left)
+		}
 	}
 }
 
