@@ -190,6 +190,9 @@ func (d *dev) welcome(ctx context.Context, url string) {
 	if d.hasUI(ctx, url) {
 		d.out.say("UI        %s/ui/", url)
 	}
+	if d.url != "http://"+defaultListen { // where clients look, if nobody tells them
+		d.out.say("clients   and step workers need STEPWELL_URL=%s", d.url)
+	}
 }
 
 // hasUI asks the server whether it has pages for people.

@@ -175,6 +175,9 @@ func TestDevRemote(t *testing.T) {
 	if !strings.Contains(out.String(), "app    │ at "+out.api(t)+"\n") {
 		t.Errorf("the program gets another URL:\n%s", &out)
 	}
+	if !strings.Contains(out.String(), "step workers need STEPWELL_URL="+out.api(t)+"\n") {
+		t.Errorf("a step worker would look for another server, and is not told:\n%s", &out)
+	}
 	w, err := stepwell.Open(t.Context(), out.api(t))
 	if err != nil {
 		t.Fatal(err)
