@@ -195,6 +195,54 @@ func TestDevRemote(t *testing.T) {
 	}
 }
 
+// TestDevRemoteLeaves: at an interrupt the server is there until the program has ended, which says through it that it
+// leaves.
+func TestDevRemoteLeaves(t *testing.T) {
+	t.Parallel()
+	dir := devModule(t)
+	text := strings.Replace(devMain, `_ "github.com/stepwell/stepwell/world/sqlite"`, `_ "github.com/stepwell/stepwell/world/remote"`, 1)
+	if err := os.WriteFile(filepath.Join(dir, "main.go"), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	ctx, interrupt := context.WithCancel(context.Background())
+	defer interrupt()
+	var out said
+	ended := make(chan int, 1)
+	args := []string{
+		"dev", "--remote", "--db", filepath.Join(t.TempDir(), "dev.db"), "--listen", "127.0.0.1:0", "--", "go", "run", "-C", dir, "-mod=mod", ".",
+	}
+	go func() {
+		ended <- run(ctx, args, &shell{
+			stdin: strings.NewReader(""), stdout: &out, stderr: &out, getenv: func(string) string { return "" }, now: world.Now, zone: time.UTC, who: "ann@laptop",
+		})
+	}()
+	defer func() { // whatever failed
+		interrupt()
+		<-ended
+	}()
+	out.await(t, "app    │ strict", 1)
+	w, err := stepwell.Open(t.Context(), out.api(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = w.Close() }()
+	app, err := stepwell.New(w, stepwell.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	started, err := app.Start(t.Context(), "ask", json.RawMessage(`""`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	waits(t, app, started.ID()) // the program has joined
+	interrupt()
+	code := <-ended
+	ended <- code
+	if code != exitOK || !strings.Contains(out.String(), "app    │ drained\n") {
+		t.Errorf("got exit code %d, want 0 and a program that left in peace:\n%s", code, &out)
+	}
+}
+
 // A run waits, the code changes: at first so that it does not compile, which stops nothing; then it does, and the run goes on with it. An interrupt
 // ends all, and leaves no process.
 func TestDevRestarts(t *testing.T) {
