@@ -95,7 +95,8 @@ func DriverOf(url string) (Driver, error) {
 		if of := packages[scheme]; of != "" {
 			hint = fmt.Sprintf("; to link it: import _ %q", "github.com/stepwell/stepwell/world/"+of)
 		}
-		return nil, fmt.Errorf("%w: this program does not support databases of the kind %q, only %s%s", ErrInvalid, scheme, strings.Join(Schemes(), ", "), hint)
+		has := strings.Join(Schemes(), ", ")
+		return nil, fmt.Errorf("%w: this program does not support databases of the kind %q, only %s%s", ErrInvalid, scheme, has, hint)
 	}
 	return d, nil
 }

@@ -40,8 +40,9 @@ func TestDrivers(t *testing.T) {
 		}
 	}
 	for url, want := range map[string]string{ // what a program forgot to import, by name
-		"https://u:secret@h": `import _ "github.com/stepwell/stepwell/world/remote"`, "Postgres://h/db": `import _ "github.com/stepwell/stepwell/world/postgres"`,
-		"sqlite:a.db": `import _ "github.com/stepwell/stepwell/world/sqlite"`,
+		"https://u:secret@h": `import _ "github.com/stepwell/stepwell/world/remote"`,
+		"Postgres://h/db":    `import _ "github.com/stepwell/stepwell/world/postgres"`,
+		"sqlite:a.db":        `import _ "github.com/stepwell/stepwell/world/sqlite"`,
 	} {
 		if _, err := Open(t.Context(), url); err == nil || !strings.HasSuffix(err.Error(), want) {
 			t.Errorf("%s: got error %v, want %s", url, err, want)
