@@ -183,7 +183,7 @@ func TestWhy(t *testing.T) {
 		"registered step to be tried again": {waitingRun(stepEvents(world.KindTask, "resize", started(2, time.Minute), retrying)...), WhyRetry,
 			`waiting to try step "resize" again at 14:12:30 (in 30 s): attempt 2 ended with mail: connection refused (mail.go:41)`},
 		"nobody knows the step": {waitingRun(append([]world.Event{verifyWait}, stepEvents(world.KindTask, "enlarge")...)...), WhyNoWorker,
-			`ready since 13:12:00 (1 h ago), but no worker has step "enlarge": deploy one that does; also open: event "verify" until Fri 27 Nov 09:12 (in 4 d 19 h)`},
+			`ready since 13:12:00 (1 h ago), but no worker has step "enlarge": deploy one that does, or start its step worker if it is remote; also open: event "verify" until Fri 27 Nov 09:12 (in 4 d 19 h)`},
 		"nobody knows the version": {waitingRun().queue(dueAt(-3 * time.Second)).with(func(c *whyCase) { c.row.Version = 3 }), WhyNoWorker,
 			`ready since 14:11:57 (3 s ago), but no worker has workflow "onboard" version 3 (there is version 2): deploy one that does`},
 		"nobody there": {waitingRun().queue(dueAt(-3 * time.Second)).with(noWorkers), WhyNoWorker,

@@ -272,7 +272,11 @@ func (w Why) noWorkerText() string {
 	if len(w.Versions) > 0 {
 		there = " (there " + are(len(w.Versions)) + " " + strings.Trim(strings.ReplaceAll(fmt.Sprint(w.Versions), " ", ", "), "[]") + ")"
 	}
-	return "ready" + w.since() + ", but no worker has " + what + there + ": deploy one that does" + w.holdsText()
+	other := ""
+	if w.Step != "" {
+		other = ", or start its step worker if it is remote"
+	}
+	return "ready" + w.since() + ", but no worker has " + what + there + ": deploy one that does" + other + w.holdsText()
 }
 
 // holdsText says which places of limits a run has, and what becomes of them.

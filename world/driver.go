@@ -77,6 +77,9 @@ func Schemes() []string {
 	return slices.Sorted(maps.Keys(drivers.of))
 }
 
+// packages are those of the known kinds of databases, for programs that have not linked them.
+var packages = map[string]string{"http": "remote", "https": "remote", "postgres": "postgres", "postgresql": "postgres", "sqlite": "sqlite"}
+
 // DriverOf finds the driver of a URL. It says nothing of the URL but its scheme: there may be a password in it.
 func DriverOf(url string) (Driver, error) {
 	m := schemeOf.FindStringSubmatch(url)
@@ -88,7 +91,12 @@ func DriverOf(url string) (Driver, error) {
 	d := drivers.of[scheme]
 	drivers.RUnlock()
 	if d == nil {
-		return nil, fmt.Errorf("%w: this program does not support databases of the kind %q, only %s; import that store's package to link it", ErrInvalid, scheme, strings.Join(Schemes(), ", "))
+		hint := ""
+		if of := packages[scheme]; of != "" {
+			hint = fmt.Sprintf("; to link it: import _ %q", "github.com/stepwell/stepwell/world/"+of)
+		}
+		has := strings.Join(Schemes(), ", ")
+		return nil, fmt.Errorf("%w: this program does not support databases of the kind %q, only %s%s", ErrInvalid, scheme, has, hint)
 	}
 	return d, nil
 }

@@ -39,6 +39,15 @@ func TestDrivers(t *testing.T) {
 			t.Errorf("%q: got error %v, want the linked schemes and no secret", url, err)
 		}
 	}
+	for url, want := range map[string]string{ // what a program forgot to import, by name
+		"https://u:secret@h": `import _ "github.com/stepwell/stepwell/world/remote"`,
+		"Postgres://h/db":    `import _ "github.com/stepwell/stepwell/world/postgres"`,
+		"sqlite:a.db":        `import _ "github.com/stepwell/stepwell/world/sqlite"`,
+	} {
+		if _, err := Open(t.Context(), url); err == nil || !strings.HasSuffix(err.Error(), want) {
+			t.Errorf("%s: got error %v, want %s", url, err, want)
+		}
+	}
 	for scheme, d := range map[string]Driver{"drivertest": o, "x": o, "Upper": o, "nodriver": nil} {
 		func() {
 			defer func() {

@@ -144,7 +144,7 @@ func newDev(c *cli, db *database, cfg *serverConfig, flags *devFlags, args []str
 const devHint = 5 * time.Second
 
 func (d *dev) run(ctx context.Context) (err error) {
-	serving, stop := context.WithCancel(ctx)
+	serving, stop := context.WithCancel(context.WithoutCancel(ctx)) // it ends behind the program that works through it
 	ended, listening := make(chan error, 1), make(chan string, 1)
 	d.cfg.listening = func(url string) { listening <- url }
 	shell := *d.c.shell
@@ -157,6 +157,9 @@ func (d *dev) run(ctx context.Context) (err error) {
 	case err := <-ended:
 		stop()
 		return err
+	case <-ctx.Done():
+		stop()
+		return <-ended
 	}
 	served := false
 	defer func() {
@@ -189,6 +192,9 @@ func (d *dev) welcome(ctx context.Context, url string) {
 	d.out.say("API       %s", url)
 	if d.hasUI(ctx, url) {
 		d.out.say("UI        %s/ui/", url)
+	}
+	if d.url != "http://"+defaultListen { // where clients look, if nobody tells them
+		d.out.say("clients   and step workers need STEPWELL_URL=%s", d.url)
 	}
 }
 

@@ -175,6 +175,9 @@ func TestDevRemote(t *testing.T) {
 	if !strings.Contains(out.String(), "app    │ at "+out.api(t)+"\n") {
 		t.Errorf("the program gets another URL:\n%s", &out)
 	}
+	if !strings.Contains(out.String(), "step workers need STEPWELL_URL="+out.api(t)+"\n") {
+		t.Errorf("a step worker would look for another server, and is not told:\n%s", &out)
+	}
 	w, err := stepwell.Open(t.Context(), out.api(t))
 	if err != nil {
 		t.Fatal(err)
@@ -189,6 +192,54 @@ func TestDevRemote(t *testing.T) {
 	}
 	if text := out.joins(t); !strings.Contains(text, `"worker"`) {
 		t.Errorf("a step worker is told %s", text)
+	}
+}
+
+// TestDevRemoteLeaves: at an interrupt the server is there until the program has ended, which says through it that it
+// leaves.
+func TestDevRemoteLeaves(t *testing.T) {
+	t.Parallel()
+	dir := devModule(t)
+	text := strings.Replace(devMain, `_ "github.com/stepwell/stepwell/world/sqlite"`, `_ "github.com/stepwell/stepwell/world/remote"`, 1)
+	if err := os.WriteFile(filepath.Join(dir, "main.go"), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	ctx, interrupt := context.WithCancel(context.Background())
+	defer interrupt()
+	var out said
+	ended := make(chan int, 1)
+	args := []string{
+		"dev", "--remote", "--db", filepath.Join(t.TempDir(), "dev.db"), "--listen", "127.0.0.1:0", "--", "go", "run", "-C", dir, "-mod=mod", ".",
+	}
+	go func() {
+		ended <- run(ctx, args, &shell{
+			stdin: strings.NewReader(""), stdout: &out, stderr: &out, getenv: func(string) string { return "" }, now: world.Now, zone: time.UTC, who: "ann@laptop",
+		})
+	}()
+	defer func() { // whatever failed
+		interrupt()
+		<-ended
+	}()
+	out.await(t, "app    │ strict", 1)
+	w, err := stepwell.Open(t.Context(), out.api(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = w.Close() }()
+	app, err := stepwell.New(w, stepwell.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	started, err := app.Start(t.Context(), "ask", json.RawMessage(`""`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	waits(t, app, started.ID()) // the program has joined
+	interrupt()
+	code := <-ended
+	ended <- code
+	if code != exitOK || !strings.Contains(out.String(), "app    │ drained\n") {
+		t.Errorf("got exit code %d, want 0 and a program that left in peace:\n%s", code, &out)
 	}
 }
 

@@ -76,7 +76,7 @@ func TestServer(t *testing.T) {
 		"the flag":                          {env("STEPWELL_API_KEY", viewerSecret), "workflows --server " + url, exitOK, "order"},
 		"--db with the URL":                 {env("STEPWELL_API_KEY", viewerSecret), "workflows --db " + url, exitOK, "order"},
 		"the key of a server's file":        {env("STEPWELL_API_KEY", "viewer:vic:"+viewerSecret), "workflows --server " + url, exitOK, "order"},
-		"a viewer does not act":             {env("STEPWELL_API_KEY", viewerSecret), "runs wake " + sleepingRun + " --server " + url, exitFailure, "its scope is viewer, and this needs operator; nothing was changed"},
+		"a viewer does not act":             {env("STEPWELL_API_KEY", viewerSecret), "runs wake " + sleepingRun + " --server " + url, exitFailure, url + ": the API key does not allow this: its scope is viewer, and this needs operator; nothing was changed"},
 		"as JSON":                           {env("STEPWELL_API_KEY", viewerSecret), "runs wake " + sleepingRun + " --json --server " + url, exitFailure, `"code":"FORBIDDEN"`},
 		"an operator acts":                  {env(), "runs wake " + sleepingRun + " --server " + withKey, exitOK, "ended 1 sleep"},
 		"an operator cannot force":          {env("STEPWELL_API_KEY", operatorSecret), "runs cancel --force " + workingRun + " --server " + url, exitFailure, "admin"},

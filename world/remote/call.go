@@ -15,6 +15,7 @@ import (
 	"net/http/httptrace"
 	"net/url"
 	"reflect"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -305,7 +306,7 @@ func (w *World) refused(resp *http.Response, greeting bool) error {
 	case wire.CodeNoKey:
 		return fmt.Errorf("server %s: %w", w.base, ErrUnauthenticated)
 	case wire.CodeForbidden:
-		return fmt.Errorf("server %s: %w: %s", w.base, ErrForbidden, p.Detail)
+		return fmt.Errorf("server %s: %w: %s", w.base, ErrForbidden, strings.TrimPrefix(p.Detail, ErrForbidden.Error()+": "))
 	}
 	return p.Err()
 }
