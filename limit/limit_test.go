@@ -279,7 +279,7 @@ func TestRefused(t *testing.T) {
 		"has the weight 101: want 1 to 100": {limit.Concurrency(1, limit.Path("tenant"), limit.Weights(map[string]int{"ann": 101}))},
 		"weights are of keys":               {limit.Concurrency(1, limit.Weights(map[string]int{"ann": 2}))},
 		"weights share out places":          {limit.Rate(1, time.Minute, limit.Key(tenantOf), limit.Weights(map[string]int{"ann": 2}))},
-		"a key of 257 bytes":                {limit.Concurrency(1, limit.Key(tenantOf), limit.Weights(map[string]int{strings.Repeat("k", 257): 2}))},
+		"has 257 bytes: the most is 256":    {limit.Concurrency(1, limit.Key(tenantOf), limit.Weights(map[string]int{strings.Repeat("k", 257): 2}))},
 	} {
 		definition := stepwell.Definition(new(work).workflow(0, opts...))
 		if opts == nil {
