@@ -297,7 +297,7 @@ func (w Why) holdsText() (text string) {
 		}
 	}
 	if len(yielded) > 0 {
-		text = "; others get its place in " + strings.Join(yielded, ", and in ") + " within a minute"
+		text = "; it holds up nobody in " + strings.Join(yielded, ", and in ") + " for longer than a minute"
 	}
 	if len(kept) > 0 {
 		text += "; it keeps its place in " + strings.Join(kept, ", and in ") + " from others, until it ends: a cancel gives it back"

@@ -359,7 +359,7 @@ func TestWhyNoWorkerHolds(t *testing.T) {
 		}
 		run(t, store, stepwell.Config{Definitions: []stepwell.Definition{shared}})
 		time.Sleep(time.Second)
-		const yielded = `; others get its place in limit "import", key "ann", and in limit "all" within a minute`
+		const yielded = `; it holds up nobody in limit "import", key "ann", and in limit "all" for longer than a minute`
 		if why, err := app.Why(t.Context(), all[0].ID()); err != nil || why.Kind != stepwell.WhyNoWorker || len(why.Holds) != 2 || !strings.HasSuffix(why.String(), yielded) {
 			t.Errorf("why a run that nobody can go on with: got %q, %v; want %q at its end", why.String(), err, yielded)
 		}
@@ -372,6 +372,9 @@ func TestWhyNoWorkerHolds(t *testing.T) {
 		time.Sleep(90 * time.Second)
 		if info, err := app.Get(t.Context(), behind.ID()); err != nil || info.Status != world.Completed {
 			t.Errorf("the run behind both is %s, %v, after a minute; want it done", info.Status, err)
+		}
+		if why, err := app.Why(t.Context(), all[0].ID()); err != nil || why.Kind != stepwell.WhyNoWorker || !strings.HasSuffix(why.String(), yielded) {
+			t.Errorf("why the run that gave its places back: got %q, %v; want %q at its end, as before", why.String(), err, yielded)
 		}
 		const kept = `; it keeps its place in limit "order", key "ann" from others, until it ends: a cancel gives it back`
 		if why, err := app.Why(t.Context(), begun.ID()); err != nil || why.Kind != stepwell.WhyNoWorker || !strings.HasSuffix(why.String(), kept) {

@@ -159,7 +159,7 @@ func (p *picture) wayOn(a *proposal, run string) {
 			a.note("see:", "runs show "+shellWord(w.Peer), "the run that is to end first")
 		}
 		if w.Line != nil {
-			a.note("look:", "limits show "+shellWord(w.Line.Limit), "who holds its places, and how long the lines are")
+			a.note("look:", "limits show "+shellWord(w.Line.Limit), "how many of its places are held, and how long the lines are")
 		}
 	case stepwell.WhySleep:
 		a.do("wake:", "runs wake "+run)

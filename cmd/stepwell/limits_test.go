@@ -39,6 +39,7 @@ func walkLimits(s *prompt) {
 	s.says("limit import: 2 at once of each key; counts runs at work\nKEY  IN USE  IN LINE  OLDEST\nann       2        2  ", "limits", "show", "import")
 	s.says(`in line for limit "import", key "ann", of which 2 may be at work at once: behind one run`, "runs", "show", "r3")
 	s.says("look:    stepwell limits show import", "runs", "show", "r3")
+	s.says("# how many of its places are held, and how long the lines are", "runs", "show", "r3")
 	lists := s.says(`in line for limit "import", key "ann"`, "runs", "list", "--status", "limited")
 	if strings.Contains(lists, "r1") || !strings.Contains(lists, "r2") || !strings.Contains(lists, "r3") {
 		s.Errorf("runs list: got %s", lists)

@@ -13,7 +13,7 @@ func runsShowCommand(c *cli) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "show RUN",
 		Short: "Show what happened in a run, and why it does not move",
-		Long: `Show what happened in a run, what it waits for, and what you can do. RUN is an ID, or the beginning of one.
+		Long: `Show what happened in a run, what it waits for, and what you can do. RUN is an ID, the beginning of one, or a key.
 Long payloads and long journals are folded; --full shows all of them.
 With --json the output is one object: run (its row), why, and journal (its steps and waits).
 
