@@ -31,6 +31,9 @@ func TestExamplesAreTheSameOnEveryWorld(t *testing.T) {
 			tried = append(tried, "./"+filepath.Base(filepath.Dir(p)))
 		}
 	}
+	if len(tried) == 0 { // a day whose share is none
+		tried = []string{"./" + filepath.Base(filepath.Dir(programs[0]))}
+	}
 	bin := t.TempDir()
 	build := exec.CommandContext(t.Context(), "go", slices.Concat([]string{"build", "-ldflags=-s -w", "-o", bin + string(filepath.Separator)}, tried)...)
 	build.Dir = "../../examples"
