@@ -12,7 +12,7 @@ import (
 // TestPlaceOfADeadWorker: a worker dies with the only place of a key. By the store's clock, its run is another worker's
 // when its lease is over, and not before; with that run's end the next one of the key begins.
 func TestPlaceOfADeadWorker(t *testing.T) {
-	const lease = time.Second
+	const lease = 3 * time.Second
 	for store := range fairStores {
 		t.Run(store, func(t *testing.T) {
 			t.Parallel()
