@@ -28,8 +28,8 @@ func TestPlaceOfADeadWorker(t *testing.T) {
 	}
 }
 
-// takeover has a worker die with the place, and tells how long behind the end of its lease another one is given its run,
-// and how much later the next run of the key.
+// takeover has a worker die with the place, and tells how long behind the end of its lease another one is given its
+// run, and how much later the next run of the key.
 func takeover(t *testing.T, store string, lease time.Duration) (late, wait time.Duration) {
 	t.Helper()
 	w, err := fairStores[store](t)
