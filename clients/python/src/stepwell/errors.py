@@ -76,7 +76,13 @@ class NotFound(StepwellError):
 class Conflict(StepwellError):
     """It is there already, or nothing about it changes any more."""
 
-    codes: ClassVar[Tuple[str, ...]] = ("CONFLICT", "STREAM_CLOSED", "RECEIPT_OLD")
+    codes: ClassVar[Tuple[str, ...]] = ("CONFLICT", "STREAM_CLOSED", "RECEIPT_OLD", "TOO_EARLY")
+
+
+class LeaseLost(Conflict):
+    """Somebody else does this work: the lease of the worker was lost, or a process beside the server has the database."""
+
+    codes: ClassVar[Tuple[str, ...]] = ("LEASE_LOST", "WORKER_EXISTS")
 
 
 class RunExists(Conflict):
