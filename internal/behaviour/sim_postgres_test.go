@@ -47,18 +47,20 @@ func TestSimulationOnPostgres(t *testing.T) {
 		room <- struct{}{}
 		all.Go(func() {
 			defer func() { <-room }()
+			on, end := onPostgres(t, cluster.URL(t))
+			defer end()
 			if i%2 == 1 {
-				simulate(t, onPostgres(t, cluster.URL(t)), seed, ring, &simCoverage{})
+				simulate(t, on, seed, ring, &simCoverage{})
 			} else {
-				simulate(t, onPostgres(t, cluster.URL(t)), seed, nil, &simCoverage{})
+				simulate(t, on, seed, nil, &simCoverage{})
 			}
 		})
 	}
 	all.Wait()
 }
 
-// onPostgres is the stage of a database.
-func onPostgres(t *testing.T, url string) *simStage {
+// onPostgres is the stage of a database, and what ends it.
+func onPostgres(t *testing.T, url string) (on *simStage, end func()) {
 	open := func() *postgres.World {
 		w, err := postgres.Open(context.Background(), url, postgres.Options{Conns: 4})
 		if err != nil {
@@ -67,8 +69,7 @@ func onPostgres(t *testing.T, url string) *simStage {
 		return w
 	}
 	below := open()
-	t.Cleanup(func() { _ = below.Close() })
-	return &simStage{
+	on = &simStage{
 		below: below, haste: 40, late: 2 * time.Second, lease: 3 * time.Second, poll: 250 * time.Millisecond, again: "-run TestSimulationOnPostgres -sim.postgres.seed",
 		process: func() (world.World, func()) {
 			w := open()
@@ -93,4 +94,5 @@ func onPostgres(t *testing.T, url string) *simStage {
 			return left
 		},
 	}
+	return on, func() { _ = below.Close() }
 }

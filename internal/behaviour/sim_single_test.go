@@ -81,6 +81,14 @@ func (r *simRun) workedFrom() time.Time {
 // simReplacing is how long a run may go on that another replaces, until it hears of that.
 const simReplacing = time.Minute
 
+// mayOutlive is that in the time of the simulation. Leases are as long as they are, however it hastens.
+func (s *simulation) mayOutlive() time.Duration {
+	if s.haste == 1 {
+		return simReplacing
+	}
+	return simReplacing/s.haste + s.lease + s.late
+}
+
 // checkSingles: of two runs of a key one is over before the other does anything, and who was live when another was
 // started was cancelled for that.
 func (s *simulation) checkSingles(runs map[string]*simRun, seen *simCoverage) {
@@ -114,7 +122,7 @@ func (s *simulation) checkReplaced(r *simRun, all []*simRun, seen *simCoverage) 
 			if r.log.cancel.By == next.ID {
 				seen.note("replaced")
 			}
-		case r.log.end.Time.Sub(next.CreatedAt) > simReplacing/s.haste && r.log.end.Type != world.RunCancelled:
+		case r.log.end.Time.Sub(next.CreatedAt) > s.mayOutlive() && r.log.end.Type != world.RunCancelled:
 			s.problem("run %s was not cancelled, and run %s was started %s before its end", r.ID, next.ID, r.log.end.Time.Sub(next.CreatedAt))
 		}
 	}

@@ -214,6 +214,25 @@ var waitingActs = []check{
 	{"operators against owners: the row says what the log says", "acts sent at any moment are each appended once or say nothing new; what the queue holds of a pause is what the log says", func(r *rig) {
 		r.operatorsAgainstOwner(r, r)
 	}},
+	{"a run is claimed before it is paused, or it is not claimed", "whoever claims a run while it is paused is told of that by its mail; a paused one is given to nobody", func(r *rig) {
+		k := r.worker("greet")
+		for range 100 {
+			run := r.createRun("greet")
+			var paused sync.WaitGroup
+			paused.Go(func() { r.act(run, pause) })
+			got := k.claim(1, 0).Runs
+			paused.Wait()
+			if len(got) > 0 && got[0].Paused {
+				r.Fatalf("run %s was given when it was paused: its log ends with event %d", run, got[0].Seq)
+			}
+			if len(got) == 0 {
+				r.act(run, resume)
+				_, claimed := k.get(run)
+				got = append(got, claimed)
+			}
+			(&session{worker: k, run: run, claimed: got[0].Claim, seq: got[0].Seq}).append(world.Event{Type: world.RunStarted}, world.Event{Type: world.RunCompleted})
+		}
+	}},
 }
 
 // act sends acts without an ID.
