@@ -159,6 +159,48 @@ func TestMendLimits(t *testing.T) {
 	}
 }
 
+// TestPausedBesideALook: a run that is paused between a look that found it due and what the look comes to stands in no
+// line, though it has mail, or it would be given to a worker while it is paused.
+func TestPausedBesideALook(t *testing.T) {
+	t.Parallel()
+	w := open(t)
+	wk := join(t, w, time.Minute, world.Class{Workflow: "w", Version: 1})
+	c := &world.Commit{ID: [16]byte{1}, Run: "run", First: 1, Events: []world.Event{{
+		Type: world.RunCreated, Time: world.Now(), Payload: []byte("1"),
+		Birth: &world.Birth{Workflow: "w", Version: 1, Priority: 1, Places: []world.Place{{Limit: "bank", Number: 1}}},
+	}}}
+	if _, err := w.Commit(t.Context(), c); err != nil {
+		t.Fatal(err)
+	}
+	deliver := func(d world.Delivery) {
+		t.Helper()
+		d.Run = "run"
+		if _, err := w.Deliver(t.Context(), &d); err != nil {
+			t.Fatal(err)
+		}
+	}
+	claim := func() []world.ClaimedRun {
+		t.Helper()
+		if _, err := w.pool.Exec(t.Context(), w.sql(parkRuns), []int64{1}); err != nil { // as who saw it before
+			t.Fatal(err)
+		}
+		got, err := w.Claim(t.Context(), world.ClaimQuery{Worker: wk.ID, Classes: wk.Classes, Runs: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return got.Runs
+	}
+	deliver(world.Delivery{ID: "s", Events: []world.Event{{Type: world.SignalReceived, Name: "s", Payload: []byte("1")}}})
+	deliver(world.Delivery{Act: true, Events: []world.Event{{Type: world.RunPaused}}})
+	if got := claim(); len(got) > 0 {
+		t.Errorf("paused, it was given: %+v", got)
+	}
+	deliver(world.Delivery{Act: true, Events: []world.Event{{Type: world.RunResumed}}})
+	if got := claim(); len(got) != 1 || got[0].Paused {
+		t.Errorf("resumed, got %+v, want the run", got)
+	}
+}
+
 // TestLimitsOfOthersCostNothing: the commits of a run without limits make as many statements, whether others
 // have limits, weights and singletons, or gather, or not.
 func TestLimitsOfOthersCostNothing(t *testing.T) {
