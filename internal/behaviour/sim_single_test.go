@@ -114,8 +114,8 @@ func (s *simulation) checkSingles(runs map[string]*simRun, seen *simCoverage) {
 
 func (s *simulation) checkReplaced(r *simRun, all []*simRun, seen *simCoverage) {
 	for _, next := range all {
-		if next == r || next.Origin != nil || !next.CreatedAt.After(r.CreatedAt) || next.CreatedAt.After(r.log.end.Time) {
-			continue
+		if next == r || next.Origin != nil || !next.CreatedAt.After(r.CreatedAt.Add(s.late)) || next.CreatedAt.After(r.log.end.Time) {
+			continue // in real time, of two that are started at once either may be written first
 		}
 		switch {
 		case r.log.cancel != nil:
