@@ -60,7 +60,7 @@ export class Http {
   private readonly headers: Record<string, string>;
 
   constructor(o: Options) {
-    const url = new URL(o.url ?? env('STEPWELL_URL') ?? 'http://127.0.0.1:7373');
+    const url = addressOf(o.url ?? env('STEPWELL_URL') ?? 'http://127.0.0.1:7373');
     const apiKey = o.apiKey ?? (decodeURIComponent(url.username || url.password) || secretOf(env('STEPWELL_API_KEY')));
     this.url = `${url.origin}${url.pathname.replace(/\/+$/, '')}`;
     this.headers = { ...o.headers, ...(apiKey ? { authorization: `Bearer ${apiKey}` } : {}) };
@@ -280,6 +280,15 @@ function env(name: string): string | undefined {
   } catch {
     return undefined;
   }
+}
+
+/** addressOf reads the URL of a server. Its error shows nothing of it: a key may be in it. */
+function addressOf(given: string): URL {
+  try {
+    const url = new URL(given);
+    if (/^https?:$/.test(url.protocol)) return url;
+  } catch { /* it is none */ }
+  throw new InvalidError('INVALID', 'the URL of a server is like https://host or http://host:port');
 }
 
 /** secretOf is the secret of a key, also where it is written as the server has it: scope:name:secret. */

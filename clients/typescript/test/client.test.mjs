@@ -121,6 +121,9 @@ test('what is refused is an error of its class, and nothing else happens', async
   const url = new URL(process.env.STEPWELL_URL);
   url.username = process.env.STEPWELL_TEST_VIEWER;
   assert.equal((await new Stepwell({ url: `${url}` }).runs.get(order.id)).id, order.id);
+  for (const wrong of ['127.0.0.1:7373', 'localhost:7373', 'https://', 'postgres://me:secret@db/app']) {
+    assert.throws(() => new Stepwell({ url: wrong }), (err) => err instanceof api.InvalidError && /like https:/.test(err.message) && !/secret/.test(err.message));
+  }
   const elsewhere = new Stepwell({ url: `${process.env.STEPWELL_URL}/elsewhere/` });
   await refuses(elsewhere.runs.get('x'), api.NotFoundError, 'NO_ROUTE');
   await order.cancel();
