@@ -63,7 +63,7 @@ func (f *fire) burn(ctx context.Context, d time.Duration) error {
 		}
 		var what string
 		if time.Now().After(restart) {
-			what, restart = "restart", restart.Add(every)
+			what = "restart"
 		} else {
 			if len(bag) == 0 {
 				bag = slices.Clone(faults)
@@ -74,6 +74,9 @@ func (f *fire) burn(ctx context.Context, d time.Duration) error {
 		f.count(what)
 		if err := f.do(what); err != nil {
 			return fmt.Errorf("%s: %w", what, err)
+		}
+		if what == "restart" { // where one takes long the other harm has its turn all the same
+			restart = time.Now().Add(every)
 		}
 		_ = dawdle(ctx, 50+f.rnd.IntN(700))
 	}
