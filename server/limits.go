@@ -26,6 +26,11 @@ func limitRoutes() []route {
 			query:     []param{paramCursor, limit("Limit1000")},
 			responses: []response{{200, "LimitPage", "", "The limit, and a page of its keys that something needs, by their texts."}},
 		}},
+		{method: "GET", path: limitPath + "/holders", scope: Viewer, handle: listHolders, op: operation{
+			id: "listLimitHolders", summary: "List what holds the places of a key of a limit, oldest first",
+			query:     []param{{name: "key", schema: "Text", about: "The key. None: the limit has no keys."}, limit("Limit1000")},
+			responses: []response{{200, "LimitHolders", "", "Runs, steps of runs, and messages of queues."}},
+		}},
 		{method: "PUT", path: limitPath, scope: Operator, audit: true, handle: setLimit, op: operation{
 			id: "setLimit", summary: "Set how many of a key may be at work at once, or begin in a period, instead of the number in the code", body: "SetLimit",
 			responses: []response{{200, "Limit", "", "The limit as it is now."}},
@@ -104,6 +109,22 @@ func getLimit(s *Server, w http.ResponseWriter, r *request) error {
 		page.Cursor = base64.RawURLEncoding.EncodeToString([]byte(cmp.Or(keys[most-1].Key, "\x00"))) // before all others
 	}
 	return answer(w, http.StatusOK, page)
+}
+
+func listHolders(s *Server, w http.ResponseWriter, r *request) error {
+	most, err := r.number("limit", someEvents, mostEvents)
+	if err != nil {
+		return err
+	}
+	l, err := limitsOf(s)
+	if err != nil {
+		return err
+	}
+	held, err := l.ListHolders(r.Context(), r.PathValue("limit"), r.query.Get("key"), most)
+	if err != nil {
+		return err
+	}
+	return answer(w, http.StatusOK, operate.LimitHolders{Holders: append([]world.LimitHolder{}, held...)})
 }
 
 // settingLimit is the body of a change.

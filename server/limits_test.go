@@ -34,6 +34,14 @@ func TestLimits(t *testing.T) {
 		a := r.want(200, "GET", "/v1/limits/slow", "")
 		return a.get("keys.0.key") == "ann" && a.get("keys.0.used") == 1.0 && a.get("keys.0.waiting") == 2.0
 	})
+	if a := r.want(200, "GET", "/v1/limits/slow/holders?key=ann", ""); a.get("holders.0.run") != ids[0] || a.get("holders.0.name") != "slow" || a.get("holders.1") != nil {
+		t.Errorf("holders: got %s, want the first run alone", a.body)
+	}
+	if a := r.want(200, "GET", "/v1/limits/slow/holders", ""); a.get("holders.0") != nil {
+		t.Errorf("holders without a key: got %s, want none", a.body)
+	}
+	r.want(404, "GET", "/v1/limits/nobody/holders", "")
+	r.want(400, "GET", "/v1/limits/slow/holders?of=ann", "")
 	if a := r.want(200, "GET", "/v1/runs/"+ids[2]+"/why", ""); a.get("kind") != "limit" || a.get("line.before") != 1.0 || a.get("line.key") != "ann" {
 		t.Errorf("why: got %s, want its place in line", a.body)
 	}

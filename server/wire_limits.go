@@ -15,7 +15,7 @@ func wireLimitRoutes() []route {
 	set.audit = true
 	return []route{
 		set,
-		wireRoute("limits", Viewer, "Tell of limits, of the keys of one, or where a run stands in line", "WireLimitsQuery", "WireLimits", wireLimits),
+		wireRoute("limits", Viewer, "Tell of limits, of the keys of one, what holds a key, or where a run stands in line", "WireLimitsQuery", "WireLimits", wireLimits),
 	}
 }
 
@@ -41,6 +41,10 @@ func wireLimits(d *doors, r *request, in *wire.LimitsQuery) (out wire.Limits, er
 	case in.Limit != "":
 		if in.Most < 1 || in.Most > mostEvents {
 			return out, invalid("body: most %d: want 1 to %d", in.Most, mostEvents)
+		}
+		if in.HoldersOf != nil {
+			out.Holders, err = k.ListHolders(r.Context(), in.Limit, *in.HoldersOf, in.Most)
+			return out, err
 		}
 		keys, err := k.ListLimitKeys(r.Context(), in.Limit, in.Behind, in.Most)
 		for _, key := range keys {

@@ -30,6 +30,12 @@ func (l bridgedLimits) ListLimitKeys(ctx context.Context, limit, behind string, 
 	})
 }
 
+func (l bridgedLimits) ListHolders(ctx context.Context, limit, key string, most int) ([]world.LimitHolder, error) {
+	return outside(ctx, l.w.b, func(ctx context.Context) ([]world.LimitHolder, error) {
+		return l.below.ListHolders(ctx, limit, key, most)
+	})
+}
+
 func (l bridgedLimits) InLine(ctx context.Context, run, step string) (*world.InLine, error) {
 	return outside(ctx, l.w.b, func(ctx context.Context) (*world.InLine, error) { return l.below.InLine(ctx, run, step) })
 }

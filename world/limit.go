@@ -47,6 +47,10 @@ type Limiter interface {
 	// ListLimitKeys tells of the keys of a limit, in order of their texts, behind one of them; most are told at once.
 	ListLimitKeys(ctx context.Context, limit, behind string, most int) ([]LimitKey, error)
 
+	// ListHolders tells what holds the places of a key, oldest first; most are told. It reads all that is under limits:
+	// it is for people. The error is [ErrNotFound] where there is no such limit.
+	ListHolders(ctx context.Context, limit, key string, most int) ([]LimitHolder, error)
+
 	// InLine tells where a run stands in line, or the task of a step of it; nil: in none.
 	InLine(ctx context.Context, run, step string) (*InLine, error)
 }
@@ -108,6 +112,14 @@ type LimitKey struct {
 	// nobody waits.
 	Oldest time.Time
 	Next   time.Time // of a rate: when it lets in the next; zero: now
+}
+
+// LimitHolder is a run that holds a place of a key; or the task of a step of it; or a message of a queue.
+type LimitHolder struct {
+	Run     string `json:"run,omitempty"`
+	Step    string `json:"step,omitempty"` // the ID of the step
+	Name    string `json:"name"`           // of the workflow, of the registered step, or of the queue
+	Message string `json:"message,omitempty"`
 }
 
 // InLine is where a run stands in line.

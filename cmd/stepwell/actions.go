@@ -159,6 +159,13 @@ func (p *picture) wayOn(a *proposal, run string) {
 			a.note("see:", "runs show "+shellWord(w.Peer), "the run that is to end first")
 		}
 		if w.Line != nil {
+			if w.Line.Per == 0 && w.Peer == "" {
+				key := ""
+				if w.Line.Key != "" {
+					key = " " + shellWord(w.Line.Key)
+				}
+				a.note("holders:", "limits holders "+shellWord(w.Line.Limit)+key, "what holds its places")
+			}
 			a.note("look:", "limits show "+shellWord(w.Line.Limit), "how many of its places are held, and how long the lines are")
 		}
 	case stepwell.WhySleep:

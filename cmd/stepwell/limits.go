@@ -22,20 +22,21 @@ import (
 func limitsCommand(c *cli) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "limits",
-		Short: "List limits, show the state of their keys, and change their numbers",
-		Long: `List limits, show the state of their keys, and change their numbers. A limit says how many may be at work
+		Short: "List limits, show the state of their keys and what holds them, and change their numbers",
+		Long: `List limits, show the state of their keys and what holds them, and change their numbers. A limit says how many may be at work
 at once: runs of a workflow, attempts of a registered step or messages of a queue, for each key. A rate says how many may
 begin in a period. The others wait in line. Limits are defined in code; you can change their numbers while programs run.
 
 ` + exitHelp,
 		Example: `  stepwell limits list
   stepwell limits show import
+  stepwell limits holders import acme
   stepwell limits set import 3`,
 		Args:                       known,
 		RunE:                       func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 		SuggestionsMinimumDistance: 2,
 	}
-	cmd.AddCommand(limitsListCommand(c), limitsShowCommand(c), limitsSetCommand(c))
+	cmd.AddCommand(limitsListCommand(c), limitsShowCommand(c), limitsHoldersCommand(c), limitsSetCommand(c))
 	return cmd
 }
 

@@ -62,6 +62,22 @@ type LimitKey struct {
 	Next   time.Time `json:"next,omitzero"`   // of a rate: when it lets in the next; zero: now
 }
 
+// LimitHolders is what holds the places of a key.
+type LimitHolders struct {
+	Holders []world.LimitHolder `json:"holders"`
+}
+
+// HeldAs says as what something holds a place, in a few words.
+func HeldAs(h *world.LimitHolder) string {
+	switch {
+	case h.Message != "":
+		return "message of queue " + h.Name
+	case h.Step != "":
+		return "step " + h.Name
+	}
+	return "run of " + h.Name
+}
+
 // LimitPage is a limit with some of its keys.
 type LimitPage struct {
 	Limit

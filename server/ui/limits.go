@@ -24,8 +24,32 @@ type limitRow struct {
 // limitView is a limit, and a page of its keys.
 type limitView struct {
 	limitRow
-	Rows []operate.LimitKey
+	Rows []limitKeyRow
 	Next string // the address of the next page; "": there is none
+
+	Holders []holderRow // of one key, where they are asked for
+	Of      string      // that key, as it is shown
+	Asked   bool
+}
+
+// limitKeyRow is a key; Holders: where what holds it is listed.
+type limitKeyRow struct {
+	operate.LimitKey
+	Holders string
+}
+
+// holderRow is what holds a place; Path: its page.
+type holderRow struct{ ID, As, Path string }
+
+// mostHolders is how many of a key a page shows.
+const mostHolders = 100
+
+func holderRowOf(h *world.LimitHolder) holderRow {
+	row := holderRow{ID: visible(h.Run + h.Message), As: visible(operate.HeldAs(h)), Path: Base + "runs/" + url.PathEscape(h.Run)}
+	if h.Message != "" {
+		row.Path = Base + "queues/" + url.PathEscape(h.Name)
+	}
+	return row
 }
 
 // limitsPage is how many keys a page shows.
@@ -81,8 +105,19 @@ func oneLimit(u *UI, v *visit) error {
 	keys, more := cutPage(keys, limitsPage)
 	p := &limitView{limitRow: limitRowOf(&all[i])}
 	for _, key := range keys {
+		at := p.Path + "?" + url.Values{"holders": {key.Key}}.Encode() + "#holders"
 		key.Key = visible(key.Key)
-		p.Rows = append(p.Rows, operate.LimitKey(key))
+		p.Rows = append(p.Rows, limitKeyRow{operate.LimitKey(key), at})
+	}
+	if q := v.URL.Query(); q.Has("holders") {
+		held, err := k.ListHolders(v.Context(), name, q.Get("holders"), mostHolders)
+		if err != nil {
+			return err
+		}
+		p.Asked, p.Of = true, visible(q.Get("holders"))
+		for i := range held {
+			p.Holders = append(p.Holders, holderRowOf(&held[i]))
+		}
 	}
 	if more {
 		p.Next = p.Path + "?" + url.Values{"after": {keys[limitsPage-1].Key}}.Encode()

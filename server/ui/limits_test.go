@@ -32,11 +32,16 @@ func TestLimitPages(t *testing.T) {
 		}
 	}
 	s.want("/ui/limits", `<a href="/ui/limits/bank">bank</a>`, `data-label="places">2<`, "while a run works")
-	p := s.want("/ui/limits/bank", "<code>&lt;b&gt;tenant-000</code>", `data-label="in use">2<`, `data-label="waiting">1<`, ">More<")
+	p := s.want("/ui/limits/bank", "<code>&lt;b&gt;tenant-000</code>", `href="/ui/limits/bank?holders=%3Cb%3Etenant-000#holders" aria-label="2 in use: by what">2</a>`, `data-label="waiting">1<`, ">More<")
 	if strings.Contains(p.body, "tenant-100") {
 		t.Error("a page shows more than a hundred keys")
 	}
 	s.want("/ui/limits/bank?after=%3Cb%3Etenant-099", "tenant-100", "tenant-101")
+	p = s.want("/ui/limits/bank?holders=%3Cb%3Etenant-000", "What holds <code>&lt;b&gt;tenant-000</code>", `<a href="/ui/runs/under-0"><code>under-0</code></a>`, "run of import", "under-1")
+	if strings.Contains(p.body, "under-2<") {
+		t.Error("who stands in line is among those that hold a place")
+	}
+	s.want("/ui/limits/bank?holders=nobody", "Nothing holds a place of it now.")
 	none := 0
 	if err := world.AbilitiesOf(s.world).LimitKeeper.Limits().SetLimit(s.Context(), "bank", &none); err != nil {
 		t.Fatal(err)

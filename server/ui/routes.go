@@ -53,7 +53,7 @@ func routes() []route {
 		post("topics/subscribe", Operator, subscribe, "name", "pattern", "match", "ordered", "kind", "to", "key"),
 		post("topics/{subscription}/{act}", Operator, subscriptionAct, "reason"),
 		get("limits", limits),
-		get("limits/{limit}", oneLimit, "after"),
+		get("limits/{limit}", oneLimit, "after", "holders"),
 		get("schedules", schedules, "cursor"),
 		post("schedules/put", Operator, putSchedule, "name", "workflow", "times", "zone", "overlap", "input",
 			"version", "from", "until", "runs", "jitter", "catchup", "pauseonfailure"),

@@ -3,6 +3,7 @@
 package memory
 
 import (
+	"cmp"
 	"container/heap"
 	"context"
 	"fmt"
@@ -60,7 +61,7 @@ func (l *limits) needs(places []world.Place, as world.SaidLimit) (of *placed) {
 	if len(places) == 0 {
 		return nil
 	}
-	l.make()
+	makeLimits(l)
 	placed := &placed{}
 	for i, said := range world.SaidBy(places) {
 		p := &places[i]
@@ -98,7 +99,7 @@ func (l *limits) needs(places []world.Place, as world.SaidLimit) (of *placed) {
 	return of
 }
 
-func (l *limits) make() {
+func makeLimits(l *limits) {
 	if l.keys == nil {
 		l.named, l.keys = make(map[string]*world.Limit), make(map[int64]*limitKey)
 	}
@@ -160,7 +161,7 @@ func (l *limits) say(all []world.SaidLimit, n *notices) {
 		limit := l.named[said.Name]
 		switch {
 		case limit == nil:
-			l.make()
+			makeLimits(l)
 			l.named[said.Name] = world.NewLimit(&said)
 		case limit.Said != said.Number || limit.Per != said.Per || limit.Burst != said.Burst || !maps.Equal(limit.Weights, said.Weights):
 			was := rules.LimitRate(limit)
@@ -375,6 +376,37 @@ func (l *limits) ListLimitKeys(ctx context.Context, limit, behind string, most i
 			one.Next = at
 		}
 		all = append(all, one)
+	}
+	return all, nil
+}
+
+// ListHolders tells what holds places of a key; see [world.Limiter].
+func (l *limits) ListHolders(ctx context.Context, limit, key string, most int) (all []world.LimitHolder, err error) {
+	if err := l.w.enter(ctx); err != nil {
+		return nil, err
+	}
+	defer l.w.mu.Unlock()
+	if l.named[limit] == nil {
+		return nil, world.NoLimit(limit)
+	}
+	put := func(p *placed, h world.LimitHolder) {
+		if p != nil && len(all) < most && slices.ContainsFunc(p.places[:p.Has], func(p world.Place) bool { return p.Limit == limit && p.Key == key }) {
+			all = append(all, h)
+		}
+	}
+	runs := slices.SortedFunc(maps.Values(l.w.runs), func(a, b *run) int { return cmp.Compare(a.key, b.key) })
+	for _, r := range runs {
+		put(r.placed, world.LimitHolder{Run: r.id, Name: r.birth.Workflow})
+	}
+	for _, r := range runs {
+		for _, t := range slices.SortedFunc(maps.Values(r.tasks), func(a, b *task) int { return cmp.Compare(a.Step, b.Step) }) {
+			put(t.placed, world.LimitHolder{Run: r.id, Step: t.Step, Name: t.Name})
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(l.w.messages.queues)) {
+		for _, m := range slices.SortedFunc(maps.Values(l.w.messages.queues[name].all), func(a, b *message) int { return cmp.Compare(a.number, b.number) }) {
+			put(m.placed, world.LimitHolder{Message: m.ID, Name: name})
+		}
 	}
 	return all, nil
 }

@@ -4,6 +4,7 @@ package postgres
 // a key holds: a birth, a release and an end insert news, and who looks for work admits by it; see admission.go.
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -35,6 +36,7 @@ var (
 	renewLimit    = load("renew_limit")
 	retimeKeys    = load("retime_keys")
 	listLimitKeys = load("list_limit_keys")
+	listHolders   = load("list_holders")
 	inLine        = load("in_line")
 
 	limitWeights    = load("limit_weights")
@@ -432,6 +434,31 @@ func (l *limits) ListLimitKeys(ctx context.Context, limit, behind string, most i
 		all = append(all, k)
 		return nil
 	}, from, limit+"0", most, world.MostCounted)
+	return all, err
+}
+
+// ListHolders tells what holds places of a key; see [world.Limiter].
+func (l *limits) ListHolders(ctx context.Context, limit, key string, most int) (all []world.LimitHolder, err error) {
+	if known, err := l.list(ctx, &limit); err != nil || len(known) == 0 {
+		return nil, cmp.Or(err, world.NoLimit(limit))
+	}
+	if !storable([]any{key}) {
+		return nil, nil
+	}
+	err = l.read(ctx, listHolders, func(row pgx.Rows) error {
+		var run, step, name *string
+		var message *int64
+		var sent *time.Time
+		if err := row.Scan(&run, &step, &name, &message, &sent); err != nil {
+			return err
+		}
+		h := world.LimitHolder{Run: textOf(run), Step: textOf(step), Name: textOf(name)}
+		if message != nil && sent != nil {
+			h.Message = world.MessageID(*sent, *message)
+		}
+		all = append(all, h)
+		return nil
+	}, limit+"/"+key, most)
 	return all, err
 }
 

@@ -49,6 +49,12 @@ func (k limits) ListLimitKeys(ctx context.Context, limit, behind string, most in
 	return all, err
 }
 
+// ListHolders tells what holds places of a key; see [world.Limiter].
+func (k limits) ListHolders(ctx context.Context, limit, key string, most int) ([]world.LimitHolder, error) {
+	out, err := k.read(ctx, &wire.LimitsQuery{Limit: limit, HoldersOf: &key, Most: most})
+	return out.Holders, err
+}
+
 // InLine tells where a run stands; see [world.Limiter].
 func (k limits) InLine(ctx context.Context, run, step string) (*world.InLine, error) {
 	out, err := k.read(ctx, &wire.LimitsQuery{Run: run, Step: step})

@@ -40,6 +40,7 @@ var (
 	sayLimit      = load("say_limit")
 	keysInLine    = load("keys_in_line")
 	listLimitKeys = load("list_limit_keys")
+	listHolders   = load("list_holders")
 	inLine        = load("in_line")
 
 	limitWeights     = load("limit_weights")
@@ -526,6 +527,31 @@ func (k limiter) ListLimitKeys(ctx context.Context, limit, behind string, most i
 			all = append(all, one)
 			return true, nil
 		}, limit, behind, int64(most), int64(world.MostCounted))
+	})
+	if err == nil && !known {
+		err = world.NoLimit(limit)
+	}
+	return all, err
+}
+
+// ListHolders tells what holds places of a key; see [world.Limiter].
+func (k limiter) ListHolders(ctx context.Context, limit, key string, most int) (all []world.LimitHolder, err error) {
+	known := false
+	err = k.w.read(ctx, func(c *conn) error {
+		if err := c.query(listLimits, func(r row) (bool, error) {
+			known = known || r.text(0) == limit
+			return true, nil
+		}); err != nil || !known {
+			return err
+		}
+		return c.query(listHolders, func(r row) (bool, error) {
+			h := world.LimitHolder{Run: r.text(0), Step: r.text(1), Name: r.text(2)}
+			if !r.null(3) {
+				h.Message = world.MessageID(time.UnixMicro(r.int(4)), r.int(3))
+			}
+			all = append(all, h)
+			return true, nil
+		}, limit, key, int64(most))
 	})
 	if err == nil && !known {
 		err = world.NoLimit(limit)

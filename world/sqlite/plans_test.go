@@ -88,7 +88,7 @@ var mayScan = map[string]bool{
 	"list_classes": true, "list_workers": true, "worker_keys": true, "count_runs": true, "list_hooks": true,
 	"count_tables": true, "cancel_runs": true, "list_cancel_runs": true, "find_ready_run": true, "ready": true, "sweep_runs": true, "doctor_tasks": true, "doctor_mail": true,
 	"doctor_runs": true, "doctor_workers": true, "doctor_chunks": true, "doctor_orphans": true, "doctor_apart": true, "doctor_inbox": true, "doctor_counts": true, "doctor_ends": true, "recount": true,
-	"stopped_runs": true, "deaf_runs": true, "wrong_keys": true, "lost_in_line": true, "neglected_steps": true, "neglected_classes": true,
+	"stopped_runs": true, "deaf_runs": true, "wrong_keys": true, "lost_in_line": true, "neglected_steps": true, "neglected_classes": true, "list_holders": true,
 }
 
 func planOf(t *testing.T, c *conn, s *statement) string {

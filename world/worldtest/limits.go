@@ -93,7 +93,7 @@ func (s *session) begin() *session {
 	return s
 }
 
-// stands ends the check unless a key has so many places in use and runs in line.
+// stands ends the check unless a key has so many places in use, each of a holder, and runs in line.
 func (l *limiting) stands(limit, key string, used, waiting int) {
 	l.Helper()
 	l.until(fmt.Sprintf("limit %s: key %q has %d in use and %d in line", limit, key, used, waiting), func() bool {
@@ -109,6 +109,16 @@ func (l *limiting) stands(limit, key string, used, waiting int) {
 		}
 		return keys[i].Used == used && keys[i].Waiting == waiting
 	})
+	if held := l.holders(limit, key); len(held) != used {
+		l.Fatalf("limit %s, key %q: %d places in use, and holders %+v", limit, key, used, held)
+	}
+}
+
+func (l *limiting) holders(limit, key string) []world.LimitHolder {
+	l.Helper()
+	held, err := l.l.ListHolders(l.ctx, limit, key, 100)
+	l.must(err, "holders of a key")
+	return held
 }
 
 var limits = []check{

@@ -88,6 +88,28 @@ var limitsOfMessages = []check{
 		h.ends(world.Ack, 0, true, h.comes("ann 4")...)
 		h.stands("bank", "ann", 0, 0)
 	})},
+	{"what holds a key is told", "runs, steps of runs and messages that hold a place, of each the oldest first, at most so many; who stands in line holds none", withHeld([]world.SaidLimit{byTo("bank", 5)}, func(h *holding) {
+		k := h.worker("greet")
+		all := h.line(3, "greet", under("bank/ann:5"))
+		s := h.limiting.gets(k, "there is room", all...)[0].begin()
+		h.queue(s, under("bank/ann:5"), "step_a")
+		h.tasksOf(k, "there is room", "step_a")
+		h.mail("ann", 1, 2)
+		h.mail("bob", 3)
+		got := h.comes("ann 1", "bob 3")
+		want := []world.LimitHolder{
+			{Run: all[0], Name: "greet"}, {Run: all[1], Name: "greet"}, {Run: all[2], Name: "greet"},
+			{Run: all[0], Step: "step_a", Name: "task"}, {Message: got[0].ID, Name: "q"},
+		}
+		h.same(h.holders("bank", "ann"), want, "holders")
+		h.same(h.holders("bank", "bob"), []world.LimitHolder{{Message: got[1].ID, Name: "q"}}, "holders of another key")
+		few, err := h.l.ListHolders(h.ctx, "bank", "ann", 2)
+		h.must(err, "holders")
+		h.same(few, want[:2], "at most two")
+		h.same(len(h.holders("bank", "nobody")), 0, "of a key that nothing needs")
+		_, err = h.l.ListHolders(h.ctx, "no-bank", "ann", 2)
+		h.refused(err, world.ErrNotFound, "holders of a limit that is not there")
+	})},
 	{"each end of a receive gives back", "nack, unread, bury, a purge; not the extension; what comes again stands by when it was sent", withHeld([]world.SaidLimit{byTo("bank", 1)}, func(h *holding) {
 		h.mail("ann", 1, 2, 3)
 		one := h.comes("ann 1")

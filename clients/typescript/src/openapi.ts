@@ -286,6 +286,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/limits/{limit}/holders": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List what holds the places of a key of a limit, oldest first */
+        get: operations["listLimitHolders"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/publications": {
         parameters: {
             query?: never;
@@ -1852,7 +1869,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Tell of limits, of the keys of one, or where a run stands in line */
+        /** Tell of limits, of the keys of one, what holds a key, or where a run stands in line */
         post: operations["worldLimits"];
         delete?: never;
         options?: never;
@@ -2885,6 +2902,20 @@ export interface components {
         Limit1000: number;
         /** @default 50 */
         Limit200: number;
+        LimitHolder: {
+            /** @description The ID of a message of a queue. None: it is none. */
+            message?: string;
+            /** @description Of the workflow, of the registered step, or of the queue. */
+            name: string;
+            /** @description None: it is a message. */
+            run?: string;
+            /** @description The ID of a step of the run, an attempt of which holds the place. None: the run itself does. */
+            step?: string;
+        };
+        LimitHolders: {
+            /** @description Runs, then steps, then messages; of each the oldest first. */
+            holders: components["schemas"]["LimitHolder"][];
+        };
         LimitKey: {
             /** @description Empty: the limit has no keys. */
             key: string;
@@ -4454,6 +4485,12 @@ export interface components {
             limit: string;
             number?: number;
         };
+        WireLimitHolder: {
+            message?: string;
+            name: string;
+            run?: string;
+            step?: string;
+        };
         WireLimitKey: {
             key: string;
             /** Format: date-time */
@@ -4485,6 +4522,7 @@ export interface components {
             ok: boolean;
         };
         WireLimits: {
+            holders?: components["schemas"]["WireLimitHolder"][];
             inLine?: components["schemas"]["InLine"];
             keys?: components["schemas"]["WireLimitKey"][];
             limits?: components["schemas"]["WireLimitRow"][];
@@ -4492,6 +4530,7 @@ export interface components {
         };
         WireLimitsQuery: {
             behind?: string;
+            holdersOf?: string;
             limit?: string;
             most?: number;
             run?: string;
@@ -6517,6 +6556,42 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Limit"];
+                };
+            };
+            /** @description What went wrong. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    listLimitHolders: {
+        parameters: {
+            query?: {
+                /** @description The key. None: the limit has no keys. */
+                key?: components["schemas"]["Text"];
+                /** @description At most this many. */
+                limit?: components["schemas"]["Limit1000"];
+            };
+            header?: never;
+            path: {
+                limit: components["schemas"]["Text"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Runs, steps of runs, and messages of queues. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LimitHolders"];
                 };
             };
             /** @description What went wrong. */

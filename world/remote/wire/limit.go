@@ -6,13 +6,15 @@ import (
 	"github.com/stepwell/stepwell/world"
 )
 
-// LimitsQuery asks for one of: all limits, keys of one, where a run stands in line.
+// LimitsQuery asks for one of: all limits, keys of one, what holds a key, where a run stands in line.
 type LimitsQuery struct {
 	Limit  string `json:"limit,omitempty"`
 	Behind string `json:"behind,omitempty"`
 	Most   int    `json:"most,omitempty"`
 	Run    string `json:"run,omitempty"`
 	Step   string `json:"step,omitempty"` // with Run: of the task of a step of it
+
+	HoldersOf *string `json:"holdersOf,omitempty"` // with Limit and Most: a key of it
 }
 
 // Limits is the answer to a [LimitsQuery].
@@ -21,6 +23,8 @@ type Limits struct {
 	Limits []LimitRow    `json:"limits,omitempty"`
 	Keys   []LimitKey    `json:"keys,omitempty"`
 	InLine *world.InLine `json:"inLine,omitempty"` // none: the run stands in no line
+
+	Holders []world.LimitHolder `json:"holders,omitempty"`
 }
 
 // LimitRow is a [world.Limit].

@@ -412,6 +412,25 @@ class SetLimit(TypedDict):
     number: Optional[int]
 
 
+class _LimitHolderRequired(TypedDict):
+    # Of the workflow, of the registered step, or of the queue.
+    name: str
+
+
+class LimitHolder(_LimitHolderRequired, total=False):
+    # The ID of a message of a queue. None: it is none.
+    message: str
+    # None: it is a message.
+    run: str
+    # The ID of a step of the run, an attempt of which holds the place. None: the run itself does.
+    step: str
+
+
+class LimitHolders(TypedDict):
+    # Runs, then steps, then messages; of each the oldest first.
+    holders: List[LimitHolder]
+
+
 class _PublicationRequired(TypedDict):
     # When it was published.
     at: str
