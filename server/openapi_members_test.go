@@ -31,6 +31,7 @@ var (
 		"Subscriptions": reflect.TypeFor[subscriptionList](), "NewSecret": reflect.TypeFor[newSecret](), "Schedule": reflect.TypeFor[operate.Schedule](), "Held": reflect.TypeFor[flow.Held](), "Holds": reflect.TypeFor[[]flow.Held](), "SchedulePage": reflect.TypeFor[schedulePage](),
 		"TriggeredSchedule": reflect.TypeFor[triggeredSchedule](), "BackfilledSchedule": reflect.TypeFor[backfilledSchedule](),
 		"InLine": reflect.TypeFor[world.InLine](), "Limits": reflect.TypeFor[limitList](), "Limit": reflect.TypeFor[operate.Limit](), "LimitPage": reflect.TypeFor[operate.LimitPage](),
+		"LimitHolder": reflect.TypeFor[world.LimitHolder](), "LimitHolders": reflect.TypeFor[operate.LimitHolders](),
 		"Sent": reflect.TypeFor[sentMessages](), "ReceivedMessages": reflect.TypeFor[receivedMessages](), "MessagePage": reflect.TypeFor[messagePage](), "Settled": reflect.TypeFor[settled](),
 		"StepsTaken": reflect.TypeFor[claimedSteps](), "StepsBeaten": reflect.TypeFor[heardSteps](), "StepFailed": reflect.TypeFor[stepFailed](),
 		"StepWritten": reflect.TypeFor[stepWritten](),

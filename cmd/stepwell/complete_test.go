@@ -59,6 +59,7 @@ var commandOf = map[string]string{
 	"listHolds":          "workflows",
 	"listLimits":         "limits list",
 	"getLimit":           "limits show",
+	"listLimitHolders":   "limits holders",
 	"setLimit":           "limits set",
 	"listSchedules":      "schedules list",
 	"getSchedule":        "schedules show",

@@ -108,6 +108,7 @@ var jsonCalls = []struct {
 	{args: "workflows release nightly", want: `{"action":"release","result":"released","workflow":"nightly"}`},
 	{args: "limits list", want: ""},
 	{args: "limits show import", code: exitNotFound, want: `{"code":"NOT_FOUND","exit":3}`},
+	{args: "limits holders import", code: exitNotFound, want: `{"code":"NOT_FOUND","exit":3}`},
 	{args: "limits set import 3", code: exitNotFound, want: `{"code":"NOT_FOUND","exit":3}`},
 	{args: "vet --only none", code: exitUsage, want: `{"code":"USAGE","exit":2}`}, // TestVet has the rest
 	{args: "topics list", want: `{"name":"bill","pattern":"#"}`},
