@@ -36,7 +36,8 @@ func TestWalk(t *testing.T) {
 			at := r.opens(hookSpec{Token: "walk", Requests: 2})
 			r.want(202, "POST", at, `{}`)
 			r.want(202, "POST", at+"/a/b", `{}`)
-			if missing := r.notVisited(false, "listLimits", "getLimit", "listLimitHolders", "setLimit", // in TestLimits: not all worlds keep any
+			if missing := r.notVisited(false, // limits, in TestLimits: not all worlds keep any
+				"listLimits", "getLimit", "listLimitHolders", "setLimit",
 				"holdWorkflow", "releaseWorkflow", "listHolds", // in TestHold
 				"takeSteps", "beatSteps", "completeStep", "failStep", "writeStepStream", "leaveSteps", // in TestRemoteStep
 				"heartbeatHook", "listStreams", "readStream", "listStreamsByID", "readStreamByID"); len(missing) > 0 {
