@@ -27,7 +27,7 @@ func limitRoutes() []route {
 			responses: []response{{200, "LimitPage", "", "The limit, and a page of its keys that something needs, by their texts."}},
 		}},
 		{method: "GET", path: limitPath + "/holders", scope: Viewer, handle: listHolders, op: operation{
-			id: "listLimitHolders", summary: "List what holds the places of a key of a limit, oldest first",
+			id: "listLimitHolders", summary: "List what holds the places of a key of a limit",
 			query:     []param{{name: "key", schema: "Text", about: "The key. None: the limit has no keys."}, limit("Limit1000")},
 			responses: []response{{200, "LimitHolders", "", "Runs, steps of runs, and messages of queues."}},
 		}},

@@ -47,8 +47,9 @@ type Limiter interface {
 	// ListLimitKeys tells of the keys of a limit, in order of their texts, behind one of them; most are told at once.
 	ListLimitKeys(ctx context.Context, limit, behind string, most int) ([]LimitKey, error)
 
-	// ListHolders tells what holds the places of a key, oldest first; most are told. It reads all that is under limits:
-	// it is for people. The error is [ErrNotFound] where there is no such limit.
+	// ListHolders tells what holds the places of a key: runs, then steps, then messages, of each the oldest first; most
+	// are told. It reads all that is under limits: it is for people. The error is [ErrNotFound] where there is no such
+	// limit.
 	ListHolders(ctx context.Context, limit, key string, most int) ([]LimitHolder, error)
 
 	// InLine tells where a run stands in line, or the task of a step of it; nil: in none.

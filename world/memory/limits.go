@@ -394,19 +394,22 @@ func (l *limits) ListHolders(ctx context.Context, limit, key string, most int) (
 			all = append(all, h)
 		}
 	}
-	runs := slices.SortedFunc(maps.Values(l.w.runs), func(a, b *run) int { return cmp.Compare(a.key, b.key) })
-	for _, r := range runs {
+	var tasks []*task
+	for _, r := range slices.SortedFunc(maps.Values(l.w.runs), func(a, b *run) int { return cmp.Compare(a.key, b.key) }) {
 		put(r.placed, world.LimitHolder{Run: r.id, Name: r.birth.Workflow})
+		tasks = slices.AppendSeq(tasks, maps.Values(r.tasks))
 	}
-	for _, r := range runs {
-		for _, t := range slices.SortedFunc(maps.Values(r.tasks), func(a, b *task) int { return cmp.Compare(a.Step, b.Step) }) {
-			put(t.placed, world.LimitHolder{Run: r.id, Step: t.Step, Name: t.Name})
-		}
+	slices.SortFunc(tasks, func(a, b *task) int { return cmp.Compare(a.entry.order, b.entry.order) })
+	for _, t := range tasks {
+		put(t.placed, world.LimitHolder{Run: t.run.id, Step: t.Step, Name: t.Name})
 	}
-	for _, name := range slices.Sorted(maps.Keys(l.w.messages.queues)) {
-		for _, m := range slices.SortedFunc(maps.Values(l.w.messages.queues[name].all), func(a, b *message) int { return cmp.Compare(a.number, b.number) }) {
-			put(m.placed, world.LimitHolder{Message: m.ID, Name: name})
-		}
+	var messages []*message
+	for _, q := range l.w.messages.queues {
+		messages = slices.AppendSeq(messages, maps.Values(q.all))
+	}
+	slices.SortFunc(messages, func(a, b *message) int { return cmp.Compare(a.number, b.number) })
+	for _, m := range messages {
+		put(m.placed, world.LimitHolder{Message: m.ID, Name: m.Queue})
 	}
 	return all, nil
 }

@@ -88,18 +88,19 @@ var limitsOfMessages = []check{
 		h.ends(world.Ack, 0, true, h.comes("ann 4")...)
 		h.stands("bank", "ann", 0, 0)
 	})},
-	{"what holds a key is told", "runs, steps of runs and messages that hold a place, of each the oldest first, at most so many; who stands in line holds none", withHeld([]world.SaidLimit{byTo("bank", 5)}, func(h *holding) {
+	{"what holds a key is told", "runs, then steps, then messages, of each the oldest first, at most so many; who stands in line is none of them", withHeld([]world.SaidLimit{byTo("bank", 6)}, func(h *holding) {
 		k := h.worker("greet")
-		all := h.line(3, "greet", under("bank/ann:5"))
-		s := h.limiting.gets(k, "there is room", all...)[0].begin()
-		h.queue(s, under("bank/ann:5"), "step_a")
-		h.tasksOf(k, "there is room", "step_a")
+		all := h.line(3, "greet", under("bank/ann:6"))
+		held := h.limiting.gets(k, "there is room", all...)
+		h.queue(held[1].begin(), under("bank/ann:6"), "step_b")
+		h.queue(held[0].begin(), under("bank/ann:6"), "step_a")
+		h.tasksOf(k, "there is room", "step_a", "step_b")
 		h.mail("ann", 1, 2)
 		h.mail("bob", 3)
 		got := h.comes("ann 1", "bob 3")
 		want := []world.LimitHolder{
 			{Run: all[0], Name: "greet"}, {Run: all[1], Name: "greet"}, {Run: all[2], Name: "greet"},
-			{Run: all[0], Step: "step_a", Name: "task"}, {Message: got[0].ID, Name: "q"},
+			{Run: all[1], Step: "step_b", Name: "task"}, {Run: all[0], Step: "step_a", Name: "task"}, {Message: got[0].ID, Name: "q"},
 		}
 		h.same(h.holders("bank", "ann"), want, "holders")
 		h.same(h.holders("bank", "bob"), []world.LimitHolder{{Message: got[1].ID, Name: "q"}}, "holders of another key")

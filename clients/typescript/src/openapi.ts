@@ -293,7 +293,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List what holds the places of a key of a limit, oldest first */
+        /** List what holds the places of a key of a limit */
         get: operations["listLimitHolders"];
         put?: never;
         post?: never;
