@@ -38,7 +38,7 @@ command reads all runs and messages under limits. With --json each holder is one
 				if err != nil {
 					return err
 				}
-				return listHolders(c, args[0], key, held)
+				return listHolders(c, args[0], key, held, most)
 			})
 		},
 	}
@@ -47,7 +47,7 @@ command reads all runs and messages under limits. With --json each holder is one
 	return cmd
 }
 
-func listHolders(c *cli, limit, key string, held []world.LimitHolder) error {
+func listHolders(c *cli, limit, key string, held []world.LimitHolder, most int) error {
 	t := &table{gap: "  "}
 	t.add(cell{text: "HOLDER", tone: dim}, cell{text: "IS", tone: dim})
 	for i := range held {
@@ -64,8 +64,12 @@ func listHolders(c *cli, limit, key string, held []world.LimitHolder) error {
 	case c.json:
 	case len(held) > 0:
 		t.write(c.stdout, c.style())
+		if len(held) == most && most < mostKeysShown {
+			fmt.Fprintf(c.stderr, "there may be more: --limit %d\n", mostKeysShown)
+		}
 	case key == "":
-		fmt.Fprintf(c.stderr, "nothing holds a place of limit %s without a key; its keys:  %s\n", limit, c.command("limits show "+shellWord(limit)))
+		fmt.Fprintf(c.stderr, "nothing holds a place of limit %s without a key; its keys:  %s\n",
+			limit, c.command("limits show "+shellWord(limit)))
 	default:
 		fmt.Fprintf(c.stderr, "nothing holds a place of key %s of limit %s\n", human.Visible(key), limit)
 	}

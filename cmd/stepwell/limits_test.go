@@ -3,6 +3,7 @@ package main
 // Limits on the command line.
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -43,6 +44,16 @@ func walkLimits(s *prompt) {
 	s.says("HOLDER  IS\nr0      run of import\nr1      run of import\n", "limits", "holders", "import", "ann")
 	s.says(`{"run":"r0","name":"import"}`, "limits", "holders", "import", "ann", "--json", "--limit", "1")
 	s.says("r1      run of import", "limits", "holders", "all")
+	for want, args := range map[string][]string{
+		"there may be more: --limit 1000\n": {"ann", "--limit", "1"},
+		"nothing holds a place of limit import without a key; its keys:  stepwell limits show import": nil,
+		"nothing holds a place of key bob of limit import\n":                                          {"bob"},
+	} {
+		args = slices.Concat([]string{"limits", "holders", "import"}, args, s.where)
+		if code, _, errs := s.call.do(s.Context(), args...); code != 0 || !strings.HasPrefix(errs, want) {
+			s.Errorf("%q: exit code %d, %q; want %q", args, code, errs, want)
+		}
+	}
 	s.refuses(3, "limits list", "limits", "holders", "nobody")
 	s.refuses(2, "want 1 to 1000", "limits", "holders", "import", "--limit", "0")
 	s.says("# how many of its places are held, and how long the lines are", "runs", "show", "r3")

@@ -30,6 +30,7 @@ type limitView struct {
 	Holders []holderRow // of one key, where they are asked for
 	Of      string      // that key, as it is shown
 	Asked   bool
+	Cut     bool // there may be more
 }
 
 // limitKeyRow is a key; Holders: where what holds it is listed.
@@ -41,9 +42,6 @@ type limitKeyRow struct {
 // holderRow is what holds a place; Path: its page.
 type holderRow struct{ ID, As, Path string }
 
-// mostHolders is how many of a key a page shows.
-const mostHolders = 100
-
 func holderRowOf(h *world.LimitHolder) holderRow {
 	row := holderRow{ID: visible(h.Run + h.Message), As: visible(operate.HeldAs(h)), Path: Base + "runs/" + url.PathEscape(h.Run)}
 	if h.Message != "" {
@@ -52,7 +50,7 @@ func holderRowOf(h *world.LimitHolder) holderRow {
 	return row
 }
 
-// limitsPage is how many keys a page shows.
+// limitsPage is how many keys, or holders of one, a page shows.
 const limitsPage = 100
 
 func limitRowOf(l *world.Limit) limitRow {
@@ -110,11 +108,11 @@ func oneLimit(u *UI, v *visit) error {
 		p.Rows = append(p.Rows, limitKeyRow{operate.LimitKey(key), at})
 	}
 	if q := v.URL.Query(); q.Has("holders") {
-		held, err := k.ListHolders(v.Context(), name, q.Get("holders"), mostHolders)
+		held, err := k.ListHolders(v.Context(), name, q.Get("holders"), limitsPage)
 		if err != nil {
 			return err
 		}
-		p.Asked, p.Of = true, visible(q.Get("holders"))
+		p.Asked, p.Of, p.Cut = true, visible(q.Get("holders")), len(held) == limitsPage
 		for i := range held {
 			p.Holders = append(p.Holders, holderRowOf(&held[i]))
 		}
