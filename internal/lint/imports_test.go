@@ -47,7 +47,7 @@ var layers = []layer{
 	{"world/worldtest/...", []string{"world", "world/journal", "internal/spread"}},
 	{"world/remote/...", []string{"world", "world/remote/..."}}, // and the messages that it shares with the server
 	{"world/rules", []string{"world"}},
-	{"world/...", []string{"world", "world/layout", "world/rules"}}, // a world and its driver: worlds never import each other
+	{"world/...", []string{"world", "world/layout", "world/rules", "internal/sqlfile"}}, // a world and its driver: worlds never import each other
 	{"internal/replay/...", []string{"world"}},
 	{"internal/codec/...", []string{"world", "internal/human"}},
 	{"internal/courier/...", []string{"world", "internal/engine", "internal/logs", "internal/spread"}},
@@ -73,6 +73,7 @@ var layers = []layer{
 	{"internal/sample/...", nil},
 	{"internal/schema/...", []string{"world"}},
 	{"internal/spread/...", []string{"world"}},
+	{"internal/sqlfile/...", nil},
 	{"internal/soak/...", []string{"", "server", "world", "world/postgres", "world/remote", "internal/pgtest"}},
 	{"internal/terminal/...", nil},
 	{"internal/timetable/...", []string{"world", "internal/courier", "internal/human"}},
