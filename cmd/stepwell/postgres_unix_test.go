@@ -76,7 +76,7 @@ func TestMigrate(t *testing.T) {
 
 func TestMigrateAtOnce(t *testing.T) {
 	_, do := postgresCalls(t)
-	if out, _ := do(exitOK, "migrate"); !strings.Contains(out, "0001 init: done") {
+	if out, _ := do(exitOK, "migrate"); !strings.Contains(out, "0001 schema: done") {
 		t.Errorf("got %q", out)
 	}
 	if _, errs := do(exitOK, "runs", "list"); !strings.Contains(errs, "no runs in postgres://") {

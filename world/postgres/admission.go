@@ -332,7 +332,7 @@ func (a *admission) write(db *database, q *pgx.Batch, ready *[]world.Notice) {
 		}
 		return rows.Err()
 	})
-	// Behind the others: who is in news, and stands in no line, is kept. See 0030_task_limits.sql.
+	// Behind the others: who is in news, and stands in no line, is kept. See schema.sql.
 	if len(a.read) > 0 {
 		q.Queue(db.sql(deleteNews), column(a.read, func(n *newsRow) string { return n.key }), column(a.read, func(n *newsRow) int16 { return n.kind }),
 			column(a.read, func(n *newsRow) int64 { return n.id }))

@@ -142,36 +142,6 @@ func TestAttributesOfATakenRun(t *testing.T) {
 	wantFound(t, w, "changes", "bare b n2e0", "rich b n2e0")
 }
 
-// A schema of the first version gets what its runs have already, under the keys that the program makes.
-func TestMigrationFillsAttributes(t *testing.T) {
-	t.Parallel()
-	u := pgtest.URL(t)
-	left, err := Pending(t.Context(), u)
-	if err != nil || len(left) < 2 {
-		t.Fatalf("got %d steps, %v; want two at least", len(left), err)
-	}
-	execute(t, u, left[0].SQL)
-	long := strings.Repeat("é", 100) + strings.Repeat("x", 100)
-	values := []string{
-		`0`, `-0.00`, `1`, `1.50`, `-1e3`, `10E-1`, `0.001`, `12345678901234567890`, `1e999999`, `10e999999`, `1e1000000`, `1e99999999999`, `1` + strings.Repeat("0", 70),
-		`"Ulm"`, `""`, `"a\u0000b"`, `"\ud83d\ude00"`, `"\ud800"`, `"�"`, `"a\\u0041\"'"`, `"` + long + `"`, `null`, `true`, `false`, `{"a":"\u0000"}`, ` { }`, `[1]`, ` 1 `,
-	}
-	var want []string
-	for i, v := range values {
-		text, err := world.AttributeText(map[string]json.RawMessage{"v": []byte(v), `the "other"`: []byte(`1`)})
-		if err != nil {
-			t.Fatal(err)
-		}
-		execute(t, u, fmt.Sprintf(`INSERT INTO stepwell.runs (key, id, workflow, version, status, priority, created_at, retention_ns, attributes)
-			VALUES (%d, 'r%02[1]d', 'w', 1, 'completed', 1, now(), 0, %s)`, i+1, literal(text)))
-		want = append(want, fmt.Sprintf("r%02d v %s", i+1, world.AttributeKey([]byte(v))), fmt.Sprintf(`r%02d the "other" n1e0`, i+1))
-	}
-	execute(t, u, fmt.Sprintf(`INSERT INTO stepwell.runs (key, id, workflow, version, status, priority, created_at, retention_ns) VALUES (99, 'bare', 'w', 1, 'completed', 1, now(), 0);
-		INSERT INTO stepwell.totals VALUES ('w', 'completed', %d)`, len(values)+1))
-	slices.Sort(want)
-	wantFound(t, openAt(t, u), "a migration", want...)
-}
-
 // fillAttributes makes a database with so many runs: all have the attribute tenant, and the oldest alone has special.
 func fillAttributes(t testing.TB, u string, n int) {
 	t.Helper()

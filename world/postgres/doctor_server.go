@@ -37,10 +37,7 @@ func (x *examination) schema(ctx context.Context) (world.Finding, error) {
 	if err != nil {
 		return world.Finding{}, x.w.failedRead(err)
 	}
-	all, err := Migrations(x.w.opt.Schema)
-	if err != nil {
-		return world.Finding{}, err
-	}
+	all := Migrations(x.w.opt.Schema)
 	switch f := fmt.Sprintf("%q has version %d, this release has %d", x.w.opt.Schema, version, len(all)); {
 	case version < len(all):
 		return bad("run `stepwell migrate`", "%s", f), nil
@@ -51,16 +48,15 @@ func (x *examination) schema(ctx context.Context) (world.Finding, error) {
 	}
 }
 
-// The indexes that the migrations make have names, or are the primary key of a table.
+// The indexes of schema.sql have names, or are the primary key of a table.
 var (
 	ourIndexes = regexp.MustCompile(`(?m)^CREATE (?:UNIQUE )?INDEX (\w+)`)
 	ourTables  = regexp.MustCompile(`(?ms)^CREATE TABLE [^ ]*\.(\w+) \((.*?)^\)`)
 	primaryKey = regexp.MustCompile(`(?m)\bPRIMARY KEY\b`)
 )
 
-func wantIndexes() (names []string, err error) {
-	all, err := Migrations("")
-	for _, m := range all {
+func wantIndexes() (names []string) {
+	for _, m := range Migrations("") {
 		for _, f := range ourIndexes.FindAllStringSubmatch(m.SQL, -1) {
 			names = append(names, f[1])
 		}
@@ -70,7 +66,7 @@ func wantIndexes() (names []string, err error) {
 			}
 		}
 	}
-	return names, err
+	return names
 }
 
 func (x *examination) indexes(ctx context.Context) (world.Finding, error) {
@@ -84,10 +80,7 @@ func (x *examination) indexes(ctx context.Context) (world.Finding, error) {
 	}, x.w.opt.Schema); err != nil {
 		return world.Finding{}, err
 	}
-	want, err := wantIndexes()
-	if err != nil {
-		return world.Finding{}, err
-	}
+	want := wantIndexes()
 	var missing []string
 	for _, name := range want {
 		if valid, ok := there[name]; !ok {
@@ -97,7 +90,7 @@ func (x *examination) indexes(ctx context.Context) (world.Finding, error) {
 		}
 	}
 	if len(missing) > 0 {
-		return bad("create them as the migrations do: see world/postgres/migrations in the repository", "%s", strings.Join(missing, ", ")), nil
+		return bad("create them as world/postgres/schema.sql in the repository does", "%s", strings.Join(missing, ", ")), nil
 	}
 	return good("all %d exist", len(want)), nil
 }

@@ -16,7 +16,7 @@ import (
 const (
 	codeUnique       = "23505"
 	codeNull         = "23502" // a queue that messages are for is not there: see send_with.sql
-	codeParameter    = "22023" // a message says no key of a limit: see 0031_message_limits.sql
+	codeParameter    = "22023" // a message says no key of a limit: see message_places in schema.sql
 	codeNoTx         = "25P01" // no transaction is under way
 	codeCanceled     = "57014"
 	codeDivision     = "22012" // how a statement of ours says that a row is not as it must be: see doc of ensure in sql/

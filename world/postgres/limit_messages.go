@@ -1,6 +1,6 @@
 package postgres
 
-// Limits of queues. What becomes of a message's places is decided by triggers, see 0031_message_limits.sql; who
+// Limits of queues. What becomes of a message's places is decided by triggers, see schema.sql; who
 // receives and finds less than it may take lets in who is next, as a look for work does.
 
 import (

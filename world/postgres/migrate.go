@@ -1,13 +1,12 @@
 package postgres
 
-// The schema and its steps. Each step is a file; once released it never changes.
+// The schema and its steps. The first step is schema.sql. A release that changes the schema adds a step, and changes no
+// step of an earlier release.
 
 import (
 	"context"
-	"embed"
+	_ "embed"
 	"fmt"
-	"io/fs"
-	"path"
 	"slices"
 	"strings"
 
@@ -16,32 +15,16 @@ import (
 	"github.com/stepwell/stepwell/world"
 )
 
-//go:embed migrations/*.sql
-var migrationFiles embed.FS
+//go:embed schema.sql
+var schemaSQL string
 
 // Migration is one step of the schema. Steps only add: a worker of one release runs on its own schema and on the next.
 type Migration = world.Migration
 
 // Migrations are all steps of this release, in order, for a schema ("": the default).
-func Migrations(schema string) ([]Migration, error) {
+func Migrations(schema string) []Migration {
 	set(&schema, defaultSchema)
-	names, err := fs.Glob(migrationFiles, "migrations/*.sql") // sorted: the names are zero-padded
-	if err != nil {
-		return nil, err
-	}
-	var all []Migration
-	for i, name := range names {
-		number, rest, _ := strings.Cut(strings.TrimSuffix(path.Base(name), ".sql"), "_")
-		if number != fmt.Sprintf("%04d", i+1) {
-			return nil, fmt.Errorf("migration %s: want %04d_…", name, i+1)
-		}
-		text, err := migrationFiles.ReadFile(name)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, Migration{Version: i + 1, Name: rest, SQL: inSchema(string(text), schema)})
-	}
-	return all, nil
+	return []Migration{{Version: 1, Name: "schema", SQL: inSchema(schemaSQL, schema)}}
 }
 
 var (
@@ -78,10 +61,7 @@ func (m *migrator) version(ctx context.Context, q querier) (version int, err err
 
 // pending lists the steps that the schema lacks. It refuses a schema that is too new.
 func (m *migrator) pending(ctx context.Context, q querier) ([]Migration, error) {
-	all, err := Migrations(m.opt.Schema)
-	if err != nil {
-		return nil, err
-	}
+	all := append(Migrations(m.opt.Schema), m.opt.later...)
 	version, err := m.version(ctx, q)
 	switch {
 	case err != nil:

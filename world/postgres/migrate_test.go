@@ -2,12 +2,12 @@ package postgres
 
 import (
 	"context"
-	"crypto/sha256"
 	"flag"
 	"fmt"
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -63,18 +63,64 @@ func tryExecute(t testing.TB, url, script string) error {
 	return err
 }
 
-// A released migration never changes.
-func TestMigrationHashes(t *testing.T) {
+// second is a step that no release has. It can be taken once, and takes long enough that others come to it meanwhile.
+func second() Options {
+	return Options{later: []Migration{{Version: 2, Name: "second", SQL: "ALTER TABLE stepwell.runs ADD COLUMN second text; SELECT pg_sleep(0.1);"}}}
+}
+
+// A database with a step less than the release has is refused or brought up to date, as asked for; one process does it.
+func TestSecondStep(t *testing.T) {
 	t.Parallel()
-	all, err := Migrations("")
-	if err != nil {
-		t.Fatal(err)
+	u := pgtest.URL(t)
+	first := openAt(t, u)
+	must(t, first, birthOf("r", "w"))
+
+	next, strict := second(), second()
+	strict.NoMigrate = true
+	_, err := Open(t.Context(), u, strict)
+	wantErr(t, err, world.ErrStorage)
+	if !strings.Contains(err.Error(), "has version 1, this release needs 2") || !strings.Contains(err.Error(), "stepwell migrate") {
+		t.Errorf("got error %v, want one that says what to do", err)
 	}
-	var out strings.Builder
-	for _, m := range all {
-		fmt.Fprintf(&out, "%04d_%s %x\n", m.Version, m.Name, sha256.Sum256([]byte(m.SQL)))
+	left, err := Pending(t.Context(), u, next)
+	if err != nil || len(left) != 1 || left[0].Version != 2 || left[0].Name != "second" {
+		t.Fatalf("got %+v, %v; want the second step alone", left, err)
 	}
-	golden(t, "migrations.txt", out.String())
+	var wg sync.WaitGroup
+	taken := make([][]Migration, 8)
+	for i := range taken {
+		wg.Go(func() {
+			var err error
+			if taken[i], err = Migrate(t.Context(), u, next); err != nil {
+				t.Errorf("migration %d: %v", i, err)
+			}
+		})
+	}
+	wg.Wait()
+	if all := slices.Concat(taken...); len(all) != 1 || all[0].Version != 2 {
+		t.Errorf("%d steps were taken: %+v; want the second, once", len(all), all)
+	}
+	if left, err := Pending(t.Context(), u, next); err != nil || len(left) != 0 {
+		t.Errorf("got %d steps left, %v; want none", len(left), err)
+	}
+	must(t, openAt(t, u, strict), birthOf("r2", "w"))
+	must(t, first, birthOf("r3", "w")) // which is open, and does not know the step
+	if page, err := openAt(t, u).Runs(t.Context(), world.RunQuery{}); err != nil || len(page.Runs) != 3 {
+		t.Errorf("got %d runs, %v; want 3", len(page.Runs), err)
+	}
+}
+
+// A step that fails leaves nothing behind: neither what it did, nor the steps before it.
+func TestStepFails(t *testing.T) {
+	t.Parallel()
+	u := pgtest.URL(t)
+	o := Options{later: []Migration{{Version: 2, Name: "broken", SQL: "ALTER TABLE stepwell.runs ADD COLUMN second text; SELECT 1 / 0;"}}}
+	if _, err := Migrate(t.Context(), u, o); err == nil || !strings.Contains(err.Error(), "migration 0002_broken") {
+		t.Errorf("got error %v, want one that names the step", err)
+	}
+	_, err := Open(t.Context(), u, Options{NoMigrate: true})
+	wantErr(t, err, world.ErrNotFound)
+	must(t, openAt(t, u), birthOf("r", "w"))
 }
 
 // Many processes that open an empty database at once make one schema.
@@ -108,10 +154,7 @@ func TestOpenAtOnce(t *testing.T) {
 func TestNewerSchema(t *testing.T) {
 	t.Parallel()
 	u := pgtest.URL(t)
-	all, err := Migrations("")
-	if err != nil {
-		t.Fatal(err)
-	}
+	all := Migrations("")
 	if err := openAt(t, u).Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -130,7 +173,7 @@ func TestNewerSchema(t *testing.T) {
 		t.Errorf("got %+v, %v", run, err)
 	}
 	more(len(all) + 2)
-	_, err = Open(t.Context(), u)
+	_, err := Open(t.Context(), u)
 	wantErr(t, err, world.ErrStorage)
 	if !strings.Contains(err.Error(), "newer release") {
 		t.Errorf("got error %v, want one that says what to do", err)
@@ -141,12 +184,12 @@ func TestNewerSchema(t *testing.T) {
 func TestMigrateByHand(t *testing.T) {
 	t.Parallel()
 	u := pgtest.URL(t)
-	o := Options{Schema: `own "name"`, NoMigrate: true}
+	o := Options{Schema: `own "name"`, NoMigrate: true, later: []Migration{{Version: 2, Name: "second", SQL: `ALTER TABLE "own ""name""".runs ADD COLUMN second text`}}}
 	_, err := Open(t.Context(), u, o)
 	wantErr(t, err, world.ErrNotFound)
 	left, err := Pending(t.Context(), u, o)
-	if all, _ := Migrations(""); err != nil || len(left) != len(all) {
-		t.Fatalf("got %d steps, %v; want %d", len(left), err, len(all))
+	if err != nil || len(left) != 2 {
+		t.Fatalf("got %d steps, %v; want 2", len(left), err)
 	}
 	for _, m := range left {
 		execute(t, u, m.SQL)

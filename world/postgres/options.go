@@ -23,6 +23,8 @@ type Options struct {
 	NoMigrate      bool             // Open refuses a database whose schema is missing or older, instead of bringing it up to date
 	NoNotify       bool             // no LISTEN and no NOTIFY: others are seen by polling
 	Now            func() time.Time // this process's clock, for tests; default time.Now. Its monotonic reading counts: the time itself is the database's
+
+	later []Migration // steps behind those of this release, for tests
 }
 
 // defaults fills in what is not set.

@@ -2,7 +2,7 @@ package postgres
 
 // The row of a run. Its columns are named here and nowhere else: those that it is created with, and those that people
 // see. A new one is a line of the list in question, of the struct behind it and of the function below it, and a
-// migration.
+// column in schema.sql.
 
 import (
 	"encoding/json"
