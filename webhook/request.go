@@ -107,5 +107,6 @@ func (r *Request) Decode(v any) (err error) {
 	if err := json.Unmarshal(r.Body, v); err != nil {
 		return fmt.Errorf("%w: the body of the request is not the expected JSON: %w", world.ErrInvalid, err)
 	}
+	codec.FixZones(v)
 	return nil
 }

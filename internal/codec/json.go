@@ -181,7 +181,8 @@ func roundTrip[T any](v *T, limit int) ([]byte, *Kept[T], error) {
 // Decode reads JSON into the pointer v, which must be zero before: what the data does not name stays as it is. Anything
 // after the value is refused, and so is null for a type that has no nil, where encoding/json would leave a silent zero
 // (an empty struct takes it). Errors are *[Error] with code DECODE and say field, offset and what is wanted there, in
-// the words of JSON: who sent it may know no Go. It is safe for concurrent use.
+// the words of JSON: who sent it may know no Go. Times have UTC or a fixed zone, never time.Local, whatever the zone of
+// this process. It is safe for concurrent use.
 func Decode(data []byte, v any) error {
 	if decodeSimple(data, v) {
 		return nil
@@ -192,6 +193,7 @@ func Decode(data []byte, v any) error {
 	if err := json.Unmarshal(data, v); err != nil {
 		return &Error{Code: world.CodeDecode, Err: decodeError(data, err)}
 	}
+	FixZones(v)
 	return nil
 }
 

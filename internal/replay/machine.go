@@ -307,7 +307,7 @@ func (m *Machine) advance(e *world.Event) {
 		return
 	}
 	if e.Time.After(m.now) {
-		m.now = e.Time
+		m.now = e.Time.UTC()
 	}
 	m.apply(e)
 	m.run()
