@@ -92,7 +92,7 @@ func stepRuleOf(options []byte) kit.StepRule {
 		case f.After != nil:
 			err = &engine.RetryError{Err: err, After: *f.After}
 		}
-		return p.Verdict(err, f.Failures, f.First, f.Now)
+		return p.Verdict(p.Ask(err), f.Failures, f.First, f.Now)
 	}}
 }
 

@@ -347,7 +347,7 @@ type nonRetryable struct{ is func(error) bool }
 // included, ends the step at once.
 func NonRetryable[T error]() StepOption {
 	return nonRetryable{func(err error) bool {
-		_, ok := errors.AsType[T](err)
+		_, ok := codec.As[T](err)
 		return ok
 	}}
 }

@@ -216,7 +216,7 @@ func (w *Workflow[In, Out]) call(ctx Context, input []byte, apart string) ([]byt
 	}
 	out, err := w.fn(ctx, in)
 	if err != nil {
-		return nil, err
+		return nil, codec.Finite(err, ctx.env.errors)
 	}
 	output, err := sent(&out, ctx.env.most)
 	if err != nil {

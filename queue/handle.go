@@ -129,7 +129,11 @@ func (c *consumer[T]) work(ctx context.Context, m *world.Message) world.Settleme
 		return s
 	}
 	s.Error = err.Error()
-	delay, again := c.policy.Verdict(err, m.Receives, time.Time{}, time.Time{})
+	told, ok := err.(*engine.Told)
+	if !ok {
+		told = c.policy.Ask(err) // it is none of the handler's
+	}
+	delay, again := c.policy.Verdict(told, m.Receives, time.Time{}, time.Time{})
 	switch {
 	case errors.Is(err, errSettled), errors.Is(context.Cause(ctx), ErrReceipt):
 		s.Kind = "" // it is somebody else's
@@ -159,6 +163,9 @@ func (c *consumer[T]) call(ctx context.Context, m *Message[T]) (err error) {
 			}
 		}()
 		err := c.fn(ctx, c.room, m)
+		if err != nil && err != errSettled { //nolint:errorlint // a handler's error is asked here, where its methods may panic
+			err = c.policy.Ask(err)
+		}
 		returned = true
 		done <- err
 	}()

@@ -47,3 +47,36 @@ func TestPayloadThatPanics(t *testing.T) {
 		}
 	})
 }
+
+// around is an error that is its own cause.
+type around struct{ again error }
+
+func (a *around) Error() string { return "around and around" }
+func (a *around) Unwrap() error { return a.again }
+
+// TestHandlersErrorsAreAskedInTheHandler: a message comes again whose handler returned an error that is its own cause, or whose methods panic.
+func TestHandlersErrorsAreAskedInTheHandler(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := queue.Define[int]("strange")
+		calls := 0
+		app := run(t, memory.New(), q.Handle(func(context.Context, *queue.Message[int]) error {
+			switch calls++; calls {
+			case 1:
+				a := &around{}
+				a.again = a
+				return a
+			case 2:
+				var none *around
+				return none
+			}
+			return nil
+		}))
+		if _, err := q.Send(t.Context(), app.App, 1); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Minute)
+		if calls != 3 {
+			t.Errorf("it was called %d times, want 3", calls)
+		}
+	})
+}

@@ -228,6 +228,8 @@ func causes(err error) []error {
 	defer ignorePanic()
 	var list []error
 	switch x := err.(type) {
+	case interface{ Thrown() error }: // a panic of the author's code
+		list = []error{x.Thrown()}
 	case interface{ Unwrap() error }:
 		list = []error{x.Unwrap()}
 	case interface{ Unwrap() []error }:

@@ -131,7 +131,7 @@ func encodeAny(v any) (b []byte, err error) {
 	enc := json.NewEncoder(&buf)
 	enc.SetEscapeHTML(false)
 	if err := enc.Encode(v); err != nil {
-		return nil, &Error{Code: world.CodeEncode, Err: fmt.Errorf("%s does not encode as JSON: %w", target(v), explain(v, err))}
+		return nil, &Error{Code: world.CodeEncode, Err: fmt.Errorf("%s does not encode as JSON: %w", target(v), explain(v, Finite(err, nil)))}
 	}
 	return bytes.TrimSuffix(buf.Bytes(), []byte("\n")), nil
 }
@@ -191,7 +191,7 @@ func Decode(data []byte, v any) error {
 		return &Error{Code: world.CodeDecode, Err: fmt.Errorf("decode: null does not fit: want %s", wanted(reflect.TypeOf(v)))}
 	}
 	if err := json.Unmarshal(data, v); err != nil {
-		return &Error{Code: world.CodeDecode, Err: decodeError(data, err)}
+		return &Error{Code: world.CodeDecode, Err: decodeError(data, Finite(err, nil))}
 	}
 	FixZones(v)
 	return nil

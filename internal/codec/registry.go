@@ -109,7 +109,7 @@ func Type[T error](r *Registry, name string) {
 	r.typeNames[t] = name
 	r.types[name] = errorType{typ: t, decode: func(data []byte) (error, error) {
 		var v T
-		err := Decode(data, &v)
+		err := Fits(data, &v)
 		return v, err
 	}}
 }

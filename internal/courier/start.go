@@ -63,7 +63,7 @@ func Starts(s *world.Subscription, log *slog.Logger, start func(ctx context.Cont
 			out.Kind = world.Bury
 		default:
 			out.Kind = world.Nack
-			out.After, _ = startPolicy.Verdict(err, m.Receives, time.Time{}, time.Time{})
+			out.After, _ = startPolicy.Verdict(startPolicy.Ask(err), m.Receives, time.Time{}, time.Time{})
 		}
 		return out
 	}}

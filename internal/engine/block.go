@@ -62,6 +62,11 @@ func (f *failure) record(err error, build string, now time.Time) *world.Block {
 // BlockOf says what an error of a run's evaluation blocks it as: the code, the message and, where it is known, the
 // event.
 func BlockOf(err error) world.Block {
+	if p, ok := err.(*replay.PanicError); ok {
+		if own, ok := p.Value.(*blockError); ok {
+			err = own
+		}
+	}
 	b := world.Block{Code: world.CodeInternal, Message: err.Error()}
 	var (
 		panicked *replay.PanicError

@@ -36,7 +36,6 @@ type body struct {
 	task        *world.Task
 	attempt     int // its number, from 1
 	started     time.Time
-	policy      *Policy
 	quarantined bool   // the worker's only one
 	died        bool   // an earlier attempt did, with its process
 	grace       bool   // its step was ended without it: cancelled, and it did not return in time
@@ -74,7 +73,7 @@ func (b *body) main() {
 func (e *Engine) recordOf(r *result) *world.Error {
 	rec := e.record(r.err, r.where)
 	told := errors.Is(r.cause, ErrCancelled) || errors.Is(r.cause, ErrScope)
-	if told && rec.Code == "" && (errors.Is(r.err, context.Canceled) || errors.Is(r.err, r.cause)) {
+	if told && rec.Code == "" && (r.obeyed || r.told == nil && (errors.Is(r.err, context.Canceled) || errors.Is(r.err, r.cause))) {
 		c := *rec
 		c.Code = world.CodeCancelled
 		rec = &c

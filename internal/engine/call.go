@@ -3,9 +3,9 @@ package engine
 import (
 	"context"
 	"errors"
-	"runtime/debug"
 	"time"
 
+	"github.com/stepwell/stepwell/internal/codec"
 	"github.com/stepwell/stepwell/internal/replay"
 	"github.com/stepwell/stepwell/world"
 )
@@ -19,6 +19,7 @@ type call struct {
 	silence time.Duration // without a heartbeat; 0: any
 	run     bodyFunc
 	input   []byte
+	policy  *Policy
 	ends    ender
 	result  result
 	tx      world.Tx        // what run wrote, where that is to be committed with the step's end
@@ -67,7 +68,9 @@ type ender interface{ end(r *result) }
 // result is what an attempt came to.
 type result struct {
 	payload []byte
-	err     error
+	err     error  // an author's is as the log keeps it: see told
+	told    *Told  // by an author's error; nil: it is none
+	obeyed  bool   // an author's error says no more than that the context ended
 	where   string // err came from, as file:line, as far as is known
 	cause   error  // why the attempt's context ended, if it did before the body returned
 	at      time.Time
@@ -75,6 +78,14 @@ type result struct {
 	alone   bool                // it had the place in quarantine
 	tx      world.Tx            // what the body wrote, to be committed with the end of the step; nil: none
 	streams []world.StreamWrite // the rest of what it wrote to streams, to be committed with the end of the attempt
+}
+
+// asked is what the attempt's error says, an author's or another.
+func (r *result) asked(p Policy) *Told {
+	if r.told != nil {
+		return r.told
+	}
+	return p.Ask(r.err)
 }
 
 // make runs the function with the context of an attempt and tells whatever it comes to, panics and Goexit included.
@@ -108,38 +119,56 @@ func (c *call) body(ctx context.Context) {
 	}
 	r := &c.result
 	r.payload, r.err = c.run(ctx, c.input)
-	if r.err != nil { // its methods are the author's code too: where they panic, they do it here
-		_, _ = retryAfter(r.err)
-		_ = isFatal(r.err)
+	if r.err != nil {
+		c.ask(ctx)
 	}
 	c.done = true
+}
+
+// ask puts what the log keeps of an author's error in its place. Its methods are the author's code too: where they panic, or take long, they do it here.
+func (c *call) ask(ctx context.Context) {
+	r := &c.result
+	if _, own := r.err.(*inputError); own {
+		return
+	}
+	why := cause(ctx)
+	r.told = c.policy.Ask(r.err)
+	r.obeyed = codec.Is(r.err, context.Canceled) || why != nil && codec.Is(r.err, why)
+	r.err = c.seat.e.record(r.err, "")
 }
 
 // close tells what the attempt came to. It is deferred, and recovers.
 func (c *call) close(ctx context.Context) {
 	r := &c.result
 	if !c.done {
-		r.payload, r.err = nil, &bodyPanic{value: recover(), stack: debug.Stack()}
+		r.payload, r.err, r.told = nil, panicked(recover()), nil
 	}
 	if r.err != nil {
 		r.where = c.seat.failedIn
 	}
 	made := c.finish()
 	r.cause = cause(ctx)
+	late := func(err error) error { return err }
 	switch {
 	case !c.done || r.err == nil:
 	case r.cause == ErrTimeout:
-		r.err = &timeoutError{after: c.timeout, err: r.err}
+		late = func(err error) error { return &timeoutError{after: c.timeout, err: err} }
 	case r.cause == ErrHeartbeat:
-		r.err = &silentError{after: c.silence, err: r.err}
+		late = func(err error) error { return &silentError{after: c.silence, err: err} }
+	}
+	r.err = late(r.err)
+	seen := r.err
+	if r.told != nil {
+		seen = late(r.told.Err)
 	}
 	if c.machine != nil {
 		if err := c.machine.Misused(c.seat.info.Name); err != nil { // nothing that it came to counts
-			r.payload, r.err = nil, err
+			r.payload, r.err, r.told = nil, err, nil
+			seen = err
 		}
 	}
 	if c.watching != nil {
-		c.watching.over(c.seat.e, r.err)
+		c.watching.over(c.seat.e, seen)
 	}
 	r.slot, r.alone = c.seat.leave()
 	made = unnamed(made, r)

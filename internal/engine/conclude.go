@@ -241,7 +241,7 @@ func (w *steps) startReady() {
 		}
 		w.course.feed(w.turn.last())
 		if b == nil {
-			b = &body{step: id, policy: &op.Spec.(*StepSpec).Policy}
+			b = &body{step: id, call: call{policy: &op.Spec.(*StepSpec).Policy}}
 		}
 		b.attempt, b.quarantined, b.died = e.Attempt, verdict == quarantined, died
 		w.bodies.start(b)
@@ -387,7 +387,7 @@ func (w *steps) recordFailure(step string, b *body, r *result) {
 		w.course.result(world.Event{Type: world.StepRetrying, ID: step, Attempt: b.attempt, RetryAt: now, Error: rec})
 		return
 	}
-	if delay, again := b.policy.WithDefaults().Verdict(r.err, st.Failures+1, st.Started, now); again && !w.cancelledStep(step) {
+	if delay, again := b.policy.WithDefaults().Verdict(r.asked(*b.policy), st.Failures+1, st.Started, now); again && !w.cancelledStep(step) {
 		at := world.After(now, delay)
 		w.turn.addStreams(unclosed(r.streams, false)...)
 		w.course.result(world.Event{Type: world.StepRetrying, ID: step, Attempt: b.attempt, RetryAt: at, Error: rec})
@@ -396,7 +396,7 @@ func (w *steps) recordFailure(step string, b *body, r *result) {
 		}
 		return
 	}
-	rec.Permanent = isFatal(r.err)
+	rec.Permanent = r.asked(*b.policy).Permanent
 	w.turn.addStreams(unclosed(r.streams, true)...)
 	w.ends(b, world.Event{Type: world.StepFailed, ID: step, Attempt: b.attempt, Error: rec})
 }

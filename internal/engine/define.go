@@ -194,13 +194,13 @@ func (p Policy) delay(n int) time.Duration {
 }
 
 // Verdict says what follows a failed attempt: a retry after a delay, or the end.
-func (p Policy) Verdict(err error, failures int, first, now time.Time) (delay time.Duration, again bool) {
-	if isFatal(err) || p.Final != nil && p.Final(err) || p.Attempts >= 0 && failures >= p.Attempts {
+func (p Policy) Verdict(told *Told, failures int, first, now time.Time) (delay time.Duration, again bool) {
+	if told.Final || p.Attempts >= 0 && failures >= p.Attempts {
 		return 0, false
 	}
 	delay = p.delay(failures)
-	if d, ok := retryAfter(err); ok {
-		delay = d
+	if told.After >= 0 {
+		delay = told.After
 	}
 	if p.Total > 0 && !first.IsZero() && now.Add(delay).Sub(first) > p.Total {
 		return 0, false

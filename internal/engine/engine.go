@@ -3,13 +3,13 @@ package engine
 import (
 	"context"
 	"crypto/rand"
-	"errors"
 	"fmt"
 	"log/slog"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"github.com/stepwell/stepwell/internal/codec"
 	"github.com/stepwell/stepwell/internal/logs"
 	"github.com/stepwell/stepwell/internal/metrics"
 	"github.com/stepwell/stepwell/internal/replay"
@@ -241,8 +241,7 @@ func (e *Engine) record(err error, where string) *world.Error {
 	rec := e.cfg.Record(err)
 	kept := *rec // what came from the log is somebody else's too
 	rec = &kept
-	var p *bodyPanic
-	if errors.As(err, &p) {
+	if p, ok := codec.As[*bodyPanic](err); ok {
 		rec.Code, rec.Stack = world.CodePanic, trimStack(p.stack)
 		_, rec.Where = replay.AuthorsStack(p.stack)
 	}

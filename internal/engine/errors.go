@@ -3,8 +3,10 @@ package engine
 import (
 	"errors"
 	"fmt"
-	"slices"
+	"runtime/debug"
 	"time"
+
+	"github.com/stepwell/stepwell/internal/codec"
 )
 
 // Causes of a step's cancelled context, read with context.Cause.
@@ -38,6 +40,9 @@ type FatalError struct {
 
 func (e *FatalError) Error() string { return e.Err.Error() }
 
+// Permanent reports that a retry would not help.
+func (e *FatalError) Permanent() bool { return true }
+
 // Where is the place where it was made, as file:line.
 func (e *FatalError) Where() string { return Place(e.At) }
 
@@ -59,45 +64,49 @@ func (e *RetryError) Where() string { return Place(e.At) }
 // Unwrap returns the error behind it.
 func (e *RetryError) Unwrap() error { return e.Err }
 
-// isFatal reports whether a retry would not help: said so, anywhere in the tree of causes, or by a method Permanent() bool.
-func isFatal(err error) bool {
-	switch e := err.(type) {
-	case *FatalError:
-		return true
-	case interface{ Permanent() bool }:
-		if e.Permanent() {
-			return true
-		}
-	}
-	switch e := err.(type) {
-	case interface{ Unwrap() error }:
-		return isFatal(e.Unwrap())
-	case interface{ Unwrap() []error }:
-		return slices.ContainsFunc(e.Unwrap(), isFatal)
-	}
-	return false
+// Told is what an author's error says of the attempt that it ended. It is an error itself, none of whose methods is the author's.
+type Told struct {
+	Err       error         // the author's; its causes come to an end
+	Text      string        // its message
+	Permanent bool          // a retry would not help: said so, anywhere in the tree of causes, or by a method Permanent() bool
+	Final     bool          // Permanent, or the policy says so
+	After     time.Duration // until the next attempt; less than 0: as the policy says
 }
 
-func retryAfter(err error) (time.Duration, bool) {
-	var r *RetryError
-	if errors.As(err, &r) {
-		return max(r.After, 0), true
+func (t *Told) Error() string { return t.Text }
+
+// Ask calls the methods of an author's error, once: they may panic, take long and return what they did not before. It is for where the
+// author's code runs.
+func (p Policy) Ask(err error) *Told {
+	t := &Told{Err: codec.Finite(err, nil), Text: codec.Message(err), After: -1}
+	for e := range codec.Tree(err) {
+		if permanent, ok := e.(interface{ Permanent() bool }); ok && permanent.Permanent() {
+			t.Permanent = true
+		}
 	}
-	return 0, false
+	if r, ok := codec.As[*RetryError](err); ok {
+		t.After = max(r.After, 0)
+	}
+	t.Final = t.Permanent || p.Final != nil && p.Final(err)
+	return t
 }
 
 // bodyPanic is a panic of a step's body.
 type bodyPanic struct {
-	value any
+	text  string
 	stack []byte
 }
 
-func (p *bodyPanic) Error() string {
-	if p.value == nil {
-		return "the step called runtime.Goexit"
+// panicked is the error of a body that panicked with a value; nil: it called Goexit.
+func panicked(value any) *bodyPanic {
+	p := &bodyPanic{"the step called runtime.Goexit", debug.Stack()}
+	if value != nil {
+		p.text = fmt.Sprintf("panic: %v", value)
 	}
-	return fmt.Sprintf("panic: %v", p.value)
+	return p
 }
+
+func (p *bodyPanic) Error() string { return p.text }
 
 // Code is the panic's code in the log.
 func (p *bodyPanic) Code() string { return "PANIC" }

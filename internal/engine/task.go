@@ -247,7 +247,7 @@ func (e *Engine) taskOutcome(t *world.Task, policy Policy, start world.Event, r 
 			first = start.OccurredAt
 		}
 		now := e.clock.now()
-		delay, again := policy.Verdict(r.err, t.Failures+1, first, now)
+		delay, again := policy.Verdict(r.asked(policy), t.Failures+1, first, now)
 		if errors.Is(r.cause, ErrDraining) {
 			delay, again, end.Error = 0, true, abandoned("its worker shut down")
 		}
@@ -263,7 +263,7 @@ func (e *Engine) taskOutcome(t *world.Task, policy Policy, start world.Event, r 
 			d.Events = []world.Event{end}
 			return d
 		}
-		rec.Permanent = isFatal(r.err)
+		rec.Permanent = r.asked(policy).Permanent
 	}
 	d.Events = append(append(d.Events, t.History...), start, end)
 	return d

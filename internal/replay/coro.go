@@ -47,8 +47,8 @@ func (e *PanicError) Error() string {
 	return fmt.Sprintf("workflow code panicked: %v", e.Value)
 }
 
-// Unwrap returns what was panicked with, if that is an error.
-func (e *PanicError) Unwrap() error {
+// Thrown returns what was panicked with, if that is an error. It is the author's, and not unwrapped: its causes may form a circle.
+func (e *PanicError) Thrown() error {
 	err, _ := e.Value.(error)
 	return err
 }
