@@ -1,6 +1,6 @@
 package lint
 
-// This file holds the rule for SQL: one statement, one file, embedded and used.
+// This file holds the rules for SQL: files are embedded; statements in them open with what they promise, and are used.
 
 import (
 	"go/ast"
@@ -11,6 +11,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/stepwell/stepwell/internal/sqlfile"
 )
 
 // embed is one variable that a go:embed directive fills.
@@ -102,6 +104,49 @@ func uses(list []*source, dir, name string) (n int) {
 	return n
 }
 
+// loaded are the names that the product's files of a package give to load.
+func loaded(list []*source, dir string) map[string]bool {
+	names := map[string]bool{}
+	for _, s := range list {
+		if s.dir != dir || s.test {
+			continue
+		}
+		ast.Inspect(s.file, func(node ast.Node) bool {
+			call, ok := node.(*ast.CallExpr)
+			if !ok || len(call.Args) != 1 {
+				return true
+			}
+			f, ok := call.Fun.(*ast.Ident)
+			lit, is := call.Args[0].(*ast.BasicLit)
+			if ok && is && f.Name == "load" && lit.Kind == token.STRING {
+				names[strings.Trim(lit.Value, "\"`")] = true
+			}
+			return true
+		})
+	}
+	return names
+}
+
+// statementsIn checks the statements of a package's folder sql, which stand in files by topic.
+func statementsIn(t *testing.T, list []*source, dir string) {
+	statements, err := sqlfile.Read(os.DirFS(filepath.Join(root, dir)), "sql")
+	if err != nil {
+		t.Errorf("%s: %v", dir, err)
+	}
+	used := loaded(list, dir)
+	for name, text := range statements {
+		if !used[name] {
+			t.Errorf("%s: the statement %s is not used", dir, name)
+		}
+		if !strings.HasPrefix(text, "--") {
+			t.Errorf("%s: the statement %s does not open with what it promises", dir, name)
+		}
+		if columnsOfRun.MatchString(text) {
+			t.Errorf("%s: the statement %s names the columns of a run, which stand in run_row.go: want {run} or {birth}", dir, name)
+		}
+	}
+}
+
 // columnsOfRun finds lists of all that is read of a run, by its output, and of all that it is created with.
 var columnsOfRun = regexp.MustCompile(`\br\.output\b|INSERT INTO (\{schema\}\.)?runs \(\w`)
 
@@ -127,12 +172,17 @@ func TestSQL(t *testing.T) {
 			all = append(all, embeds(s)...)
 		}
 	}
+	topics := map[string]bool{} // packages whose statements stand in files by topic
 	err := walk(".sql", func(p string) error {
+		dir := path.Dir(path.Dir(p))
+		if text, err := os.ReadFile(filepath.Join(root, p)); err == nil && strings.Contains(string(text), "\n-- name: ") && path.Base(path.Dir(p)) == "sql" {
+			topics[dir] = true
+		}
 		found := false
 		for _, e := range all {
 			if e.holds(p) {
 				found = true
-				if uses(list, e.src.dir, e.name) < 2 || !e.alone(p) && !named(list, e.src.dir, p) {
+				if uses(list, e.src.dir, e.name) < 2 || !e.alone(p) && !topics[dir] && !named(list, e.src.dir, p) {
 					t.Errorf("%s: embedded in %s, and nobody uses it", p, e.name)
 				}
 			}
@@ -144,13 +194,16 @@ func TestSQL(t *testing.T) {
 		if err == nil && !strings.HasPrefix(strings.TrimSpace(string(text)), "--") {
 			t.Errorf("%s: does not open with what it promises", p)
 		}
-		if err == nil && columnsOfRun.Match(text) && path.Base(p) != "schema.sql" && path.Base(path.Dir(p)) != "migrations" {
+		if err == nil && columnsOfRun.Match(text) && !topics[dir] && path.Base(p) != "schema.sql" && path.Base(path.Dir(p)) != "migrations" {
 			t.Errorf("%s: names the columns of a run, which stand in run_row.go: want {run} or {birth}", p)
 		}
 		return err
 	})
 	if err != nil {
 		t.Error(err)
+	}
+	for dir := range topics {
+		statementsIn(t, list, dir)
 	}
 }
 

@@ -254,7 +254,7 @@ func (se *sender) deliverIn(ctx context.Context, tx txn, m *sending, held int16)
 	}
 }
 
-// What is done about a delivery that a transaction may have made which an application keeps open. Such a transaction holds a lock for it (see sql/deliver.sql), so that
+// What is done about a delivery that a transaction may have made which an application keeps open. Such a transaction holds a lock for it (see deliver in sql/mail.sql), so that
 // others can tell and need not wait for its rows, which they cannot see.
 const (
 	waitLocked int16 = iota // it waits for the rows

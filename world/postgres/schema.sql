@@ -1122,7 +1122,7 @@ BEGIN
     ELSIF r.is_full OR (SELECT count(*) FROM (SELECT FROM {schema}.inbox i WHERE i.run = r.key AND i.payload LIMIT 10000) few) >= 10000 THEN
       RAISE EXCEPTION 'run %: too many payloads are unread', signal.run USING ERRCODE = '53400';
     END IF;
-    -- So that others can tell who has sent it and is not committed: see sql/deliver.sql.
+    -- So that others can tell who has sent it and is not committed: see deliver in sql/mail.sql.
     PERFORM pg_advisory_xact_lock_shared({schema}.class_of((parse_ident($n${schema}$n$))[1] || '/sends'),
       ((get_byte(hash, 0) * 256 + get_byte(hash, 1) + (r.key & 1023)) & 1023)::integer);
     INSERT INTO {schema}.delivered (run, key, print, sender, marked)

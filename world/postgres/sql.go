@@ -2,16 +2,18 @@ package postgres
 
 import (
 	"embed"
-	"path"
+	"fmt"
 	"strings"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/stepwell/stepwell/internal/sqlfile"
 )
 
 //go:embed sql/*.sql
 var sqlFiles embed.FS
 
-// statement is one file of sql/. In the file {schema} stands for the schema's quoted name; each World has texts of its own.
+// statement is one block of a file of sql/. In the file {schema} stands for the schema's quoted name; each World has texts of its own.
 type statement struct {
 	name  string
 	text  string
@@ -21,14 +23,24 @@ type statement struct {
 // statements are all that are used, by index.
 var statements []*statement
 
-// load reads the file of a statement, and puts the columns of a run into it. It panics where there is none: the name is
-// written wrong.
-func load(name string) *statement {
-	text, err := sqlFiles.ReadFile(path.Join("sql", name+".sql"))
+// sqlTexts are the texts of all files, by the names of the statements.
+var sqlTexts = readSQL()
+
+func readSQL() map[string]string {
+	texts, err := sqlfile.Read(sqlFiles, "sql")
 	if err != nil {
 		panic("postgres: " + err.Error())
 	}
-	s := &statement{name: name, text: placeholders.Replace(strings.TrimSpace(string(text))), index: len(statements)}
+	return texts
+}
+
+// load gives a statement, and puts the columns of a run into it. It panics where there is none: the name is written wrong.
+func load(name string) *statement {
+	text, ok := sqlTexts[name]
+	if !ok {
+		panic(fmt.Sprintf("postgres: no statement %q", name))
+	}
+	s := &statement{name: name, text: placeholders.Replace(text), index: len(statements)}
 	statements = append(statements, s)
 	return s
 }

@@ -1,2 +1,0 @@
--- A class by its key.
-SELECT workflow, version FROM {schema}.classes WHERE key = $1::integer

@@ -1,2 +1,0 @@
--- The schema is there.
-CREATE SCHEMA IF NOT EXISTS {schema}

@@ -1,2 +1,0 @@
--- Ends a subscription.
-DELETE FROM {schema}.subscriptions WHERE name = $1

@@ -1,2 +1,0 @@
--- All runs, and all else.
-DROP SCHEMA {schema} CASCADE

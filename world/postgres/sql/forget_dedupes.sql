@@ -1,2 +1,0 @@
--- Forgets dedupe IDs whose window is over. Index dedupes_until.
-DELETE FROM {schema}.dedupes WHERE until <= clock_timestamp()

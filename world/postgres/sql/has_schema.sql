@@ -1,2 +1,0 @@
--- Whether the schema is there.
-SELECT EXISTS (SELECT FROM pg_catalog.pg_namespace WHERE nspname = $1)

@@ -1,2 +1,0 @@
--- A step was made.
-INSERT INTO {schema}.versions (version, name) VALUES ($1, $2)

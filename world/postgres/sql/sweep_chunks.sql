@@ -1,2 +1,0 @@
--- Runs are swept. Index chunks_pkey.
-DELETE FROM {schema}.chunks WHERE run = ANY ($1::bigint[])

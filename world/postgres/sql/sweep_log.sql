@@ -1,2 +1,0 @@
--- Runs are swept. Index log_run.
-DELETE FROM {schema}.log WHERE run = ANY ($1::bigint[])

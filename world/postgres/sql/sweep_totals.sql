@@ -1,2 +1,0 @@
--- Runs are swept: changes of their numbers.
-INSERT INTO {schema}.totals (workflow, status, n) SELECT * FROM unnest($1::text[], $2::text[], $3::bigint[])

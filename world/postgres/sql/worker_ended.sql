@@ -1,2 +1,0 @@
--- What became of a worker. By key.
-SELECT ended FROM {schema}.workers WHERE key = $1
