@@ -12,11 +12,10 @@ import (
 )
 
 var (
-	attributesOf       = load("attributes_of")
-	setAttributes      = load("set_attributes")
-	insertAttribute    = load("insert_attribute")
-	deleteAttribute    = load("delete_attribute")
-	runsWithAttributes = load("runs_with_attributes")
+	attributesOf    = load("attributes_of")
+	setAttributes   = load("set_attributes")
+	insertAttribute = load("insert_attribute")
+	deleteAttribute = load("delete_attribute")
 )
 
 // attributes are what runs show of themselves.
@@ -103,38 +102,6 @@ func eachChange(was, now map[string]json.RawMessage, each func(name, value strin
 		if err := each(name, key, true); err != nil {
 			return err
 		}
-	}
-	return nil
-}
-
-// filledAtOnce is how many runs a migration reads before it writes.
-const filledAtOnce = 200
-
-// fillAttributes makes lists find the runs of an older file. What is not JSON is left: its run cannot be read either.
-func fillAttributes(c *conn) error {
-	type found struct {
-		key   int64
-		attrs map[string]json.RawMessage
-	}
-	for last, more := int64(0), true; more; {
-		var runs []found
-		if err := c.query(runsWithAttributes, func(r row) (bool, error) {
-			f := found{key: r.int(0)}
-			_ = unmarshal(r.bytes(1), &f.attrs)
-			runs, last = append(runs, f), f.key
-			return true, nil
-		}, last, int64(filledAtOnce)); err != nil {
-			return err
-		}
-		for _, f := range runs {
-			if err := eachChange(nil, f.attrs, func(name, value string, _ bool) error {
-				_, err := c.exec(insertAttribute, name, value, f.key)
-				return err
-			}); err != nil {
-				return err
-			}
-		}
-		more = len(runs) == filledAtOnce
 	}
 	return nil
 }

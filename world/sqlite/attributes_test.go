@@ -13,7 +13,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/stepwell/stepwell/world"
-	"github.com/stepwell/stepwell/world/rules"
 )
 
 func attrSet(run, worker string, first int64, name, value string) *world.Commit {
@@ -176,51 +175,6 @@ func TestAStructuredAttributeIsReadInBoundedPages(t *testing.T) {
 			t.Fatalf("page %d: got %d runs, cursor %q; want the oldest on page 2, and the end", pages, len(page.Runs), q.Cursor)
 		}
 		break
-	}
-}
-
-// A file of the schema's first version gets what its runs have already.
-func TestMigrationFillsAttributes(t *testing.T) {
-	t.Parallel()
-	path := filepath.Join(t.TempDir(), "runs.db")
-	texts, err := migrations()
-	if err != nil {
-		t.Fatal(err)
-	}
-	values := []string{`1`, `1.50`, `-1e3`, `0`, `"Ulm"`, `"a\u0000b"`, `"\ud83d\ude00"`, `"\ud800"`, `null`, `true`, `{"a":1}`, `[1]`, `"` + strings.Repeat("é", 300) + `"`}
-	script(t, path, texts[0])
-	for i, v := range values {
-		script(t, path, fmt.Sprintf(`INSERT INTO runs (id, workflow, version, status, priority, created_us, ended_us, retention_ns, attributes)
-			VALUES ('r%d', 'w', 1, 'completed', 1, 1, 1, 0, '{"v":%s,"all":1}')`, i, v))
-	}
-	const more = filledAtOnce + 10
-	script(t, path, fmt.Sprintf(`
-WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < %d)
-INSERT INTO runs (id, workflow, version, status, priority, created_us, ended_us, retention_ns, attributes)
-  SELECT 'more' || i, 'w', 1, 'completed', 1, 1, 1, 0, CASE WHEN i %% 2 = 0 THEN '{"all":1}' END FROM n;
-INSERT INTO runs (id, workflow, version, status, priority, created_us, ended_us, retention_ns, attributes) VALUES ('bad', 'w', 1, 'completed', 1, 1, 1, 0, '{');
-INSERT INTO totals VALUES ('w', 'completed', %d)`, 2*more, len(values)+2*more+1))
-	w := openAt(t, path)
-	for i, v := range values {
-		q := world.RunQuery{Attributes: map[string]json.RawMessage{"v": []byte(v)}}
-		page, err := w.Runs(t.Context(), q)
-		if err != nil || !slices.ContainsFunc(page.Runs, func(r world.Run) bool { return r.ID == fmt.Sprint("r", i) }) {
-			t.Errorf("%.40s: got %d runs, %v; want r%d", v, len(page.Runs), err, i)
-		}
-	}
-	q, n := world.RunQuery{Attributes: map[string]json.RawMessage{"all": []byte(`1`)}, Limit: rules.MostListed}, 0
-	for {
-		page, err := w.Runs(t.Context(), q)
-		if err != nil {
-			t.Fatal(err)
-		}
-		n += len(page.Runs)
-		if q.Cursor = page.Cursor; q.Cursor == "" {
-			break
-		}
-	}
-	if want := len(values) + more; n != want {
-		t.Errorf("got %d runs with the attribute that they had, want %d", n, want)
 	}
 }
 

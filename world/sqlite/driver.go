@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"strings"
 
 	"github.com/stepwell/stepwell/world"
 )
@@ -37,39 +36,31 @@ func (opener) Open(_ context.Context, url string, o world.OpenOptions) (world.Wo
 
 // Pending lists the steps that a file lacks; see [world.Migrator].
 func (opener) Pending(_ context.Context, url string) ([]world.Migration, error) {
-	return steps(url, false)
+	return lacking(url, false)
 }
 
 // Migrate takes them, as every Open does; see [world.Migrator].
 func (opener) Migrate(_ context.Context, url string) ([]world.Migration, error) {
-	return steps(url, true)
+	return lacking(url, true)
 }
 
-// steps lists what a file lacks, and does it where take is set. A file that is not there lacks all, and is not made by looking.
-func steps(url string, claim bool) (left []world.Migration, err error) {
+// lacking lists the steps that a file lacks, and takes them where take is set. A file that is not there lacks all, and is
+// not made by looking.
+func lacking(url string, take bool) (left []world.Migration, err error) {
 	path, err := PathOf(url)
-	if err != nil {
-		return nil, err
-	}
-	texts, err := migrations()
 	if err != nil {
 		return nil, err
 	}
 	version := 0
 	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
-		if version, err = versionOf(path, len(texts)); err != nil {
+		if version, err = versionOf(path); err != nil {
 			return nil, err
 		}
 	}
-	files, err := migrationFiles.ReadDir("migrations") // in the same order
-	if err != nil {
-		return nil, err
+	for i := version; i < len(steps); i++ {
+		left = append(left, world.Migration{Version: i + 1, Name: steps[i].name, SQL: "BEGIN;\n" + steps[i].script(i+1) + "COMMIT;\n"})
 	}
-	for i := version; i < len(texts); i++ {
-		_, name, _ := strings.Cut(strings.TrimSuffix(files[i].Name(), ".sql"), "_")
-		left = append(left, world.Migration{Version: i + 1, Name: name, SQL: "BEGIN;\n" + texts[i] + "COMMIT;\n"})
-	}
-	if !claim || len(left) == 0 {
+	if !take || len(left) == 0 {
 		return left, nil
 	}
 	w, err := Open(path)
@@ -80,7 +71,7 @@ func steps(url string, claim bool) (left []world.Migration, err error) {
 }
 
 // versionOf reads the version of a file's schema.
-func versionOf(path string, newest int) (int, error) {
+func versionOf(path string) (int, error) {
 	if err := checkPath(path); err != nil {
 		return 0, err
 	}
@@ -93,6 +84,6 @@ func versionOf(path string, newest int) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	version, err := checkSchema(c, newest)
+	version, err := checkSchema(c, len(steps))
 	return version, errors.Join(classify(path, err), c.close())
 }

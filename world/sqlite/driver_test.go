@@ -22,8 +22,8 @@ func TestDriver(t *testing.T) {
 	_, err = d.Open(t.Context(), url, world.OpenOptions{Existing: true})
 	wantErr(t, err, world.ErrNotFound)
 	left, err := d.(world.Migrator).Pending(t.Context(), url)
-	if texts, _ := migrations(); err != nil || len(left) != len(texts) {
-		t.Fatalf("got %d steps, %v; want %d", len(left), err, len(texts))
+	if err != nil || len(left) != len(steps) {
+		t.Fatalf("got %d steps, %v; want %d", len(left), err, len(steps))
 	}
 	if _, err := os.Stat(path); !os.IsNotExist(err) {
 		t.Fatalf("the file is there, or %v", err)

@@ -3,22 +3,25 @@ package sqlite
 import (
 	"context"
 	"database/sql/driver"
-	"embed"
+	_ "embed"
 	"fmt"
-	"io/fs"
-	"path"
 
 	"github.com/stepwell/stepwell/world"
 )
 
-//go:embed migrations/*.sql
-var migrationFiles embed.FS
-
-// newest is what the migrations leave in an empty file, in one text: to walk through all of them costs many times as
-// much, as SQLite reads the whole schema anew after each ALTER TABLE. A test writes it, and holds it against them.
-//
 //go:embed schema.sql
-var newest string
+var schema string
+
+// step is one step of the schema. A file's version is how many it has taken.
+type step struct{ name, sql string }
+
+// steps are the schema's. The first makes an empty file ours; what a later release adds is one more.
+var steps = []step{{"init", schema}}
+
+// script is the step's SQL, which ends with the version that it brings a file to.
+func (s step) script(version int) string {
+	return fmt.Sprintf("%s\nPRAGMA user_version = %d;\n", s.sql, version)
+}
 
 // applicationID marks a file as ours: "SWL1".
 const applicationID = 0x53574c31
@@ -30,36 +33,9 @@ var (
 	journalWAL    = load("journal_wal")
 )
 
-// fills are what SQL alone cannot do of a migration, by its version: it follows in the same transaction.
-var fills = map[int]func(c *conn) error{3: fillAttributes}
-
-// migrations are the texts of the schema's versions, from 1 on.
-func migrations() ([]string, error) {
-	names, err := fs.Glob(migrationFiles, "migrations/*.sql") // sorted: the names are zero-padded
-	if err != nil {
-		return nil, err
-	}
-	var texts []string
-	for i, name := range names {
-		if want := fmt.Sprintf("%04d_", i+1); path.Base(name)[:5] != want {
-			return nil, fmt.Errorf("migration %s: want %s…", name, want)
-		}
-		text, err := migrationFiles.ReadFile(name)
-		if err != nil {
-			return nil, err
-		}
-		texts = append(texts, string(text))
-	}
-	return texts, nil
-}
-
-// migrate brings a file to this release's schema, in one transaction. A file that is not ours, or is newer, is left as it is.
-func migrate(c *conn) error {
-	texts, err := migrations()
-	if err != nil {
-		return err
-	}
-	version, err := checkSchema(c, len(texts))
+// migrate takes the steps that a file lacks, in one transaction. A file that is not ours, or is newer, is left as it is.
+func migrate(c *conn, steps []step) error {
+	version, err := checkSchema(c, len(steps))
 	if err != nil {
 		return err
 	}
@@ -68,13 +44,13 @@ func migrate(c *conn) error {
 	} else if mode != "wal" {
 		return fmt.Errorf("%w: the file system does not allow a write-ahead log (journal mode %s); use a local disk", world.ErrStorage, mode)
 	}
-	if version == len(texts) {
+	if version == len(steps) {
 		return nil
 	}
 	if _, err := c.exec(begin); err != nil {
 		return err
 	}
-	if err := walk(c, texts); err != nil {
+	if err := takeSteps(c, steps); err != nil {
 		_, _ = c.exec(rollback)
 		return err
 	}
@@ -82,28 +58,16 @@ func migrate(c *conn) error {
 	return err
 }
 
-// walk runs what another process has not run meanwhile.
-func walk(c *conn, texts []string) error {
-	version, err := checkSchema(c, len(texts))
+// takeSteps takes those that another process has not taken meanwhile.
+func takeSteps(c *conn, steps []step) error {
+	version, err := checkSchema(c, len(steps))
 	if err != nil {
 		return err
 	}
-	if version == 0 {
+	for i := version; i < len(steps); i++ {
 		c.calls.Add(1)
-		if _, err := c.raw.(driver.ExecerContext).ExecContext(context.Background(), newest, nil); err != nil {
-			return fmt.Errorf("schema: %w", err)
-		}
-		return nil
-	}
-	for i := version; i < len(texts); i++ {
-		c.calls.Add(1)
-		if _, err := c.raw.(driver.ExecerContext).ExecContext(context.Background(), texts[i], nil); err != nil {
-			return fmt.Errorf("migration %d: %w", i+1, err)
-		}
-		if fill := fills[i+1]; fill != nil {
-			if err := fill(c); err != nil {
-				return fmt.Errorf("migration %d: %w", i+1, err)
-			}
+		if _, err := c.raw.(driver.ExecerContext).ExecContext(context.Background(), steps[i].script(i+1), nil); err != nil {
+			return fmt.Errorf("step %d of the schema, %s: %w", i+1, steps[i].name, err)
 		}
 	}
 	return nil

@@ -131,7 +131,7 @@ func Open(path string, options ...Options) (*World, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := migrate(c); err != nil {
+	if err := migrate(c, steps); err != nil {
 		return nil, errors.Join(fmt.Errorf("open %s: %w", path, classify(path, err)), c.close())
 	}
 	if err := errors.Join(c.keepLog(true), w.files.connected()); err != nil {

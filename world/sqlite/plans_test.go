@@ -2,7 +2,6 @@ package sqlite
 
 import (
 	"context"
-	"crypto/sha256"
 	"database/sql/driver"
 	"flag"
 	"fmt"
@@ -126,18 +125,4 @@ func nullArgs(s *statement) []driver.NamedValue {
 		args[i] = driver.NamedValue{Ordinal: i + 1}
 	}
 	return args
-}
-
-// A released migration never changes.
-func TestMigrationHashes(t *testing.T) {
-	t.Parallel()
-	texts, err := migrations()
-	if err != nil {
-		t.Fatal(err)
-	}
-	var out strings.Builder
-	for i, text := range texts {
-		fmt.Fprintf(&out, "%04d %x\n", i+1, sha256.Sum256([]byte(text)))
-	}
-	golden(t, "migrations.txt", out.String())
 }

@@ -1,7 +1,7 @@
 package sqlite
 
 // The row of a run. Its columns are named here and nowhere else: those that it is created with, and those that people
-// see. A new one is a line of each list, its part of the function below the list, and a migration.
+// see. A new one is a line of each list, its part of the function below the list, and a column of the schema.
 
 import (
 	"encoding/json"
