@@ -5,6 +5,7 @@ package stepwell
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/stepwell/stepwell/internal/codec"
@@ -165,4 +166,124 @@ func admitItems(g *world.Gather, n int, input []byte) error {
 		return fmt.Errorf("%w: want a JSON list with as many items as it declares, %d", ErrInvalid, n)
 	}
 	return nil
+}
+
+// AdmitPlaces gives the runs that a commit creates the places that their definitions say, whatever the commit says, and
+// so with what gathers them. The client's word counts for keys that cannot be computed here: those of code that is
+// elsewhere, and of encrypted inputs. Servers call it where the client is not to hold what belongs to others.
+//
+// Errors: [ErrInvalid]; [world.ErrForbidden] where it asks for places and nobody has said what the workflow needs.
+func (a *App) AdmitPlaces(ctx context.Context, c *world.Commit) error {
+	for i := range c.Events {
+		if e := &c.Events[i]; e.Birth != nil {
+			if err := a.admitPlaces(ctx, c, e); err != nil {
+				return fmt.Errorf("start %.100q: %w", e.Birth.Workflow, err)
+			}
+		}
+	}
+	for _, b := range c.Births {
+		if b == nil {
+			continue // the world refuses it
+		}
+		if err := a.AdmitPlaces(ctx, b); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (a *App) admitPlaces(ctx context.Context, c *world.Commit, e *world.Event) error {
+	b := *e.Birth
+	asks := len(b.Places) > 0 || b.Gather != nil
+	own := a.known[world.Class{Workflow: b.Workflow, Version: b.Version}]
+	var said world.Said
+	if own != nil {
+		said.Limits, said.Gather = own.Limits, own.Gather
+	} else {
+		known, ok, err := a.saidBy(ctx, b.Workflow, b.Version, asks)
+		switch {
+		case err != nil:
+			return err
+		case !ok && asks:
+			return fmt.Errorf("%w: no worker has said yet which limits its version %d is under: start a worker first", world.ErrForbidden, b.Version)
+		}
+		said = known.Said
+	}
+	plain := e.Encrypted == "" && (e.Apart == "" || len(c.Events) == 1 && c.Worker == "" && b.Parent == nil && b.Origin == nil)
+	fill := func(whole []byte) (err error) {
+		if own != nil && plain {
+			b.Places, err = own.Places(whole)
+			return err
+		}
+		b.Places, err = placesSaid(said.Limits, e.Birth.Places, whole, plain)
+		return err
+	}
+	var err error
+	if plain {
+		err = withInput(ctx, a, c.Run, e.Payload, e.Apart, fill)
+	} else {
+		err = fill(nil)
+	}
+	if err == nil && b.Gather != nil {
+		b.Gather, err = gatherSaid(said.Gather, b.Gather.Key, e.Payload, plain)
+	}
+	e.Birth = &b
+	return err
+}
+
+// saidBy is what a version of a workflow says. Where that matters and is not known, the database is asked anew.
+func (a *App) saidBy(ctx context.Context, workflow string, version int, matters bool) (world.Definition, bool, error) {
+	known, err := a.book.Workflow(ctx, workflow)
+	said, ok := known.Version(version)
+	if err == nil && !ok && matters {
+		a.book.Forget()
+		known, err = a.book.Workflow(ctx, workflow)
+		said, ok = known.Version(version)
+	}
+	return said, ok, err
+}
+
+// placesSaid are the places that limits say, with the keys that a plain input has, and else those of the places that
+// were asked for.
+func placesSaid(limits []world.SaidLimit, asked []world.Place, input []byte, plain bool) (places []world.Place, err error) {
+	for i := range limits {
+		l := &limits[i]
+		p := l.Place()
+		switch j := slices.IndexFunc(asked, func(q world.Place) bool { return q.Limit == l.Name }); {
+		case l.Path == "" && !l.Computed:
+		case l.Path != "" && plain:
+			p.Key, err = world.KeyAt(input, l.Path)
+		case j < 0:
+			err = fmt.Errorf("%w: code computes it: start the run in a program that has the workflow's definition", ErrInvalid)
+		default:
+			p.Key = asked[j].Key
+		}
+		if err != nil {
+			return nil, fmt.Errorf("limit %s: key: %w", l.Name, err)
+		}
+		places = append(places, p)
+	}
+	world.OrderPlaces(places)
+	return places, world.CheckPlaces(places)
+}
+
+// gatherSaid is what gathers starts as their definition says, with the key of a plain input, and else the one that was
+// asked for.
+func gatherSaid(said *world.SaidGather, key string, input []byte, plain bool) (*world.Gather, error) {
+	if said == nil {
+		return nil, fmt.Errorf("%w: its definition gathers no starts", ErrInvalid)
+	}
+	if said.Path != "" && plain {
+		if said.Quiet == 0 {
+			if items, err := world.Items(input); err == nil && len(items) > 0 {
+				input = items[0]
+			}
+		}
+		var err error
+		if key, err = said.Key(input); err != nil {
+			return nil, err
+		}
+	}
+	g := said.Gather(key)
+	return &g, nil
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -18,6 +19,7 @@ import (
 type Limit struct {
 	Workflows []string
 	Steps     []string // names of registered steps, which the worker runs for runs of any workflow: it gets their inputs
+	Tokens    []string // what the tokens of hooks begin with that its workflows choose; none: they choose none
 }
 
 // limits reports whether there is a limit.
@@ -30,12 +32,13 @@ func parseScope(text string) (Scope, Limit, error) {
 		return Scope(text), Limit{}, new(Limit).fits(Scope(text))
 	}
 	values, err := url.ParseQuery(query)
-	l := Limit{Workflows: values["workflow"], Steps: values["step"]}
+	l := Limit{Workflows: values["workflow"], Steps: values["step"], Tokens: values["token"]}
 	delete(values, "workflow")
 	delete(values, "step")
+	delete(values, "token")
 	switch {
 	case err != nil || len(values) > 0 || !l.limits():
-		return "", l, invalid("after the scope's ? write workflow=NAME and step=NAME, joined by &; %%3A is a colon, %%20 a space")
+		return "", l, invalid("after the scope's ? write workflow=NAME, step=NAME and token=PREFIX, joined by &; %%3A is a colon, %%20 a space")
 	}
 	if err := l.fits(Scope(scope)); err != nil {
 		return "", l, err
@@ -48,7 +51,7 @@ func (l *Limit) fits(s Scope) error {
 	switch {
 	case l.limits() && !s.limitable():
 		return invalid("only a worker's key can be limited to workflows and steps")
-	case s == Steps && (len(l.Steps) == 0 || len(l.Workflows) > 0):
+	case s == Steps && (len(l.Steps) == 0 || len(l.Workflows)+len(l.Tokens) > 0):
 		return invalid("a key of scope steps names its steps, and nothing else: steps?step=resize&step=blur")
 	}
 	return nil
@@ -65,6 +68,14 @@ func (l *Limit) check() error {
 			return err
 		}
 	}
+	for _, prefix := range l.Tokens {
+		if err := world.CheckToken(prefix); err != nil {
+			return err
+		}
+	}
+	if len(l.Tokens) > 0 && len(l.Workflows) == 0 {
+		return invalid("token=PREFIX is for hooks of workflows: name them with workflow=NAME")
+	}
 	return nil
 }
 
@@ -75,6 +86,9 @@ func (r *request) limited() *Limit {
 	}
 	return &r.key.Limit
 }
+
+// whole reports whether who asks is a worker without a limit, or more: what such a one says of what all share is taken.
+func (r *request) whole() bool { return r.sees(Worker) && r.limited() == nil }
 
 func (r *request) beyond(what, name string) error {
 	return fmt.Errorf("%w: it is limited, and %s %.100q is not on its list", errScope, what, name)
@@ -198,6 +212,10 @@ func (g *guard) mayWrite(r *request, c, within *wire.Commit) error {
 					return err
 				}
 			}
+		case e.Type == world.HookCreated:
+			if err := r.mayOpen(&e.Event); err != nil {
+				return fmt.Errorf("run %.100q: %w", c.Run, err)
+			}
 		case e.Type == world.StepCreated && e.Kind == world.KindAwait:
 			if err := g.mayRun(r, e.Peer); err != nil {
 				return err
@@ -225,6 +243,20 @@ func (g *guard) mayWrite(r *request, c, within *wire.Commit) error {
 		}
 	}
 	return nil
+}
+
+// drawnToken is a hook's token that no code chose.
+var drawnToken = regexp.MustCompile(`^(` + world.WebhookToken + `)?[0-9a-v]{26}$`)
+
+// mayOpen refuses a hook whose token the code of other workflows may choose.
+func (r *request) mayOpen(e *world.Event) error {
+	if !e.Chosen && drawnToken.MatchString(e.Token) {
+		return nil
+	}
+	if slices.ContainsFunc(r.limited().Tokens, func(prefix string) bool { return strings.HasPrefix(e.Token, prefix) }) {
+		return nil
+	}
+	return fmt.Errorf("%w: it is limited, and the token %q of hook %.100q does not begin as it allows: write token=PREFIX behind the key's scope", errScope, world.ShownToken(e.Token), e.Name)
 }
 
 // asksFor reports whether a commit is of the run that a child says is its parent, and asks for that child.

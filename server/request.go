@@ -53,6 +53,24 @@ func (r *request) by() string {
 	return r.key.Name
 }
 
+// author is who acts, as what is stored has it, where the body says somebody. The name of the key is in it. What a
+// worker's own machinery does is its code's, or Stepwell's.
+func (r *request) author(said string) string {
+	switch {
+	case r.key == nil || r.sees(Worker) && (said == byCode || said == byStepwell):
+		return said
+	case r.people() || said == "" || through(r.Request) != "":
+		return r.by()
+	}
+	return r.key.Name + wire.Through + human.Cut(said, wire.MostThrough)
+}
+
+// Who acts where no person does.
+const (
+	byCode     = "code"
+	byStepwell = "stepwell"
+)
+
 // through is what a caller says to act through, such as an assistant; "": nothing.
 func through(r *http.Request) string {
 	return human.Cut(r.Header.Get(wire.ThroughHeader), wire.MostThrough)

@@ -4,6 +4,7 @@ package server
 
 import (
 	"net/http"
+	"reflect"
 	"slices"
 	"strings"
 )
@@ -26,6 +27,8 @@ type route struct {
 	anyOrigin bool // pages of other origins may send, and under any host name, as to a webhook: its token is the key
 
 	maxBody int64 // bytes of its body; 0: Options.MaxBody
+
+	in reflect.Type // of a wire's body: testdata/members.txt says of each member who may set it
 }
 
 // operation is what openapi.json says of a route, and what a request is held to.

@@ -10,6 +10,7 @@ import (
 	"hash/maphash"
 	"log/slog"
 	"net/http"
+	"reflect"
 	"slices"
 	"time"
 
@@ -76,7 +77,7 @@ type answering[Out any] interface {
 
 // wireRoute is the door of a method of a world.
 func wireRoute[In, Out any, P answering[Out]](name string, scope Scope, summary, in, out string, f func(d *doors, r *request, in *In) (Out, error)) route {
-	return route{method: "POST", path: wire.Prefix + "/" + name, scope: scope, maxBody: wireBody, handle: wired[In, Out, P](f), op: operation{
+	return route{method: "POST", path: wire.Prefix + "/" + name, scope: scope, maxBody: wireBody, in: reflect.TypeFor[In](), handle: wired[In, Out, P](f), op: operation{
 		id: "world" + string(name[0]-'a'+'A') + name[1:], summary: summary, body: in, responses: []response{{200, out, "", "The store's answer."}},
 	}}
 }
@@ -152,7 +153,7 @@ func (d *doors) join(r *request, in *wire.Worker) (wire.Beat, error) {
 		return wire.Beat{}, err
 	}
 	wk := in.World()
-	if err := r.maySay(wk.Definitions); err != nil {
+	if err := d.maySay(r, wk.Definitions, wk.StepLimits); err != nil {
 		return wire.Beat{}, err
 	}
 	if r.limited() != nil { // it is not to lower the limit for others

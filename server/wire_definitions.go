@@ -32,7 +32,12 @@ func wireDefine(d *doors, r *request, in *wire.Definitions) (wire.Accepted, erro
 	if err != nil {
 		return wire.Accepted{}, err
 	}
-	if err := r.maySay(in.Definitions); err != nil {
+	for i := range in.Definitions {
+		if err := d.guard.mayActFor(r, in.Definitions[i].By); err != nil {
+			return wire.Accepted{}, err
+		}
+	}
+	if err := d.maySay(r, in.Definitions, nil); err != nil {
 		return wire.Accepted{}, err
 	}
 	return lasting(r.Context(), func(ctx context.Context) (wire.Accepted, error) {
@@ -40,13 +45,53 @@ func wireDefine(d *doors, r *request, in *wire.Definitions) (wire.Accepted, erro
 	})
 }
 
-// maySay refuses definitions of what the key may not have.
-func (r *request) maySay(definitions []world.Definition) error {
+// maySay refuses definitions of what the key may not have, and, of a limited key, limits that stand as others say them.
+func (d *doors) maySay(r *request, definitions []world.Definition, steps []world.SaidLimit) error {
 	classes := make([]world.Class, len(definitions))
 	for i := range definitions {
 		classes[i] = definitions[i].Class
 	}
-	return r.mayHave(classes, nil)
+	if err := r.mayHave(classes, nil); err != nil || r.limited() == nil || d.able.LimitKeeper == nil {
+		return err
+	}
+	said := append(world.LimitsOf(definitions), steps...)
+	if len(said) == 0 {
+		return nil
+	}
+	theirs, err := d.limitsOfOthers(r)
+	for i := range said {
+		if l := &said[i]; err == nil && theirs[l.Name] != "" && theirs[l.Name] != l.Text() {
+			err = fmt.Errorf("%w: it is limited, and limit %s is that of other workflows, which say %s: say the same, or give it another name", errScope, l.Name, theirs[l.Name])
+		}
+	}
+	return err
+}
+
+// limitsOfOthers are the limits that workflows say which the key is not for, and that steps and queues are under, with
+// how many they let in.
+func (d *doors) limitsOfOthers(r *request) (map[string]string, error) {
+	all, err := d.able.LimitKeeper.Limits().ListLimits(r.Context())
+	if err != nil {
+		return nil, err
+	}
+	out := map[string]string{}
+	for i := range all {
+		if l := &all[i]; l.Steps || l.Messages {
+			out[l.Name] = (&world.SaidLimit{Name: l.Name, Number: l.Said, Per: l.Per, Burst: l.Burst, Weights: l.Weights}).Text()
+		}
+	}
+	if d.able.Definer == nil {
+		return out, nil
+	}
+	known, err := d.able.Definer.Defined(r.Context(), nil)
+	for i := range known.Definitions {
+		if said := &known.Definitions[i]; r.mayWorkflow(said.Workflow) != nil {
+			for j := range said.Limits {
+				out[said.Limits[j].Name] = said.Limits[j].Text()
+			}
+		}
+	}
+	return out, err
 }
 
 func wireDefined(d *doors, r *request, in *wire.DefinedQuery) (wire.Defined, error) {

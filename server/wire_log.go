@@ -35,7 +35,7 @@ func needs(r *request, scope Scope, what string) error {
 
 // plainStart reports whether a commit is the start of a run and nothing else.
 func plainStart(c *wire.Commit) bool {
-	if c.Worker != "" || c.Ack != "" || c.Schedule != nil || len(c.Events) != 1 || len(c.Births)+len(c.Send)+len(c.Tasks)+len(c.Streams)+len(c.Messages)+len(c.Published)+len(c.Mail)+len(c.Held)+len(c.Dropped)+len(c.Conditions)+len(c.Anew) > 0 {
+	if c.Worker != "" || c.Claim != 0 || c.Release != nil || c.Ack != "" || c.Schedule != nil || len(c.Events) != 1 || len(c.Births)+len(c.Send)+len(c.Tasks)+len(c.Streams)+len(c.Messages)+len(c.Published)+len(c.Mail)+len(c.Held)+len(c.Dropped)+len(c.Conditions)+len(c.Anew) > 0 {
 		return false
 	}
 	b := c.Events[0].Birth
@@ -86,6 +86,9 @@ func (d *doors) commit(r *request, in *wire.Commit) (wire.Committed, error) {
 	if err := d.guard.mayCommit(r, in); err != nil {
 		return wire.Committed{}, err
 	}
+	if err := d.mayEncrypt(r, in); err != nil {
+		return wire.Committed{}, err
+	}
 	c := in.World()
 	if plainStart(in) {
 		e := &c.Events[0]
@@ -102,6 +105,14 @@ func (d *doors) commit(r *request, in *wire.Commit) (wire.Committed, error) {
 	if err := d.app.AdmitCommit(c); err != nil {
 		return wire.Committed{}, err
 	}
+	if err := d.sign(r, c); err != nil {
+		return wire.Committed{}, err
+	}
+	if !r.whole() {
+		if err := d.app.AdmitPlaces(r.Context(), c); err != nil {
+			return wire.Committed{}, err
+		}
+	}
 	done, err := lasting(r.Context(), func(ctx context.Context) (world.Committed, error) {
 		done, err := d.below.Commit(ctx, c)
 		if errors.Is(err, world.ErrLeaseLost) || errors.Is(err, world.ErrRunExists) || errors.Is(err, world.ErrReceipt) || c.Schedule != nil && errors.Is(err, world.ErrConflict) || err == nil && done.Existing == c.Run {
@@ -116,6 +127,43 @@ func (d *doors) commit(r *request, in *wire.Commit) (wire.Committed, error) {
 		d.audit.note(r.Request, r.name(), r.route.op.id, c.Run, "start", err, originOf(c)...)
 	}
 	return wire.OfCommitted(done), err
+}
+
+// sign puts the name of the key into what a commit says of who acts beside its run: what it sends, how it begins, and
+// who made or paused its schedule.
+func (d *doors) sign(r *request, c *world.Commit) error {
+	for i := range c.Send {
+		for j := range c.Send[i].Events {
+			if e := &c.Send[i].Events[j]; c.Worker == "" || e.By != c.Run {
+				r.signEvent(e)
+			}
+		}
+	}
+	if c.Worker == "" && c.Birth() && len(c.Events) > 1 {
+		if last := &c.Events[len(c.Events)-1]; last.Reason == "forked" || last.Reason == "imported" {
+			r.signEvent(last)
+		}
+	}
+	if c.Schedule == nil {
+		return nil
+	}
+	k, err := schedulesBelow(d, r)
+	if err != nil {
+		return err
+	}
+	return signSchedule(r, k, c.Schedule)
+}
+
+// signEvent puts the name of the key into an event that says who acts.
+func (r *request) signEvent(e *world.Event) {
+	switch e.Type {
+	case world.CancelRequested, world.RunPaused, world.RunResumed, world.RunCancelled, world.StepWoken:
+		e.By = r.author(e.By)
+	case world.WaitCompleted:
+		if e.Outcome == world.OutcomeWoken {
+			e.By = r.author(e.By)
+		}
+	}
 }
 
 // originOf is what the audit log has of the run that another goes on with; none: it is no retry, fork or restart.
@@ -138,6 +186,11 @@ func (d *doors) outcome(r *request, in *wire.Commit) (wire.Committed, error) {
 func (g *guard) mayDeliver(r *request, d *wire.Delivery) error {
 	if d.Task != nil && !wakesTask(d) {
 		if err := needs(r, Worker, "to end an attempt of a task"); err != nil {
+			return err
+		}
+	}
+	if d.Worker != "" || !d.RetryAt.IsZero() {
+		if err := needs(r, Worker, "to speak for a worker"); err != nil {
 			return err
 		}
 	}
@@ -194,6 +247,9 @@ func plainEvent(r *request, e *world.Event) world.Event {
 	switch e.Type {
 	case world.SignalReceived, world.HookReceived, world.InputReceived:
 		out.Name, out.Payload, out.Encrypted = e.Name, e.Payload, e.Encrypted
+		if e.Type != world.HookReceived {
+			out.ID = "" // of a wait that listens, whatever it matches
+		}
 	case world.StepWoken:
 		out.Attempt, out.By = e.Attempt, r.by()
 	case world.WaitCompleted:
@@ -212,10 +268,11 @@ func (d *doors) deliver(r *request, in *wire.Delivery) (wire.Delivered, error) {
 		return wire.Delivered{}, err
 	}
 	sent := in.World()
-	if !r.sees(Worker) {
-		for i := range sent.Events {
+	for i := range sent.Events {
+		if !r.sees(Worker) {
 			sent.Events[i] = plainEvent(r, &sent.Events[i])
 		}
+		r.signEvent(&sent.Events[i])
 	}
 	if err := d.app.AdmitDelivery(sent); err != nil {
 		return wire.Delivered{}, err
@@ -247,10 +304,53 @@ func (d *doors) append(r *request, in *wire.Append) (wire.Appended, error) {
 	return wire.OfAppended(done), err
 }
 
+// bindKey tells which key an ID stands for. An unlimited worker binds it; for anyone else an ID that stands for none
+// is refused, or the next key's could be taken before its time.
 func (d *doors) bindKey(r *request, in *wire.KeyQuery) (wire.KeyPrint, error) {
 	if d.able.KeyBook == nil {
 		return wire.KeyPrint{}, fmt.Errorf("what the IDs of encryption keys stand for in the server's database: %w", world.ErrNotFound)
 	}
-	print, err := lasting(r.Context(), func(ctx context.Context) ([]byte, error) { return d.able.KeyBook.BindKey(ctx, in.ID, in.Print) })
+	print, err := lasting(r.Context(), func(ctx context.Context) ([]byte, error) {
+		print, err := d.able.KeyBook.BindKey(ctx, in.ID, nil)
+		if err != nil || print != nil || len(in.Print) == 0 {
+			return print, err
+		}
+		if !r.whole() {
+			return nil, unboundKey(in.ID)
+		}
+		print, err = d.able.KeyBook.BindKey(ctx, in.ID, in.Print)
+		d.audit.note(r.Request, r.name(), r.route.op.id, "", "bind", err, "key_id", in.ID)
+		return print, err
+	})
 	return wire.KeyPrint{ID: in.ID, Print: print}, err
+}
+
+func unboundKey(id string) error {
+	return fmt.Errorf("%w: encryption key %.100q is not in use in this database yet: start a worker that has it, with an API key without a limit, or use it in a program that has the database", errScope, id)
+}
+
+// mayEncrypt refuses the start of a run that is encrypted with a key whose ID stands for none yet: who binds the ID
+// later is held against the runs of before.
+func (d *doors) mayEncrypt(r *request, c *wire.Commit) error {
+	if r.whole() || d.able.KeyBook == nil {
+		return nil
+	}
+	for i := range c.Events {
+		if e := &c.Events[i]; e.Birth != nil && e.Encrypted != "" {
+			if print, err := d.able.KeyBook.BindKey(r.Context(), e.Encrypted, nil); err != nil {
+				return err
+			} else if print == nil {
+				return unboundKey(e.Encrypted)
+			}
+		}
+	}
+	for _, b := range c.Births {
+		if b == nil {
+			continue // the world refuses it
+		}
+		if err := d.mayEncrypt(r, b); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -47,8 +47,8 @@ func wireMessage(d *doors, r *request, in *wire.MessageAct) (wire.MessageActed, 
 		}
 	}
 	people := r.people()
-	if p := in.Pause; p != nil && p.Pause != nil && people && r.key != nil {
-		p.Pause.By = r.by()
+	if p := in.Pause; p != nil && p.Pause != nil {
+		p.Pause.By = r.author(p.Pause.By)
 	}
 	out, err := lasting(r.Context(), func(ctx context.Context) (wire.MessageActed, error) { return actOnMessages(ctx, k, in) })
 	if act != "" && people {

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
@@ -53,6 +54,11 @@ func wireSchedule(d *doors, r *request, in *wire.ScheduleAct) (out wire.Schedule
 	if people && in.Put != nil && r.sees(Worker) {
 		people = !goesOn(r.Context(), k, in.Put.World())
 	}
+	if in.Put != nil {
+		if err := signSchedule(r, k, &in.Put.Schedule); err != nil {
+			return out, err
+		}
+	}
 	out, err = lasting(r.Context(), func(ctx context.Context) (out wire.ScheduleActed, err error) {
 		if in.Put == nil {
 			return out, k.DeleteSchedule(ctx, name)
@@ -69,6 +75,33 @@ func wireSchedule(d *doors, r *request, in *wire.ScheduleAct) (out wire.Schedule
 		d.audit.note(r.Request, r.name(), r.route.op.id, "", act, err, because(reason)...)
 	}
 	return out, err
+}
+
+// signSchedule puts the name of the key where a schedule says anew who made or paused it. Below a worker nobody says
+// which program's set it is of.
+func signSchedule(r *request, k world.Scheduler, s *world.Schedule) error {
+	if r.key == nil {
+		return nil
+	}
+	before, err := timetable.Find(r.Context(), k, s.Name)
+	if errors.Is(err, world.ErrNotFound) {
+		before, err = new(world.Schedule), nil
+	}
+	if err != nil {
+		return err
+	}
+	if s.Made.By != before.Made.By || !s.Made.At.Equal(before.Made.At) {
+		s.Made.By = r.author(s.Made.By)
+	}
+	if p, was := s.Paused, before.Paused; p != nil && (was == nil || p.By != was.By || p.Reason != was.Reason || !p.Since.Equal(was.Since)) {
+		own := *p
+		own.By = r.author(p.By)
+		s.Paused = &own
+	}
+	if s.Set != before.Set || s.Revision != before.Revision {
+		return needs(r, Worker, "to say which program's set a schedule is of")
+	}
+	return nil
 }
 
 // goesOn reports whether a schedule is put that stands as people said: who works on what is due does that all the time.

@@ -8,6 +8,8 @@ import (
 	"fmt"
 
 	"github.com/stepwell/stepwell/internal/courier"
+	"github.com/stepwell/stepwell/internal/operate"
+	"github.com/stepwell/stepwell/internal/spread"
 	"github.com/stepwell/stepwell/world"
 	"github.com/stepwell/stepwell/world/remote/wire"
 )
@@ -37,7 +39,10 @@ func wireTopic(d *doors, r *request, in *wire.TopicAct) (wire.TopicActed, error)
 	}
 	act, name := "", ""
 	if s := in.Spread; s != nil {
-		switch {
+		if err := maySpread(r, s); err != nil {
+			return wire.TopicActed{}, err
+		}
+		switch act = "spread"; {
 		case s.Subscribe != nil:
 			act, name = "subscribe", s.Subscribe.Name
 			if err := checkEndpoint(s.Subscribe.Endpoint, d.opts.PrivateEndpoints); err != nil {
@@ -46,21 +51,65 @@ func wireTopic(d *doors, r *request, in *wire.TopicAct) (wire.TopicActed, error)
 			if err := keepSecrets(r.Context(), k, s.Subscribe); err != nil {
 				return wire.TopicActed{}, err
 			}
+			s.Subscribe.Made.By = r.author(s.Subscribe.Made.By)
 		case s.Unsubscribe != "":
 			act, name = "unsubscribe", s.Unsubscribe
 		}
-		for _, m := range s.Mail {
-			if m == nil {
-				return wire.TopicActed{}, invalid("body: spread: a mail is null")
-			}
+		if err := d.mayMail(r, s.Mail); err != nil {
+			return wire.TopicActed{}, err
 		}
 	}
-	out, err := lasting(r.Context(), func(ctx context.Context) (wire.TopicActed, error) { return actOnTopics(ctx, k, in) })
+	out, err := lasting(r.Context(), func(ctx context.Context) (wire.TopicActed, error) {
+		if in.Spread != nil && !r.sees(Worker) {
+			return wire.TopicActed{Spread: true}, d.changeSubscription(ctx, in.Spread)
+		}
+		return actOnTopics(ctx, k, in)
+	})
 	if act != "" && (out.Spread || err != nil) && r.people() {
 		r.SetPathValue("subscription", name)
 		d.audit.note(r.Request, r.name(), r.route.op.id, "", act, err)
 	}
 	return out, err
+}
+
+// maySpread refuses who is no worker whatever is more than a change of a subscription: what is spread goes to any queue
+// and to any run.
+func maySpread(r *request, s *wire.Spread) error {
+	switch {
+	case s.Subscribe != nil && s.Unsubscribe != "":
+		return invalid("body: spread: subscribe or unsubscribe, not both")
+	case s.Subscribe == nil && s.Unsubscribe == "", s.Cut != nil, len(s.Done)+len(s.Aside)+len(s.Messages)+len(s.Mail)+len(s.Looked) > 0:
+		return needs(r, Worker, "to spread what is due")
+	}
+	return nil
+}
+
+// mayMail holds the mail of a spread to what is held of each delivery.
+func (d *doors) mayMail(r *request, mail []*wire.Delivery) error {
+	for _, m := range mail {
+		if m == nil {
+			return invalid("body: spread: a mail is null")
+		}
+		if err := d.guard.mayDeliver(r, m); err != nil {
+			return err
+		}
+		if err := d.app.AdmitDelivery(m.World()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// changeSubscription does what an operator asks for. This server spreads what was published before, not the client.
+func (d *doors) changeSubscription(ctx context.Context, s *wire.Spread) error {
+	of := spread.Of(d.able)
+	switch {
+	case of == nil:
+		return fmt.Errorf("topics of the server's database: %w", world.ErrNotFound)
+	case s.Subscribe != nil:
+		return of.Subscribe(ctx, *s.Subscribe)
+	}
+	return of.Unsubscribe(ctx, s.Unsubscribe)
 }
 
 // keepSecrets gives a subscription the secrets of the one that stands, which nobody elsewhere knows.
@@ -100,6 +149,9 @@ func wireTopics(d *doors, r *request, in *wire.TopicQuery) (out wire.Topics, err
 	case in.Due != 0:
 		var due world.Due
 		due, err = k.Due(r.Context(), world.DueQuery{After: in.DueAfter, Limit: in.Due})
+		if !r.sees(Worker) { // who may not spread has nothing to spread
+			due = world.Due{Subscriptions: due.Subscriptions, Revision: due.Revision, Now: due.Now}
+		}
 		out = wire.OfDue(&due)
 	case in.Publications != nil:
 		var page world.PublicationPage
@@ -129,7 +181,11 @@ func wireTopics(d *doors, r *request, in *wire.TopicQuery) (out wire.Topics, err
 	}
 	shown := make([]world.Subscription, len(out.Subscriptions))
 	for i, s := range out.Subscriptions {
-		shown[i] = courier.Hide(s)
+		if shown[i] = courier.Hide(s); s.Endpoint != nil && !r.sees(Operator) {
+			e := *shown[i].Endpoint
+			e.URL = operate.ShownEndpoint(e.URL)
+			shown[i].Endpoint = &e
+		}
 	}
 	out.Subscriptions = shown
 	return out, err

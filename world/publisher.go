@@ -184,6 +184,8 @@ func CheckSpread(s *Spread) error {
 			return fmt.Errorf("%w: spread: delivery %d is not one to an inbox", ErrInvalid, i)
 		} else if err := CheckDelivery(d); err != nil {
 			return err
+		} else if d.Run == "" || d.Events[0].Type != SignalReceived {
+			return fmt.Errorf("%w: spread: delivery %d is not a signal for a run", ErrInvalid, i)
 		}
 	}
 	if s.Subscribe != nil {

@@ -117,10 +117,15 @@ func (w *World) CheckKeys(ctx context.Context) error {
 	return errors.Join(all...)
 }
 
-// Join registers a worker whose keys are those that their IDs stand for.
+// Join registers a worker whose keys are those that their IDs stand for. The ID of the one for new runs stands for it
+// from now on, so that clients with keys of less may encrypt with it.
 func (w *World) Join(ctx context.Context, wk world.Worker) (world.Heartbeat, error) {
-	for _, id := range w.ring.ids {
-		if err := w.vet(ctx, id, false); err != nil {
+	for i, id := range w.ring.ids {
+		err := w.vet(ctx, id, i == 0)
+		if i == 0 && errors.Is(err, world.ErrForbidden) { // the API key is limited: another worker binds it
+			err = nil
+		}
+		if err != nil {
 			return world.Heartbeat{}, err
 		}
 	}

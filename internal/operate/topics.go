@@ -46,7 +46,7 @@ func SubscriptionOf(s *world.Subscription, q *world.QueueStats) Subscription {
 		By: s.Made.By, At: s.Made.At, Messages: s.OwnQueue(),
 	}
 	if e := s.Endpoint; e != nil {
-		out.Endpoint = &Endpoint{URL: shownEndpoint(e.URL), Private: e.Private}
+		out.Endpoint = &Endpoint{URL: ShownEndpoint(e.URL), Private: e.Private}
 		if e.GiveUp > 0 {
 			out.Endpoint.GiveUp = human.SpanText(e.GiveUp)
 		}
@@ -61,9 +61,9 @@ func SubscriptionOf(s *world.Subscription, q *world.QueueStats) Subscription {
 // mostWord is how long a part of a path with digits may be that is taken for no secret.
 const mostWord = 19
 
-// shownEndpoint is the URL of an endpoint without the values of its query, and without long parts of its path that have
+// ShownEndpoint is the URL of an endpoint without the values of its query, and without long parts of its path that have
 // digits, as those have by which some services know who posts.
-func shownEndpoint(text string) string {
+func ShownEndpoint(text string) string {
 	u, err := url.Parse(text)
 	if err != nil {
 		return world.ShownURL(text)

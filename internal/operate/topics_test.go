@@ -13,7 +13,7 @@ func TestShownEndpoint(t *testing.T) {
 		"https://example.com/a%20b":                                               "https://example.com/a%20b",
 		"://geheim":                                                               "…",
 	} {
-		if got := shownEndpoint(text); got != want {
+		if got := ShownEndpoint(text); got != want {
 			t.Errorf("%s is shown as %s, want %s", text, got, want)
 		}
 	}
