@@ -250,7 +250,7 @@ func (s *stepDoor) join(r *request, b *stepClaim) (lease time.Duration, err erro
 }
 
 // claimTasks claims tasks, and gives back those that the worker holds and does not know of: an answer was lost.
-func (s *stepDoor) claimTasks(r *request, b *stepClaim) ([]world.Task, error) {
+func (s *stepDoor) claimTasks(r *request, b *stepClaim) (tasks []world.Task, err error) {
 	known, err := keysOf(b.Worker, b.Holds)
 	if err != nil {
 		return nil, err
@@ -258,11 +258,14 @@ func (s *stepDoor) claimTasks(r *request, b *stepClaim) ([]world.Task, error) {
 	waits, end := context.WithCancel(r.Context())
 	defer end()
 	if b.Number > 0 { // an earlier one that comes late takes nothing any more
-		mine, _, err := s.claims.begin(&wire.TakeQuery{Worker: b.Worker, N: b.Number})
+		mine, _, err := s.claims.begin(r.who(), &wire.TakeQuery{Worker: b.Worker, N: b.Number})
 		if err != nil {
 			return nil, err
 		}
-		defer close(mine.done)
+		defer func() {
+			s.claims.drop(b.Worker, mine, err)
+			close(mine.done)
+		}()
 		go func() {
 			select {
 			case <-mine.gone:

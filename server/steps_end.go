@@ -277,7 +277,7 @@ func (s *stepDoor) leave(w http.ResponseWriter, r *request) error {
 	if err := s.guard.mayActFor(r, b.Worker); err != nil {
 		return err
 	}
-	if err := s.claims.leave(r.Context(), b.Worker); err != nil { // else it would take what it gives back
+	if err := s.claims.leave(r.Context(), r.who(), b.Worker); err != nil { // else it would take what it gives back
 		return err
 	}
 	if s.able.Holder != nil {

@@ -48,7 +48,7 @@ func (d *doors) claim(r *request, in *wire.TakeQuery) (wire.Taken, error) {
 	if in.Again && in.Server != d.id {
 		return wire.Taken{}, fmt.Errorf("%w: take %d of worker %s was asked of another process of this server, which alone knew its answer", errElsewhere, in.N, in.Worker)
 	}
-	return d.claims.once(r.Context(), in, func() (wire.Taken, error) { return d.claimOrWait(r, in) })
+	return d.claims.once(r.Context(), r.who(), in, func() (wire.Taken, error) { return d.claimOrWait(r, in) })
 }
 
 func (d *doors) held(r *request, in *wire.HeldQuery) (wire.Held, error) {
@@ -61,7 +61,7 @@ func (d *doors) held(r *request, in *wire.HeldQuery) (wire.Held, error) {
 	if d.able.Holder == nil {
 		return wire.Held{}, fmt.Errorf("a list of what a worker of the server's database holds: %w", world.ErrNotFound)
 	}
-	if err := d.claims.fence(r.Context(), in.Worker, in.N); err != nil {
+	if err := d.claims.fence(r.Context(), r.who(), in.Worker, in.N); err != nil {
 		return wire.Held{}, err
 	}
 	held, err := lasting(r.Context(), func(ctx context.Context) (world.Account, error) {
@@ -70,6 +70,9 @@ func (d *doors) held(r *request, in *wire.HeldQuery) (wire.Held, error) {
 		}
 		return d.able.Holder.Held(ctx, in.Worker)
 	})
+	if errors.Is(err, world.ErrLeaseLost) {
+		d.claims.forget(in.Worker)
+	}
 	return wire.Held{Account: wire.OfAccount(&held)}, err
 }
 
@@ -155,14 +158,17 @@ func wireClaimed(claimed *world.Claimed) wire.Taken {
 	return wire.OfClaimed(claimed)
 }
 
-// claims remembers the last claim of each worker, so that one whose answer was lost can be asked for again.
+// claims remembers the last claim of each worker, so that one whose answer was lost can be asked for again. It keeps
+// none of a worker that the world does not know.
 type claims struct {
-	mu   sync.Mutex
-	last map[string]*lastClaim // by worker
+	mu    sync.Mutex
+	last  map[string]*lastClaim // by worker
+	parts map[string]int        // how many of them are of a key, or of an address without one
 }
 
 // lastClaim is a claim that has begun.
 type lastClaim struct {
+	who  string // whose part it is
 	n    int64
 	at   time.Time
 	done chan struct{} // closed when answer is there
@@ -172,15 +178,17 @@ type lastClaim struct {
 	err  error
 }
 
-// mostClaims is how many workers are remembered; so long none is forgotten that may ask again.
+// mostClaims is how many workers are remembered, and claimsPart how many of one key; for claimsStand none is forgotten
+// that may ask again.
 const (
 	mostClaims  = 10_000
+	claimsPart  = mostClaims / 2
 	claimsStand = 5 * time.Minute
 )
 
 // once claims, unless it is the claim that this worker asked for last: then it is the same answer.
-func (t *claims) once(ctx context.Context, in *wire.TakeQuery, claim func() (wire.Taken, error)) (wire.Taken, error) {
-	mine, last, err := t.begin(in)
+func (t *claims) once(ctx context.Context, who string, in *wire.TakeQuery, claim func() (wire.Taken, error)) (wire.Taken, error) {
+	mine, last, err := t.begin(who, in)
 	if err != nil {
 		return wire.Taken{}, err
 	}
@@ -194,12 +202,13 @@ func (t *claims) once(ctx context.Context, in *wire.TakeQuery, claim func() (wir
 	}
 	defer close(mine.done)
 	mine.took, mine.err = claim()
+	t.drop(in.Worker, mine, mine.err)
 	return mine.took, mine.err
 }
 
 // begin notes a claim; mine is nil where it has begun before. A first try that comes when it was asked for again is nobody's any more: what it took, its
 // worker would hold and not know of.
-func (t *claims) begin(in *wire.TakeQuery) (mine, last *lastClaim, err error) {
+func (t *claims) begin(who string, in *wire.TakeQuery) (mine, last *lastClaim, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	last = t.last[in.Worker]
@@ -209,27 +218,55 @@ func (t *claims) begin(in *wire.TakeQuery) (mine, last *lastClaim, err error) {
 	case last != nil && (in.N < last.n || in.N == last.n && !in.Again):
 		return nil, nil, fmt.Errorf("take %d of worker %s comes behind take %d: %w", in.N, in.Worker, last.n, world.ErrConflict)
 	}
-	mine = &lastClaim{n: in.N, at: time.Now(), done: make(chan struct{}), gone: make(chan struct{})}
+	mine = &lastClaim{who: who, n: in.N, at: time.Now(), done: make(chan struct{}), gone: make(chan struct{})}
 	return mine, nil, t.keep(in.Worker, mine)
 }
 
-// keep makes it the last claim of a worker, where there is room for one more worker.
+// keep makes it the last claim of a worker, where there is room for one more worker. One that is known has its room.
 func (t *claims) keep(worker string, l *lastClaim) error {
-	if len(t.last) >= mostClaims {
+	before := t.last[worker]
+	full := func() bool { return len(t.last) >= mostClaims || t.parts[l.who] >= claimsPart }
+	if before == nil && full() {
 		for worker, l := range t.last {
 			if time.Since(l.at) > claimsStand {
-				delete(t.last, worker)
+				t.delete(worker)
 			}
 		}
-		if len(t.last) >= mostClaims {
+		if full() {
 			return errBusy
 		}
 	}
 	if t.last == nil {
-		t.last = map[string]*lastClaim{}
+		t.last, t.parts = map[string]*lastClaim{}, map[string]int{}
 	}
+	t.delete(worker)
 	t.last[worker] = l
+	t.parts[l.who]++
 	return nil
+}
+
+// delete is called under mu.
+func (t *claims) delete(worker string) {
+	l := t.last[worker]
+	if l == nil {
+		return
+	}
+	delete(t.last, worker)
+	if t.parts[l.who]--; t.parts[l.who] == 0 {
+		delete(t.parts, l.who)
+	}
+}
+
+// drop forgets a claim of a worker that the world does not know: such IDs can be invented.
+func (t *claims) drop(worker string, l *lastClaim, err error) {
+	if !errors.Is(err, world.ErrLeaseLost) {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.last[worker] == l {
+		t.delete(worker)
+	}
 }
 
 // failed reports whether it is known that it took nothing, for another reason than that there was nothing. One that another server was asked for too
@@ -244,8 +281,8 @@ func (l *lastClaim) failed() bool {
 }
 
 // fence waits until the last claim of a worker is over, and refuses those that come later under a lower number than n.
-func (t *claims) fence(ctx context.Context, worker string, n int64) error {
-	behind, err := t.put(worker, n)
+func (t *claims) fence(ctx context.Context, who, worker string, n int64) error {
+	behind, err := t.put(who, worker, n)
 	if err != nil {
 		return err
 	}
@@ -258,18 +295,18 @@ func (t *claims) fence(ctx context.Context, worker string, n int64) error {
 }
 
 // leave ends the wait of a worker's last claim, refuses those that come later, and returns when nothing is claimed any more.
-func (t *claims) leave(ctx context.Context, worker string) error {
+func (t *claims) leave(ctx context.Context, who, worker string) error {
 	t.mu.Lock()
 	if last := t.last[worker]; last != nil && last.gone != nil && !last.left {
 		last.left = true
 		close(last.gone)
 	}
 	t.mu.Unlock()
-	return t.fence(ctx, worker, math.MaxInt64)
+	return t.fence(ctx, who, worker, math.MaxInt64)
 }
 
 // put puts a fence in the place of the last claim, and returns what is closed when that is over.
-func (t *claims) put(worker string, n int64) (over chan struct{}, err error) {
+func (t *claims) put(who, worker string, n int64) (over chan struct{}, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	last := t.last[worker]
@@ -282,12 +319,12 @@ func (t *claims) put(worker string, n int64) (over chan struct{}, err error) {
 	default:
 		over = last.done
 	}
-	return over, t.keep(worker, &lastClaim{n: n, at: time.Now(), done: over, err: errFence})
+	return over, t.keep(worker, &lastClaim{who: who, n: n, at: time.Now(), done: over, err: errFence})
 }
 
 // forget forgets a worker that leaves.
 func (t *claims) forget(worker string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	delete(t.last, worker)
+	t.delete(worker)
 }

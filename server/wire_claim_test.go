@@ -3,6 +3,8 @@ package server
 import (
 	"context"
 	"errors"
+	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/stepwell/stepwell/world"
@@ -41,7 +43,7 @@ func TestTakesOnce(t *testing.T) {
 				return wire.Taken{}, nil // nothing was due
 			}
 			for i, s := range c.tries {
-				_, err := all.once(t.Context(), &wire.TakeQuery{Worker: "w", N: s.n, Again: s.again}, claim)
+				_, err := all.once(t.Context(), "key k", &wire.TakeQuery{Worker: "w", N: s.n, Again: s.again}, claim)
 				if !errors.Is(err, s.err) || made != s.made {
 					t.Errorf("try %d of take %d: got %v, with %d takes made; want %v, with %d", i+1, s.n, err, made, s.err, s.made)
 				}
@@ -55,7 +57,7 @@ func TestHeldIsBehindTakes(t *testing.T) {
 	var all claims
 	began, end := make(chan struct{}), make(chan struct{})
 	go func() {
-		_, _ = all.once(t.Context(), &wire.TakeQuery{Worker: "w", N: 1}, func() (wire.Taken, error) {
+		_, _ = all.once(t.Context(), "key k", &wire.TakeQuery{Worker: "w", N: 1}, func() (wire.Taken, error) {
 			close(began)
 			<-end
 			return wire.Taken{}, nil
@@ -65,18 +67,77 @@ func TestHeldIsBehindTakes(t *testing.T) {
 	gone, cancel := context.WithCancel(t.Context())
 	cancel()
 	for range 2 { // nobody waits for the answer
-		if err := all.fence(gone, "w", 3); !errors.Is(err, context.Canceled) {
+		if err := all.fence(gone, "key k", "w", 3); !errors.Is(err, context.Canceled) {
 			t.Fatalf("got %v while the claim is made, want it to wait", err)
 		}
 	}
 	close(end)
-	if err := all.fence(t.Context(), "w", 3); err != nil {
+	if err := all.fence(t.Context(), "key k", "w", 3); err != nil {
 		t.Fatal(err)
 	}
 	for i, want := range []error{world.ErrConflict, world.ErrConflict, world.ErrConflict, nil} {
-		_, err := all.once(t.Context(), &wire.TakeQuery{Worker: "w", N: int64(i + 1)}, func() (wire.Taken, error) { return wire.Taken{}, nil })
+		_, err := all.once(t.Context(), "key k", &wire.TakeQuery{Worker: "w", N: int64(i + 1)}, func() (wire.Taken, error) { return wire.Taken{}, nil })
 		if !errors.Is(err, want) {
 			t.Errorf("take %d: got %v, want %v", i+1, err, want)
 		}
+	}
+}
+
+// TestClaimsOfInventedWorkers: workers that nobody knows fill no table, and one that is full shuts out no known worker,
+// nor those of another key.
+func TestClaimsOfInventedWorkers(t *testing.T) {
+	var all claims
+	take := func(who, worker string, n int64, err error) error {
+		_, got := all.once(t.Context(), who, &wire.TakeQuery{Worker: worker, N: n}, func() (wire.Taken, error) { return wire.Taken{}, err })
+		return got
+	}
+	for i := range 2 * mostClaims {
+		if err := take("key a", fmt.Sprint("invented-", i), 1, world.ErrLeaseLost); !errors.Is(err, world.ErrLeaseLost) {
+			t.Fatalf("worker %d: got %v, want %v", i, err, world.ErrLeaseLost)
+		}
+	}
+	if len(all.last) != 0 || len(all.parts) != 0 {
+		t.Fatalf("%d workers are remembered that nobody knows", len(all.last))
+	}
+	full := 0
+	for i := range mostClaims {
+		if err := take("key a", fmt.Sprint("a-", i), 1, nil); errors.Is(err, errBusy) {
+			full++
+		}
+	}
+	if full != mostClaims-claimsPart {
+		t.Errorf("one key's workers were refused %d times, want it to have %d", full, claimsPart)
+	}
+	if err := take("key a", "a-7", 2, nil); err != nil {
+		t.Errorf("a worker that is known: %v", err)
+	}
+	if err := take("key b", "b-1", 1, nil); err != nil {
+		t.Errorf("a worker of another key: %v", err)
+	}
+	all.forget("a-8")
+	if err := take("key a", "a-new", 1, nil); err != nil {
+		t.Errorf("where one has left: %v", err)
+	}
+}
+
+// TestWorkerIDsAreShort: no door of workers takes an ID that no worker can have, and a claim of one that never joined
+// is not remembered.
+func TestWorkerIDsAreShort(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, "memory", Options{})
+	long := strings.Repeat("w", world.MaxRunID+1)
+	for call, body := range map[string]string{
+		"take": `{"worker": %q, "runs": 1, "n": 1}`, "beat": `{"worker": %q}`, "held": `{"worker": %q, "n": 1}`, "leave": `{"worker": %q}`, "join": `{"id": %q}`,
+		"commit":  `{` + firstID + `, "run": "r", "worker": %q, "first": 2, "events": [{"type": "run_started", ` + at + `}]}`,
+		"append":  `{"run": "r", "worker": %q, "stream": "s", "chunks": [1]}`,
+		"deliver": `{"worker": %q, "task": {"run": "r", "step": "s", "attempt": 1}, "events": [{"type": "step_completed", "id": "s", "attempt": 1, ` + at + `}]}`,
+	} {
+		r.refused(400, "INVALID", "POST", inWorld+call, fmt.Sprintf(body, long))
+	}
+	r.refused(409, "LEASE_LOST", "POST", inWorld+"take", `{"worker": "nobody", "runs": 1, "n": 1}`)
+	r.refused(409, "LEASE_LOST", "POST", inWorld+"held", `{"worker": "nobody", "n": 1}`)
+	r.send("POST", "/v1/steps/take", `{"worker": "nobody", "steps": ["s"], "most": 1, "number": 1}`)
+	if n := len(r.server.doors.claims.last) + len(r.server.stepper.claims.last); n != 0 {
+		t.Errorf("%d claims are remembered of workers that never joined", n)
 	}
 }

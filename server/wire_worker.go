@@ -76,6 +76,9 @@ func (g *guard) leaves(worker string)     { g.joined.forget(worker) }
 
 // mayActFor refuses who speaks for a worker that joined with another key. One that is not known, as it has left or died, the world refuses.
 func (g *guard) mayActFor(r *request, worker string) error {
+	if len(worker) > world.MaxRunID {
+		return invalid("a worker ID of %d bytes: want %d at most", len(worker), world.MaxRunID)
+	}
 	if r.key == nil || worker == "" {
 		return nil
 	}
