@@ -29,11 +29,11 @@ func hookRoutes() []route {
 			id: "getHook", summary: "Show the metadata of a hook to anyone who has its token",
 			responses: []response{{200, "OpenHook", "", "The hook's metadata."}},
 		}},
-		{method: "POST", path: "/v1/hooks/{token}", scope: Open, handle: atReception((*reception).send), audit: true, op: operation{
+		{method: "POST", path: "/v1/hooks/{token}", scope: Open, before: knowsHook, handle: atReception((*reception).send), audit: true, op: operation{
 			id: "sendHook", summary: "Send a payload to a hook", key: "The delivery ID: the same ID is delivered once, for at least 24 hours and the last 10,000 deliveries of the run.", body: "Payload", optional: true,
 			responses: []response{{202, "Accepted", "", "The payload is durable."}},
 		}},
-		{method: "POST", path: "/v1/hooks/{token}/heartbeat", scope: Open, handle: heartbeatHook, audit: true, op: operation{
+		{method: "POST", path: "/v1/hooks/{token}/heartbeat", scope: Open, before: knowsHook, handle: heartbeatHook, audit: true, op: operation{
 			id: "heartbeatHook", summary: "Tell a hook that someone is still working on it, with details for people", body: "Payload", optional: true,
 			responses: []response{{202, "Accepted", "", "It is durable, or an earlier one is that is recent enough (an eighth of the hook's timeout)."}},
 		}},
@@ -113,9 +113,6 @@ func (c *reception) send(w http.ResponseWriter, r *request) error {
 		return err
 	}
 	token := r.PathValue("token")
-	if err := noteHook(c.app, r, token); err != nil {
-		return err
-	}
 	if err := c.app.SendHook(r.Context(), token, r.payload(), opts...); err != nil {
 		if unfit, ok := errors.AsType[*world.UnfitError](err); ok { // who has the token is not told the workflow
 			err = &world.UnfitError{Places: unfit.Places}
@@ -125,23 +122,29 @@ func (c *reception) send(w http.ResponseWriter, r *request) error {
 	return accept(w)
 }
 
-// noteHook notes for the audit log which run the hook with a token is of.
-func noteHook(app *stepwell.App, r *request, token string) error {
-	if world.CheckToken(token) != nil {
+// knowsHook refuses a token that nobody ever had before the body is read, and notes for the audit log which run its
+// hook is of.
+func knowsHook(s *Server, r *request) error {
+	token := r.PathValue("token")
+	if err := world.CheckToken(token); err != nil {
+		return err
+	}
+	hooks, err := s.app.Hooks(r.Context(), "", token)
+	switch {
+	case err != nil:
+		return err
+	case len(hooks) > 0:
+		r.created = hooks[0].Run
 		return nil
 	}
-	hooks, err := app.Hooks(r.Context(), "", token)
-	if err == nil && len(hooks) > 0 {
-		r.created = hooks[0].Run
+	if _, err = s.app.EndedHook(r.Context(), token); errors.Is(err, world.ErrNotFound) {
+		return fmt.Errorf("hook: %w", world.ErrNotFound)
 	}
 	return err
 }
 
 func heartbeatHook(s *Server, w http.ResponseWriter, r *request) error {
 	token := r.PathValue("token")
-	if err := noteHook(s.app, r, token); err != nil {
-		return err
-	}
 	if err := stepwell.HeartbeatHook(r.Context(), s.app, token, r.payload()); err != nil {
 		return gone(err)
 	}

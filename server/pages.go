@@ -5,6 +5,7 @@ package server
 
 import (
 	"context"
+	"io"
 	"net/http"
 	"net/url"
 	"slices"
@@ -135,6 +136,17 @@ func (h uiHost) WatchStreams(ctx context.Context, run string, look func() (bool,
 // Patience: see [ui.Host].
 func (h uiHost) Patience() (read, write time.Duration) {
 	return h.s.opts.ReadTimeout, h.s.opts.WriteTimeout
+}
+
+// Body: see [ui.Host].
+func (h uiHost) Body(r *http.Request, who string, body io.ReadCloser, most int64) (io.ReadCloser, func()) {
+	if who != "" {
+		who = "key " + who
+	} else {
+		who = "address " + hostOf(r.RemoteAddr)
+	}
+	counted := h.s.bodies.arrives(r.Context(), who, body, r.ContentLength, most+1)
+	return counted, counted.leave
 }
 
 // MaxBody: see [ui.Host].

@@ -4,6 +4,7 @@ package server
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -15,6 +16,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/stepwell/stepwell"
@@ -33,7 +35,16 @@ type request struct {
 	created string     // the run that was begun or was there, or whose hook it is, for the audit log
 	noted   []any      // what else that has of it
 
-	max int64
+	max    int64
+	bodies *room    // of all bodies
+	holds  *arrives // what this one has of it; nil: it is not read
+}
+
+// leave gives back the room of the body.
+func (r *request) leave() {
+	if r.holds != nil {
+		r.holds.leave()
+	}
 }
 
 // who is the name of who asks, for what is shared out: the key, or the address.
@@ -55,14 +66,14 @@ func (r *request) by() string {
 
 // author is who acts, as what is stored has it, where the body says somebody. The name of the key is in it. What a
 // worker's own machinery does is its code's, or Stepwell's.
-func (r *request) author(said string) string {
+func (r *request) author(as string) string {
 	switch {
-	case r.key == nil || r.sees(Worker) && (said == byCode || said == byStepwell):
-		return said
-	case r.people() || said == "" || through(r.Request) != "":
+	case r.key == nil || r.sees(Worker) && (as == byCode || as == byStepwell):
+		return as
+	case r.people() || as == "" || through(r.Request) != "":
 		return r.by()
 	}
-	return r.key.Name + wire.Through + human.Cut(said, wire.MostThrough)
+	return r.key.Name + wire.Through + said(as)
 }
 
 // Who acts where no person does.
@@ -73,7 +84,18 @@ const (
 
 // through is what a caller says to act through, such as an assistant; "": nothing.
 func through(r *http.Request) string {
-	return human.Cut(r.Header.Get(wire.ThroughHeader), wire.MostThrough)
+	return said(r.Header.Get(wire.ThroughHeader))
+}
+
+// said is what others say of themselves as far as it is kept: so many characters, which can be printed.
+func said(text string) string {
+	text = strings.Map(func(c rune) rune {
+		if unicode.IsPrint(c) {
+			return c
+		}
+		return -1
+	}, strings.ToValidUTF8(text, ""))
+	return human.Cut(text, wire.MostThrough)
 }
 
 // sees reports whether who asks has at least a scope.
@@ -126,9 +148,12 @@ func (r *request) bytes(w http.ResponseWriter) ([]byte, error) {
 	if r.ContentLength > r.max {
 		return nil, tooLarge(r.max)
 	}
-	body, err := readAll(http.MaxBytesReader(w, r.Body, r.max), r.ContentLength)
+	r.holds = r.bodies.arrives(r.Context(), r.who(), http.MaxBytesReader(w, r.Body, r.max), r.ContentLength, r.max+1)
+	body, err := readAll(r.holds, r.ContentLength)
 	var more *http.MaxBytesError
 	switch {
+	case errors.Is(err, errCrowded), errors.Is(err, context.Canceled):
+		return nil, err
 	case errors.As(err, &more):
 		return nil, tooLarge(more.Limit)
 	case errors.Is(err, os.ErrDeadlineExceeded):

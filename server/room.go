@@ -1,9 +1,11 @@
 package server
 
-// This file bounds what answers take of memory, however slowly they are read: who asks for more waits a little, and is then told to come again.
+// This file bounds what answers and bodies take of memory, however slowly they are read or sent: who asks for more waits a little, and is then told to
+// come again.
 
 import (
 	"context"
+	"io"
 	"net/http"
 	"sync"
 	"time"
@@ -17,7 +19,7 @@ const (
 	mostAsking  = 64 // who wait for room, of one name
 )
 
-// room is the memory of answers that are put together or sent.
+// room is the memory of answers that are put together or sent, or of bodies that are read or worked on.
 type room struct {
 	most int64 // for all together
 	part int64 // for one who asks
@@ -35,25 +37,35 @@ func newRoom(most int64) *room {
 
 // reserve waits for so many bytes. Who has none may have as many as he needs, where there is room at all.
 func (r *room) reserve(ctx context.Context, who string, n int64) (*portion, error) {
-	over := time.NewTimer(roomTime)
+	p := &portion{room: r, who: who}
+	if err := p.grow(ctx, n); err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+// grow waits until the portion has so many bytes in all. Where that fails it has what it had.
+func (p *portion) grow(ctx context.Context, n int64) error {
+	r, over := p.room, time.NewTimer(roomTime)
 	defer over.Stop()
 	for waits := false; ; waits = true {
 		r.mu.Lock()
-		if r.fits(who, n) {
-			r.used += n
-			r.by[who] += n
+		if r.fits(p, n) {
+			r.used += n - p.bytes
+			r.by[p.who] += n - p.bytes
+			p.bytes = n
 			r.mu.Unlock()
-			return &portion{room: r, who: who, bytes: n}, nil
+			return nil
 		}
-		if !waits && r.asking[who] >= mostAsking {
+		if !waits && r.asking[p.who] >= mostAsking {
 			r.mu.Unlock()
-			return nil, errCrowded
+			return errCrowded
 		}
 		if r.freed == nil {
 			r.freed = make(chan struct{})
 		}
 		freed := r.freed
-		r.asking[who]++
+		r.asking[p.who]++
 		r.mu.Unlock()
 		var err error
 		select {
@@ -64,19 +76,20 @@ func (r *room) reserve(ctx context.Context, who string, n int64) (*portion, erro
 			err = ctx.Err()
 		}
 		r.mu.Lock()
-		if r.asking[who]--; r.asking[who] == 0 {
-			delete(r.asking, who)
+		if r.asking[p.who]--; r.asking[p.who] == 0 {
+			delete(r.asking, p.who)
 		}
 		r.mu.Unlock()
 		if err != nil {
-			return nil, err
+			return err
 		}
 	}
 }
 
 // fits is called under mu.
-func (r *room) fits(who string, n int64) bool {
-	return (r.used == 0 || r.used+n <= r.most) && (r.by[who] == 0 || r.by[who]+n <= r.part)
+func (r *room) fits(p *portion, n int64) bool {
+	others, mine := r.used-p.bytes, r.by[p.who]-p.bytes
+	return (others == 0 || others+n <= r.most) && (mine == 0 || mine+n <= r.part)
 }
 
 func (r *room) add(who string, n int64) {
@@ -92,7 +105,7 @@ func (r *room) add(who string, n int64) {
 	}
 }
 
-// portion is what one answer has of the room.
+// portion is what one answer or body has of the room.
 type portion struct {
 	room  *room
 	who   string
@@ -141,3 +154,45 @@ func crowded(w http.ResponseWriter, n int, send func() error) error {
 	}
 	return send()
 }
+
+// smallBody is how much of a body counts nowhere: the connection has as much.
+const smallBody = 16 << 10
+
+// arrives is a body that is counted as it comes. It is read no further than it has room.
+type arrives struct {
+	from    io.ReadCloser
+	ctx     context.Context
+	portion portion
+	most    int64 // that the body has
+	read    int64
+}
+
+// arrives counts the body of a request, of length bytes or at most so many; leave gives its room back.
+func (r *room) arrives(ctx context.Context, who string, body io.ReadCloser, length, most int64) *arrives {
+	if length >= 0 {
+		most = min(most, length)
+	}
+	return &arrives{from: body, ctx: ctx, portion: portion{room: r, who: who}, most: most}
+}
+
+// Read reads as much as there is room for; the room doubles, as what it is read into does.
+func (a *arrives) Read(b []byte) (int, error) {
+	has := max(a.portion.bytes, smallBody)
+	if a.read >= has && a.most > has {
+		if err := a.portion.grow(a.ctx, min(2*has, a.most)); err != nil {
+			return 0, err
+		}
+		has = a.portion.bytes
+	}
+	if left := has - a.read; left > 0 && int64(len(b)) > left {
+		b = b[:left]
+	}
+	n, err := a.from.Read(b)
+	a.read += int64(n)
+	return n, err
+}
+
+// Close closes the body.
+func (a *arrives) Close() error { return a.from.Close() }
+
+func (a *arrives) leave() { a.portion.is(0) }

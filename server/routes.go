@@ -18,6 +18,7 @@ type route struct {
 	path   string // as net/http.ServeMux has it
 	scope  Scope  // the least that a key must have
 	handle func(s *Server, w http.ResponseWriter, r *request) error
+	before func(s *Server, r *request) error // what is looked at before the body is read; nil: the key alone
 	op     operation
 
 	audit     bool // an operator's act: it is logged with who, what and which run

@@ -51,6 +51,9 @@ type Options struct {
 	// MaxAnswers is how many bytes answers may take of memory at once, those that are put together and those that are read slowly; one key, or one address
 	// without a key, has half. Who asks for more waits, 5 s at most. Default 64 MiB.
 	MaxAnswers int64
+	// MaxBodies is how many bytes the bodies of requests may take of memory at once, while they arrive and are worked on; one key, or one address without a key,
+	// has half. Who sends more waits, 5 s at most. Default 64 MiB.
+	MaxBodies int64
 	// Push says which endpoints are pushed to, and how. Default: none.
 	Push PushOptions
 	// PrivateEndpoints lets subscriptions of topics that ask for it be posted to addresses of private networks and of
@@ -77,6 +80,7 @@ func (o *Options) defaults() error {
 	refuse(o.MaxBody < 0, "MaxBody", o.MaxBody)
 	refuse(o.MaxWaiting < 0, "MaxWaiting", o.MaxWaiting)
 	refuse(o.MaxAnswers < 0, "MaxAnswers", o.MaxAnswers)
+	refuse(o.MaxBodies < 0, "MaxBodies", o.MaxBodies)
 	for name, d := range map[string]*time.Duration{
 		"ReadTimeout": &o.ReadTimeout, "WriteTimeout": &o.WriteTimeout, "Heartbeat": &o.Heartbeat, "MaxWait": &o.MaxWait,
 	} {
@@ -90,6 +94,9 @@ func (o *Options) defaults() error {
 	}
 	if o.MaxAnswers == 0 {
 		o.MaxAnswers = 64 << 20
+	}
+	if o.MaxBodies == 0 {
+		o.MaxBodies = 64 << 20
 	}
 	for to, d := range map[*time.Duration]time.Duration{
 		&o.ReadTimeout: 30 * time.Second, &o.WriteTimeout: 30 * time.Second, &o.Heartbeat: 15 * time.Second, &o.MaxWait: time.Minute,
@@ -132,7 +139,8 @@ type Server struct {
 	watchers *watchers
 	queues   world.Messenger  // nil: the database keeps none
 	topics   *courier.Courier // nil: the same
-	room     *room
+	room     *room            // of answers
+	bodies   *room
 	entry    entry    // who may come in
 	audit    auditor  // what is told of it
 	places   places   // of those who wait
@@ -166,7 +174,7 @@ func New(app *stepwell.App, o Options) (*Server, error) {
 	}
 	s := &Server{
 		app: app, world: app.World(), opts: o, log: o.Logger, mux: http.NewServeMux(),
-		watchers: newWatchers(app.World()), drain: make(chan struct{}), room: newRoom(o.MaxAnswers),
+		watchers: newWatchers(app.World()), drain: make(chan struct{}), room: newRoom(o.MaxAnswers), bodies: newRoom(o.MaxBodies),
 		pageBytes: 2 << 20, journalBytes: 8 << 20, bulkTime: bulkTime,
 		places: places{waiting: make(chan struct{}, o.MaxWaiting)},
 	}
@@ -339,9 +347,15 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, rt *route) error 
 	if key != nil {
 		defer guestOf(r).work()()
 	}
-	req := &request{Request: r, route: rt, key: key, max: s.opts.MaxBody}
+	req := &request{Request: r, route: rt, key: key, max: s.opts.MaxBody, bodies: s.bodies}
 	if rt.maxBody > 0 {
 		req.max = rt.maxBody
+	}
+	defer req.leave()
+	if rt.before != nil {
+		if err := rt.before(s, req); err != nil {
+			return err
+		}
 	}
 	if !rt.raw {
 		if err := req.read(w); err != nil {

@@ -258,9 +258,9 @@ func (s *stepDoor) claimTasks(r *request, b *stepClaim) (tasks []world.Task, err
 	waits, end := context.WithCancel(r.Context())
 	defer end()
 	if b.Number > 0 { // an earlier one that comes late takes nothing any more
-		mine, _, err := s.claims.begin(r.who(), &wire.TakeQuery{Worker: b.Worker, N: b.Number})
-		if err != nil {
-			return nil, err
+		mine, _, late := s.claims.begin(r.who(), &wire.TakeQuery{Worker: b.Worker, N: b.Number})
+		if late != nil {
+			return nil, late
 		}
 		defer func() {
 			s.claims.drop(b.Worker, mine, err)
@@ -275,8 +275,8 @@ func (s *stepDoor) claimTasks(r *request, b *stepClaim) (tasks []world.Task, err
 		}()
 	}
 	if s.able.Holder != nil {
-		held, err := s.able.Holder.Held(r.Context(), b.Worker)
-		if err != nil {
+		var held world.Account
+		if held, err = s.able.Holder.Held(r.Context(), b.Worker); err != nil {
 			return nil, err
 		}
 		for _, k := range held.Tasks {

@@ -85,6 +85,7 @@ var serverSettings = []setting{
 	{flag: "max-connections", def: "2000", about: "connections at once; beyond that an idle one is closed, or the new one waits", set: wholeInto(1, 1_000_000, func(c *serverConfig, n int64) { c.serving.MaxConnections = int(n) })},
 	{flag: "max-per-address", def: "1000", about: "connections of one address at once; a proxy counts as one address", set: wholeInto(1, 1_000_000, func(c *serverConfig, n int64) { c.serving.MaxPerAddress = int(n) })},
 	{flag: "max-answers", def: "67108864", about: "bytes of answers in memory at once, half of them for one key; further requests wait a little", set: wholeInto(1<<20, 1<<40, func(c *serverConfig, n int64) { c.options.MaxAnswers = n })},
+	{flag: "max-bodies", def: "67108864", about: "bytes of request bodies in memory at once, half of them for one key or address; further requests wait a little", set: wholeInto(1<<20, 1<<40, func(c *serverConfig, n int64) { c.options.MaxBodies = n })},
 	{flag: "max-waiting", def: "1000", about: "requests that wait for a result or follow events at once; further ones are told to come again", set: wholeInto(1, 1_000_000, func(c *serverConfig, n int64) { c.options.MaxWaiting = int(n) })},
 	{flag: "max-wait", def: "60s", about: "how long a request may wait for a result", set: spanInto(func(c *serverConfig, d time.Duration) { c.options.MaxWait = d })},
 	{flag: "header-timeout", def: "10s", about: "how long a request's header may take to arrive", set: spanInto(func(c *serverConfig, d time.Duration) { c.serving.HeaderTimeout = d })},

@@ -4,6 +4,7 @@ package ui
 
 import (
 	"context"
+	"io"
 	"net/http"
 	"net/url"
 	"time"
@@ -62,6 +63,9 @@ type Host interface {
 	WatchStreams(ctx context.Context, run string, look func() (done bool, err error), keepalive func() error) error
 	// Patience is how long a client may take to read a piece of an answer, and how long one may take to send a form.
 	Patience() (read, write time.Duration)
-	// MaxBody is how many bytes a payload may have, and a form of who has not logged in.
+	// MaxBody is how many bytes a payload may have.
 	MaxBody() int64
+	// Body counts the body of a request among all that are in memory, as that of a visitor, "": who has no name. It has
+	// so many bytes at most; done gives its room back.
+	Body(r *http.Request, who string, body io.ReadCloser, most int64) (counted io.ReadCloser, done func())
 }

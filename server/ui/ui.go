@@ -154,7 +154,9 @@ func (u *UI) at(rt route) http.Handler {
 		case !rt.open && !v.may(rt.least):
 			err = fmt.Errorf("%w: it is of scope %s, and this needs %s", errLevel, v.who.Level, rt.least)
 		case rt.method == http.MethodPost:
-			if err = v.readForm(!rt.open); err == nil {
+			done, bad := v.readForm(!rt.open)
+			defer done()
+			if err = bad; err == nil {
 				err = rt.check(v.Form)
 			}
 		case rt.fields != nil:
@@ -208,16 +210,24 @@ func (v *visit) audit(rt route, err error) {
 // wider is how much longer a form may be than what is in it: as it is sent a byte may take three, and what is too long is shown once more, to be mended.
 const wider = 4
 
-// readForm reads the body and checks the token that each form has. known: the visitor is.
-func (v *visit) readForm(known bool) error {
+// mostOpenForm is how many bytes a form may have of who has not logged in.
+const mostOpenForm = 16 << 10
+
+// readForm reads the body and checks the token that each form has. known: the visitor is. done gives the body's room back.
+func (v *visit) readForm(known bool) (done func(), err error) {
 	read, _ := v.u.host.Patience()
 	rc := http.NewResponseController(v.w)
 	_ = rc.SetReadDeadline(time.Now().Add(read)) // not every ResponseWriter has deadlines
-	most := v.u.host.MaxBody()
+	most, who := int64(mostOpenForm), ""
 	if known {
-		most *= wider
+		most, who = v.u.host.MaxBody()*wider, v.who.Name
 	}
-	v.Body = http.MaxBytesReader(v.w, v.Body, most)
+	body, done := v.u.host.Body(v.Request, who, v.Body, most)
+	v.Body = http.MaxBytesReader(v.w, body, most)
+	return done, v.parseForm(rc)
+}
+
+func (v *visit) parseForm(rc *http.ResponseController) error {
 	if err := v.ParseForm(); err != nil {
 		var more *http.MaxBytesError
 		if errors.As(err, &more) {
