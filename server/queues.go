@@ -168,17 +168,12 @@ func dropQueue(s *Server, w http.ResponseWriter, r *request) error {
 	return nil
 }
 
-// mostPauseReason is how many bytes a pause of a queue says why.
-const mostPauseReason = 1_000
-
 func pauseQueue(s *Server, w http.ResponseWriter, r *request) error {
 	var b reason
 	if err := r.decode(&b); err != nil {
 		return err
 	}
-	if r.because(b.Reason); len(b.Reason) > mostPauseReason {
-		return invalid("reason has %d bytes: want %d at most", len(b.Reason), mostPauseReason)
-	}
+	r.because(b.Reason)
 	return setPause(s, w, r, &world.QueuePause{By: acting.Who(r.Context()), Reason: b.Reason, Since: world.Now()})
 }
 

@@ -169,9 +169,7 @@ func pauseSchedule(s *Server, w http.ResponseWriter, r *request) error {
 	if err := r.decode(&b); err != nil {
 		return err
 	}
-	if r.because(b.Reason); len(b.Reason) > mostPauseReason {
-		return invalid("reason has %d bytes: want %d at most", len(b.Reason), mostPauseReason)
-	}
+	r.because(b.Reason)
 	k, name, err := scheduleAt(s, r)
 	if err != nil {
 		return err

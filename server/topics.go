@@ -290,9 +290,7 @@ func pauseSubscription(s *Server, w http.ResponseWriter, r *request) error {
 	if err := r.decode(&b); err != nil {
 		return err
 	}
-	if r.because(b.Reason); len(b.Reason) > mostPauseReason {
-		return invalid("reason has %d bytes: want %d at most", len(b.Reason), mostPauseReason)
-	}
+	r.because(b.Reason)
 	return pauseOwn(s, w, r, &world.QueuePause{By: acting.Who(r.Context()), Reason: b.Reason, Since: world.Now()})
 }
 

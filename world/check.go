@@ -154,7 +154,7 @@ func checkEvents(c *Commit) (s int, err error) {
 	for i := range c.Events {
 		e := &c.Events[i]
 		s += eventBytes(e)
-		if err := errors.Join(e.checkTimes(), e.checkApart()); err != nil {
+		if err := errors.Join(e.checkTimes(), e.checkApart(), e.checkSaid()); err != nil {
 			return s, fmt.Errorf("run %s: event %d: %w", c.Run, c.First+int64(i), err)
 		}
 		switch {
@@ -340,7 +340,11 @@ func checkDelivery(d *Delivery) (bytes int, err error) {
 		if e.Seq != 0 {
 			return bad("an event has a number")
 		}
-		if err := errors.Join(e.checkTimes(), e.checkApart()); err != nil {
+		err := errors.Join(e.checkTimes(), e.checkApart(), e.checkSaid())
+		if err == nil && e.Type == RunCancelled { // none of its code says more
+			err = cmp.Or(CheckBy(e.By), CheckReason("run_cancelled: reason", e.Reason))
+		}
+		if err != nil {
 			return 0, fmt.Errorf("delivery to run %q: %w", d.Run, err)
 		}
 		bytes += encryptedBytes(len(e.Payload), e.Encrypted) + len(e.Name) + len(e.Reason)

@@ -40,9 +40,6 @@ type Hold struct {
 	Since    time.Time `json:"since"`
 }
 
-// MaxHoldNote is how many bytes the note of a hold may have.
-const MaxHoldNote = 1_000
-
 // SettleAfter is for how long others leave a hold or a release to who began it.
 const SettleAfter = 10 * time.Second
 
@@ -54,15 +51,10 @@ func CheckHold(h *Hold) error {
 	if err := CheckWorkflowName(h.Workflow); err != nil {
 		return err
 	}
-	if h.By != "" {
-		if err := checkText("who holds it", h.By, MaxName, show); err != nil {
-			return err
-		}
+	if err := CheckBy(h.By); err != nil {
+		return err
 	}
-	if h.Note == "" {
-		return nil
-	}
-	return checkText("the note of a hold", h.Note, MaxHoldNote, show)
+	return CheckReason("the note of a hold", h.Note)
 }
 
 // HeldBirth is the error for a birth by a worker whose workflow is held: it is to be created without one.

@@ -3,6 +3,7 @@ package world
 // This file says what a schedule is, and what keeps schedules.
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -136,12 +137,11 @@ type DueSchedules struct {
 
 // What a schedule may have at most.
 const (
-	MaxScheduleName   = 80
-	MaxScheduleTimes  = 32
-	MaxScheduleRow    = 2 << 20
-	DefaultCatchUp    = 24 * time.Hour
-	MaxScheduleSpan   = 366 * 24 * time.Hour
-	maxScheduleReason = 1_000
+	MaxScheduleName  = 80
+	MaxScheduleTimes = 32
+	MaxScheduleRow   = 2 << 20
+	DefaultCatchUp   = 24 * time.Hour
+	MaxScheduleSpan  = 366 * 24 * time.Hour
 )
 
 // AttributeSchedule is the attribute of a scheduled run that has the schedule's name; AttributeScheduleTime has its
@@ -194,6 +194,14 @@ func (s *Schedule) check() error {
 	if n := len(x.Times); n == 0 || n > MaxScheduleTimes {
 		return fmt.Errorf("%w: it has %d times: want 1 to %d expressions", ErrInvalid, n, MaxScheduleTimes)
 	}
+	for _, text := range x.Times {
+		if len(text) > MaxName {
+			return fmt.Errorf("%w: a time of %d bytes: want %d at most", ErrInvalid, len(text), MaxName)
+		}
+	}
+	if err := cmp.Or(s.Made.check(), CheckPause(s.Paused), CheckReason("its error", s.Is.Error)); err != nil {
+		return err
+	}
 	for name, d := range map[string]time.Duration{"jitter": x.Jitter, "the catch-up window": x.CatchUp} {
 		if d < 0 || d > MaxScheduleSpan {
 			return fmt.Errorf("%w: %s is %s: want 0 to %s", ErrInvalid, name, d, MaxScheduleSpan)
@@ -212,8 +220,8 @@ func (s *Schedule) check() error {
 		return fmt.Errorf("%w: it ends at %s, before it begins at %s", ErrInvalid, x.Until.Format(time.RFC3339), x.From.Format(time.RFC3339))
 	case x.Code && s.Set == "":
 		return fmt.Errorf("%w: its input is computed by code, but it is not in the set of a program", ErrInvalid)
-	case s.Paused != nil && (len(s.Paused.Reason) > maxScheduleReason || len(s.Paused.By) > MaxName):
-		return fmt.Errorf("%w: the note of a pause has %d bytes: want %d at most", ErrTooLarge, len(s.Paused.Reason), maxScheduleReason)
+	case len(x.Zone) > MaxName:
+		return fmt.Errorf("%w: a time zone of %d bytes: want %d at most", ErrInvalid, len(x.Zone), MaxName)
 	case len(x.Input) > MaxCommit/4+MaxCommit/8: // encrypted it is longer
 		return fmt.Errorf("%w: the input has %d bytes", ErrTooLarge, len(x.Input))
 	case len(x.Input) > 0 && !json.Valid(x.Input):

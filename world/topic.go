@@ -28,6 +28,8 @@ const (
 	MaxTopicWords    = 16
 	MaxSubscriptions = 10_000
 	MaxTemplate      = 1_000          // bytes of a template of a key or of an attribute
+	MaxMatch         = 16 << 10       // bytes of what a subscription matches
+	MaxEndpoint      = 2_048          // bytes of an endpoint's URL
 	MaxSince         = 24 * time.Hour // before a wait began
 )
 
@@ -314,8 +316,14 @@ func (s *Subscription) check() error {
 	if err := CheckPattern(s.Pattern); err != nil {
 		return err
 	}
-	if len(s.Match) > 0 && !json.Valid(s.Match) {
+	switch {
+	case len(s.Match) > MaxMatch:
+		return fmt.Errorf("%w: the match has %d bytes: want %d at most", ErrInvalid, len(s.Match), MaxMatch)
+	case len(s.Match) > 0 && !json.Valid(s.Match):
 		return fmt.Errorf("%w: the match is not JSON", ErrInvalid)
+	}
+	if err := s.Made.check(); err != nil {
+		return err
 	}
 	if s.Revision < 0 {
 		return fmt.Errorf("%w: revision %d: want 0 or more", ErrInvalid, s.Revision)
@@ -358,6 +366,9 @@ func (t *StartTarget) check() error {
 	if strings.HasPrefix(t.Key, RetryKey("")) {
 		return fmt.Errorf("%w: the key %.80q: keys that begin with %q are reserved for runs that replace others", ErrInvalid, t.Key, RetryKey(""))
 	}
+	if len(t.Attributes) > MaxAttributes {
+		return fmt.Errorf("%w: %d attributes: a run may have %d", ErrInvalid, len(t.Attributes), MaxAttributes)
+	}
 	for name, template := range t.Attributes {
 		if err := CheckName("attribute", name); err != nil {
 			return err
@@ -372,6 +383,8 @@ func (t *StartTarget) check() error {
 func (t *PostTarget) check() error {
 	u, err := url.Parse(t.URL)
 	switch {
+	case len(t.URL) > MaxEndpoint:
+		return fmt.Errorf("%w: an endpoint's URL of %d bytes: want %d at most", ErrInvalid, len(t.URL), MaxEndpoint)
 	case err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || u.Fragment != "":
 		return fmt.Errorf("%w: endpoint %.200q: want an http or https URL with a host and no fragment", ErrInvalid, t.URL)
 	case u.User != nil:

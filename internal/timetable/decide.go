@@ -107,7 +107,7 @@ func decide(s *world.Schedule, t *Times, now time.Time, last *LastRun) step {
 // has none, and is counted.
 func (d *step) strange(s *world.Schedule, t *Times, why error) {
 	is := &d.row.Is
-	is.Last, is.Count, is.Error = s.Is.Last, s.Is.Count, why.Error()
+	is.Last, is.Count, is.Error = s.Is.Last, s.Is.Count, brief(why)
 	is.Skipped++
 	if !is.Passed.After(d.at) {
 		is.Passed = d.at

@@ -11,6 +11,7 @@ import (
 	"maps"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -211,7 +212,7 @@ func (l *looking) one(ctx context.Context, s *world.Schedule, now time.Time) boo
 		log.Warn("this process cannot continue with a schedule", "error", err)
 	case errors.Is(err, world.ErrInvalid), errors.Is(err, world.ErrTooLarge):
 		row := *s
-		pause(&row, "stepwell", err.Error()[:min(len(err.Error()), 900)], now)
+		pause(&row, "stepwell", brief(err), now)
 		if _, bad := l.Store.PutSchedule(ctx, row); bad == nil {
 			log.Error("a schedule is paused because its run cannot be started", "error", err, "hint", "stepwell schedules resume "+s.Name)
 			return true
@@ -222,7 +223,7 @@ func (l *looking) one(ctx context.Context, s *world.Schedule, now time.Time) boo
 			t.see(&row, now) // what cannot be started now is not missed
 		}
 		row.Is.Tries++
-		row.Is.Error = err.Error()[:min(len(err.Error()), 900)]
+		row.Is.Error = brief(err)
 		row.Is.Due = now.Add(min(time.Second<<min(row.Is.Tries-1, 6), time.Minute))
 		if _, bad := l.Store.PutSchedule(ctx, row); bad == nil {
 			log.Warn("a scheduled run cannot be started now", "error", err, "hint", "It is tried again")
@@ -342,4 +343,10 @@ func (k *Keeper) input(s *world.Schedule, at, previous time.Time) (in []byte, er
 		}
 	}()
 	return compute(at, previous)
+}
+
+// brief is an error as a schedule keeps it.
+func brief(err error) string {
+	text := err.Error()
+	return strings.ToValidUTF8(text[:min(len(text), world.MaxReason)], "")
 }

@@ -164,7 +164,7 @@ func queueAct(u *UI, v *visit) error {
 	}
 	switch act {
 	case "pause":
-		err = k.PauseQueue(v.Context(), name, &world.QueuePause{By: acting.Who(v.Context()), Reason: human.Cut(v.Form.Get("reason"), 300), Since: world.Now()})
+		err = k.PauseQueue(v.Context(), name, &world.QueuePause{By: acting.Who(v.Context()), Reason: v.Form.Get("reason"), Since: world.Now()})
 	case "resume":
 		err = k.PauseQueue(v.Context(), name, nil)
 	case "redrive":

@@ -180,7 +180,7 @@ func scheduleAct(u *UI, v *visit) error {
 	name, act := v.PathValue("schedule"), v.PathValue("act")
 	switch act {
 	case "pause":
-		_, err = timetable.Pause(v.Context(), k.Store, name, acting.Who(v.Context()), human.Cut(v.Form.Get("reason"), 300))
+		_, err = timetable.Pause(v.Context(), k.Store, name, acting.Who(v.Context()), v.Form.Get("reason"))
 	case "resume":
 		_, err = timetable.Resume(v.Context(), k.Store, name)
 	case "trigger":

@@ -200,7 +200,7 @@ func subscriptionAct(u *UI, v *visit) error {
 	}
 	switch act {
 	case "pause":
-		err = s.Queues.PauseQueue(v.Context(), own, &world.QueuePause{By: acting.Who(v.Context()), Reason: human.Cut(v.Form.Get("reason"), 300), Since: world.Now()})
+		err = s.Queues.PauseQueue(v.Context(), own, &world.QueuePause{By: acting.Who(v.Context()), Reason: v.Form.Get("reason"), Since: world.Now()})
 	case "resume":
 		err = s.Queues.PauseQueue(v.Context(), own, nil)
 	case "redeliver":

@@ -108,6 +108,9 @@ func (k *messages) declare(q world.MessageQueue) {
 
 // PauseQueue pauses a queue, or ends that; see [world.Messenger].
 func (k *messages) PauseQueue(ctx context.Context, queue string, pause *world.QueuePause) error {
+	if err := world.CheckPause(pause); err != nil {
+		return fmt.Errorf("queue %.140s: %w", queue, err)
+	}
 	if err := k.w.enter(ctx); err != nil {
 		return err
 	}

@@ -100,6 +100,9 @@ func (k *messaging) DeclareQueue(ctx context.Context, q world.MessageQueue) erro
 
 // PauseQueue pauses a queue, or ends that; see [world.Messenger].
 func (k *messaging) PauseQueue(ctx context.Context, queue string, pause *world.QueuePause) error {
+	if err := world.CheckPause(pause); err != nil {
+		return fmt.Errorf("queue %.140s: %w", queue, err)
+	}
 	var text *string
 	if pause != nil {
 		b, err := json.Marshal(pause)

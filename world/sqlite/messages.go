@@ -105,6 +105,9 @@ func (k messages) DeclareQueue(ctx context.Context, q world.MessageQueue) error 
 
 // PauseQueue pauses a queue, or ends that; see [world.Messenger].
 func (k messages) PauseQueue(ctx context.Context, queue string, pause *world.QueuePause) error {
+	if err := world.CheckPause(pause); err != nil {
+		return fmt.Errorf("queue %.140s: %w", queue, err)
+	}
 	var text any
 	if pause != nil {
 		b, err := json.Marshal(pause)

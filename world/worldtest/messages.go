@@ -388,6 +388,9 @@ var messages = []check{
 		if p := s[0].Paused; p == nil || p.By != "me" || p.Reason != "bank is away" {
 			m.Errorf("paused: %+v", p)
 		}
+		for _, bad := range []world.QueuePause{{Reason: strings.Repeat("x", world.MaxReason+1)}, {Reason: "\xff"}, {By: strings.Repeat("x", world.MaxBy+1)}, {By: "a\nb"}} {
+			m.refused(m.k.PauseQueue(m.ctx, "q", &bad), world.ErrInvalid, "a pause with a bad text")
+		}
 		m.must(m.k.PauseQueue(m.ctx, "q", nil), "resume")
 		m.gets(9, "b")
 	})},

@@ -126,6 +126,28 @@ var refusals = []check{
 		})
 		s.append(signalEvent("a"))
 	}},
+	{"what a person says is bounded", "a reason, and who acts, are bounded in acts and in mail, also in that of a commit: ErrInvalid, and nothing is written", func(r *rig) {
+		s, other := r.worker("greet").create("greet"), r.worker("greet").create("greet")
+		r.unchanged(s.run, func() {
+			for what, bad := range map[string]world.Event{
+				"a reason": {Reason: strings.Repeat("x", world.MaxReason+1)}, "a reason that is no text": {Reason: "\xff"},
+				"who acts": {By: strings.Repeat("x", world.MaxBy+1)}, "who acts, in two lines": {By: "a\nb"},
+			} {
+				for _, d := range []*world.Delivery{
+					act(s.run, "", world.RunPaused), act(s.run, "", world.RunResumed), act(s.run, "", world.RunCancelled), {Run: s.run, Events: []world.Event{{Type: world.CancelRequested}}},
+				} {
+					e := &d.Events[0]
+					e.By, e.Reason = bad.By, bad.Reason
+					_, err := r.w.Deliver(r.ctx, d)
+					r.refused(err, world.ErrInvalid, what+" of "+string(e.Type))
+				}
+				c := other.next(signalEvent("a"))
+				c.Send = []world.Delivery{{Run: s.run, Events: []world.Event{{Type: world.CancelRequested, By: bad.By, Reason: bad.Reason}}}}
+				_, err := r.w.Commit(r.ctx, c)
+				r.refused(err, world.ErrInvalid, what+" of what a commit sends")
+			}
+		})
+	}},
 	{"an oversized commit is refused", "a commit holds at most MaxCommit bytes: ErrTooLarge, and nothing is written", func(r *rig) {
 		s := r.worker("greet").create("greet")
 		big := func(n int) world.Event {

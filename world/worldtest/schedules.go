@@ -235,6 +235,12 @@ var schedules = []check{
 			"input":    func(s *world.Schedule) { s.Says.Input = []byte("{") },
 			"set":      func(s *world.Schedule) { s.Set = "a b" },
 			"bounds":   func(s *world.Schedule) { s.Says.From, s.Says.Until = time.Unix(10, 0), time.Unix(5, 0) },
+			"reason":   func(s *world.Schedule) { s.Paused = &world.QueuePause{Reason: strings.Repeat("x", world.MaxReason+1)} },
+			"by":       func(s *world.Schedule) { s.Paused = &world.QueuePause{By: strings.Repeat("x", world.MaxBy+1)} },
+			"made":     func(s *world.Schedule) { s.Made.By = strings.Repeat("x", world.MaxBy+1) },
+			"a time":   func(s *world.Schedule) { s.Says.Times = []string{strings.Repeat("x", world.MaxName+1)} },
+			"zone":     func(s *world.Schedule) { s.Says.Zone = strings.Repeat("x", world.MaxName+1) },
+			"error":    func(s *world.Schedule) { s.Is.Error = strings.Repeat("x", world.MaxReason+1) },
 		} {
 			s := planned("a", world.Now().Add(time.Hour))
 			change(&s)

@@ -300,7 +300,7 @@ var starts = []check{
 		s.release("greet")
 		s.release("greet")
 		s.held("other")
-		for _, bad := range []world.Hold{{}, {Workflow: "a b"}, {Workflow: "a", Note: strings.Repeat("x", world.MaxHoldNote+1)}, {Workflow: "a", By: "a\nb"}} {
+		for _, bad := range []world.Hold{{}, {Workflow: "a b"}, {Workflow: "a", Note: strings.Repeat("x", world.MaxReason+1)}, {Workflow: "a", By: "a\nb"}} {
 			s.refused(s.k.Hold(s.ctx, bad), world.ErrInvalid, "a bad hold")
 		}
 		s.held("other")

@@ -464,7 +464,10 @@ var published = []check{
 		p.same(len(p.due(10).Publications), 0, "publications")
 		for what, bad := range map[string]world.Subscription{
 			"no pattern": {Name: "s", Queue: "q"}, "no target": {Name: "s", Pattern: "a"}, "a bad word": {Name: "s", Pattern: "a*", Queue: "q"}, "no name": {Pattern: "a", Queue: "q"},
-			"a match": {Name: "s", Pattern: "a", Queue: "q", Match: []byte(`{`)}, "a revision": {Name: "s", Pattern: "a", Queue: "q", Revision: -1},
+			"who made it":    {Name: "s", Pattern: "a", Queue: "q", Made: world.Provenance{By: strings.Repeat("x", world.MaxBy+1)}},
+			"a long match":   {Name: "s", Pattern: "a", Queue: "q", Match: quoted(strings.Repeat("x", world.MaxMatch))},
+			"a long address": {Name: "s", Pattern: "a", Endpoint: &world.PostTarget{URL: "http://x/" + strings.Repeat("x", world.MaxEndpoint)}},
+			"a match":        {Name: "s", Pattern: "a", Queue: "q", Match: []byte(`{`)}, "a revision": {Name: "s", Pattern: "a", Queue: "q", Revision: -1},
 			"an endpoint": {Name: "s", Pattern: "a", Endpoint: &world.PostTarget{URL: "ftp://x"}}, "two": {Name: "s", Pattern: "a", Queue: "q", Endpoint: &world.PostTarget{URL: "http://x"}},
 		} {
 			p.refused(p.s.Subscribe(p.ctx, bad), world.ErrInvalid, what)

@@ -1,0 +1,59 @@
+package world
+
+// This file bounds what people say beside what they do: who they are, and why.
+
+import (
+	"fmt"
+	"unicode/utf8"
+)
+
+// Limits of what people say, in bytes.
+const (
+	MaxReason = 1_000 // a reason, or a note
+	MaxBy     = 512   // who acts, made or paused something
+)
+
+// CheckReason refuses, with [ErrInvalid], a reason or a note that is longer than [MaxReason], or not UTF-8. "" is none.
+func CheckReason(what, text string) error {
+	switch {
+	case len(text) > MaxReason:
+		return fmt.Errorf("%w: %s %s: must have at most %d bytes, has %d", ErrInvalid, what, show(text), MaxReason, len(text))
+	case !utf8.ValidString(text):
+		return fmt.Errorf("%w: %s %s: not valid UTF-8", ErrInvalid, what, show(text))
+	}
+	return nil
+}
+
+// CheckBy refuses, with [ErrInvalid], who acts, where that is not at most [MaxBy] bytes of printable UTF-8. "" is nobody.
+func CheckBy(by string) error {
+	if by == "" {
+		return nil
+	}
+	return checkText("by", by, MaxBy, show)
+}
+
+// CheckPause refuses, with [ErrInvalid], a pause of a queue or a schedule that no store keeps; nil is none.
+func CheckPause(p *QueuePause) error {
+	if p == nil {
+		return nil
+	}
+	if err := CheckBy(p.By); err != nil {
+		return err
+	}
+	return CheckReason("the reason of a pause", p.Reason)
+}
+
+// check refuses what no store keeps.
+func (p *Provenance) check() error { return CheckBy(p.By) }
+
+// checkSaid refuses an act of a person whose words are too long. What ends a run, or a segment, says more.
+func (e *Event) checkSaid() error {
+	switch e.Type {
+	case CancelRequested, RunPaused, RunResumed, StepWoken, WaitCompleted:
+		if err := CheckBy(e.By); err != nil {
+			return fmt.Errorf("%s: %w", e.Type, err)
+		}
+		return CheckReason(string(e.Type)+": reason", e.Reason)
+	}
+	return nil
+}
