@@ -1,20 +1,6 @@
 // Command stepwell looks at runs, signals and cancels them, and shows what Stepwell does: see stepwell --help.
 package main
 
-import (
-	"context"
-	"os"
-	"os/signal"
+import "github.com/stepwell/stepwell/internal/cli"
 
-	"github.com/stepwell/stepwell/analysis/vettool"
-)
-
-func main() {
-	if os.Getenv(vetVariable) != "" {
-		vettool.Main()
-	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	code := run(ctx, os.Args[1:], process())
-	stop()
-	os.Exit(code)
-}
+func main() { cli.Main() }

@@ -94,7 +94,8 @@ var layers = []layer{
 	{"stepwelltest/postgrestest", []string{"stepwelltest", "world", "world/postgres"}},
 	{"stepwelltest/...", []string{"", "world", "world/journal", "world/memory", "world/worldtest", "internal/engine", "internal/replay", "internal/codec", "internal/faults", "internal/kit", "internal/timeline"}},
 	{"server/...", []string{"", "docs", "world", "world/journal", "world/remote/...", "server/...", "internal/apart", "internal/courier", "internal/devalue", "internal/human", "internal/kit", "internal/logs", "internal/metrics", "internal/operate", "internal/schema", "internal/spread", "internal/timeline", "internal/timetable"}},
-	{"cmd/...", []string{"", "analysis/...", "world/...", "server/...", "telemetry", "cmd/...", "internal/courier", "internal/human", "internal/kit", "internal/logs", "internal/operate", "internal/schema", "internal/spread", "internal/terminal", "internal/timeline", "internal/timetable"}},
+	{"internal/cli", []string{"", "analysis/...", "world/...", "server/...", "telemetry", "internal/courier", "internal/human", "internal/kit", "internal/logs", "internal/operate", "internal/schema", "internal/spread", "internal/terminal", "internal/timeline", "internal/timetable"}},
+	{"cmd/...", []string{"analysis/...", "internal/cli"}}, // a main function each
 	{"docs", []string{"", "world", "world/sqlite", "world/postgres", "telemetry"}}, // tests of its code
 	{"examples/...", []string{"", "world/...", "server", "stepwelltest/...", "examples/..."}},
 }
@@ -176,7 +177,7 @@ func TestImportRule(t *testing.T) {
 		"root and server":            {"x.go", module + "/server", 1, ""},
 		"engine and root":            {"internal/engine/x_test.go", module, 1, ""},
 		"server and codec":           {"server/x.go", module + "/internal/codec", 1, ""},
-		"cmd and server":             {"cmd/stepwell/x.go", module + "/server", 0, ""},
+		"the commands and server":    {"internal/cli/x.go", module + "/server", 0, ""},
 		"examples and server":        {"examples/a/x.go", module + "/server", 0, ""},
 		"examples and codec":         {"examples/a/x.go", module + "/internal/codec", 1, ""},
 		"no layer":                   {"newdir/x.go", "fmt", 1, ""},

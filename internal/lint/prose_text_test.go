@@ -202,7 +202,7 @@ func goProse(s *source) (all []prose) {
 				s.allowed(n.Pos()) {
 				break
 			}
-			help := strings.HasPrefix(s.dir, "cmd/") && strings.Contains(text, "\n")
+			help := s.dir == "internal/cli" && strings.Contains(text, "\n")
 			for _, part := range strings.Split(example.ReplaceAllString(text, ""), "\n\n") {
 				part = verbs.ReplaceAllString(inline.ReplaceAllString(part, codeWord), codeWord)
 				part = files.ReplaceAllString(strings.TrimSpace(strings.ReplaceAll(part, "\n", " ")), codeWord)

@@ -1,0 +1,116 @@
+package cli
+
+// This file lists what did not end well, by its cause.
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/stepwell/stepwell"
+	"github.com/stepwell/stepwell/internal/human"
+	"github.com/stepwell/stepwell/internal/operate"
+	"github.com/stepwell/stepwell/world"
+)
+
+func failuresCommand(c *cli) *cobra.Command {
+	var workflow, since string
+	cmd := &cobra.Command{
+		Use:   "failures",
+		Short: "Group failures, blocked runs and retries by cause",
+		Long: `Group three kinds of runs by cause: runs that failed and were not retried, blocked runs, and runs that wait for the next
+attempt of a step. A cause is the error message without its numbers and IDs, and the place in the code. The command
+looks at the newest 10,000 runs of each kind. A failed run that was retried or restarted does not count; its replacement
+does.
+
+Times are like 90s, 5m, 2h or 7d (that long ago), 2026-11-27 or 2026-11-27T09:12:00Z.
+With --json the output is one object; each cause has the IDs of at most 200 of its runs.
+
+` + exitHelp,
+		Example: `  stepwell failures
+  stepwell failures --workflow order --since 1d
+  stepwell failures --json | jq -r '.causes[0].runs[]' | xargs -n1 stepwell runs retry`,
+		Args: arguments(0, 0, "no arguments"),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			f, err := listFilterOf(c, &filterFlags{workflow: workflow, since: since})
+			if err != nil {
+				return err
+			}
+			filter := ""
+			for _, is := range [][2]string{{" --workflow ", workflow}, {" --since ", since}} {
+				if is[1] != "" {
+					filter += is[0] + is[1]
+				}
+			}
+			return c.with(cmd.Context(), func(db *database) error { return listFailures(cmd.Context(), c, db, f, filter) })
+		},
+	}
+	cmd.Flags().StringVar(&workflow, "workflow", "", "only runs of this workflow (`name`)")
+	wordFlag(cmd, &since, "since", "only runs created at this `time` or later")
+	c.jsonFlag(cmd, "write one JSON object")
+	return cmd
+}
+
+// toneOf is how bad a status is.
+func toneOf(s world.Status) tone {
+	if s == world.StandsRetrying {
+		return warm
+	}
+	return bad
+}
+
+// listFailures lists those that fit a filter; text is the filter as flags.
+func listFailures(ctx context.Context, c *cli, db *database, f stepwell.ListFilter, text string) error {
+	all, err := operate.FailuresOf(ctx, db.app, f)
+	if err != nil {
+		return err
+	}
+	if c.json {
+		return c.encoder().Encode(all)
+	}
+	stats, err := db.world.Stats(ctx)
+	if err != nil {
+		return err
+	}
+	t := &table{gap: "  ", dear: []int{2}} // how old the newest is
+	t.add(cell{text: "RUNS", tone: dim, right: true}, cell{text: "STATUS", tone: dim}, cell{text: "NEWEST", tone: dim, right: true}, cell{text: "RUN", tone: dim},
+		cell{text: "WORKFLOW", tone: dim}, cell{text: "CAUSE", tone: dim})
+	for _, is := range all.Causes {
+		cause := human.Line(is.Message)
+		if is.Code != "" {
+			cause = human.Line(is.Code) + ": " + cause
+		}
+		if is.Where != "" {
+			cause += " (" + human.Line(is.Where) + ")"
+		}
+		t.add(cell{text: strconv.Itoa(is.Count), right: true}, cell{text: string(is.Status), tone: toneOf(is.Status)}, cell{text: human.Age(stats.Now.Sub(is.Last)), right: true},
+			cell{text: is.Runs[0]}, cell{text: strings.Join(is.Workflows, ", ")}, cell{text: cause})
+	}
+	if len(all.Causes) > 0 {
+		t.write(c.stdout, c.style())
+	} else if !all.More {
+		fmt.Fprintln(c.stderr, "no run failed without a retry, none is blocked, and none waits for its next attempt")
+	}
+	if all.Healed > 0 {
+		fmt.Fprintf(c.stderr, "%s more failed and were replaced by a retry or a restart\n", human.Count(all.Healed, "run"))
+	}
+	if all.More {
+		fmt.Fprintf(c.stderr, "there are more than the %d of each kind that were examined: --workflow, --since\n", operate.MostFailures)
+	}
+	if text == "" {
+		text = " --all" // what is done to many wants a filter, or this
+	}
+	if all.Failed > 0 {
+		fmt.Fprintf(c.stderr, "to retry all failed runs: %s\n", c.command("bulk retry --status "+string(world.Failed)+text))
+	}
+	if all.Retrying > 0 {
+		fmt.Fprintf(c.stderr, "to end the retry delays of all of these now: %s\n", c.command("bulk wake --retries --status "+string(world.StandsRetrying)+text))
+	}
+	if all.Blocked > 0 {
+		fmt.Fprintf(c.stderr, "to try all blocked runs now: %s\n", c.command("bulk wake --retries --status "+string(world.StandsBlocked)+text))
+	}
+	return nil
+}

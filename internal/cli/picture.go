@@ -1,0 +1,196 @@
+package cli
+
+// This file draws one run: a header, why it does not move, its timeline, and what one could do.
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/stepwell/stepwell"
+	"github.com/stepwell/stepwell/internal/human"
+	"github.com/stepwell/stepwell/internal/timeline"
+	"github.com/stepwell/stepwell/world"
+)
+
+// How wide a payload may be, and how many entries a timeline may have before its middle is folded.
+const (
+	payloadWidth = 100
+	noteWidth    = 60
+	firstEntries = 10
+	lastEntries  = 30
+)
+
+// picture is one run, drawn.
+type picture struct {
+	story   *stepwell.Story
+	style   style
+	full    bool
+	command func(line string) string // how to do something about it; nil: nothing is proposed
+}
+
+func (p *picture) now() time.Time { return p.story.Why.At }
+
+func (p *picture) draw(to io.Writer) {
+	p.header(to)
+	p.why(to)
+	p.facts(to)
+	if len(p.story.Journal.Entries) > 0 {
+		fmt.Fprintln(to)
+		p.timeline(to)
+	}
+	if p.story.Damage != "" {
+		fmt.Fprintln(to, "\n"+p.style.paint(bad, "The rest of its log cannot be read: "+human.Cut(p.story.Damage, 300)))
+	}
+	p.made(to)
+	p.actions(to)
+}
+
+// header is the first line: what it is, which, and how it stands.
+func (p *picture) header(to io.Writer) {
+	r := &p.story.Run
+	name := r.Workflow
+	if r.Version > 0 {
+		name += fmt.Sprintf(" v%d", r.Version)
+	}
+	began := r.CreatedAt
+	if j := p.story.Journal; !j.StartedAt.IsZero() {
+		began = j.StartedAt
+	}
+	var status string
+	if r.Status.Terminal() {
+		status = p.style.paint(tones[r.Status], string(r.Status)) + " after " + human.Span(r.EndedAt.Sub(began))
+	} else {
+		status = p.style.paint(tones[r.Status], string(r.Status)) + " for " + human.Span(p.now().Sub(began))
+	}
+	line := p.style.paint(bold, name) + "   " + human.Visible(r.ID) + "   " + status
+	if time.Duration(r.Retention) == stepwell.Forever {
+		line += "   kept forever"
+	}
+	if r.StartTTL > 0 {
+		line += "   start TTL " + human.Span(time.Duration(r.StartTTL))
+	}
+	if n := p.story.Journal.Gathered(); n > 1 {
+		line += fmt.Sprintf("   gathered %s", human.Count(n, "start"))
+	}
+	if r.Timeout > 0 {
+		line += "   timeout " + human.Span(time.Duration(r.Timeout))
+	}
+	if key := timeline.Key(r.Key, r.FirstKey); key != "" {
+		line += "   key " + human.Visible(key)
+	}
+	fmt.Fprintln(to, line)
+}
+
+var tones = map[world.Status]tone{world.Running: busy, world.Completed: good, world.Failed: bad, world.Cancelled: warm}
+
+// why is the second line, with the details of a blocked run below it.
+func (p *picture) why(to io.Writer) {
+	w := p.story.Why
+	t := tone("")
+	switch w.Kind {
+	case stepwell.WhyBlocked, stepwell.WhyNoWorker, stepwell.WhyWorkerLost:
+		t = bad
+	case stepwell.WhyOver:
+		if w.Error != nil || w.Block != nil {
+			t = bad
+		}
+	default:
+		t = warm
+	}
+	for _, line := range p.style.wrapped(w.String()) {
+		fmt.Fprintln(to, p.style.paint(t, line))
+	}
+	if w.Block != nil {
+		_, details, _ := strings.Cut(w.Block.Message, "\n")
+		for line := range strings.Lines(details) {
+			fmt.Fprintln(to, "  "+human.VisibleLines(strings.TrimPrefix(strings.TrimRight(line, "\n"), "  ")))
+		}
+	}
+}
+
+// facts are input and output, when it began, and what it cost.
+func (p *picture) facts(to io.Writer) {
+	r, j := &p.story.Run, p.story.Journal
+	t := &table{gap: "  ", wrap: true}
+	fact := func(name, text string) { t.add(cell{text: name, tone: dim}, cell{text: text}) }
+	began := "created"
+	at := r.CreatedAt
+	if !j.StartedAt.IsZero() {
+		began, at = "started", j.StartedAt
+	}
+	fact(began, human.When(at, p.now())+"   "+human.Count(j.Commits, "commit")+", "+human.Count(int(r.Takes), "invocation"))
+	for _, name := range slices.Sorted(maps.Keys(r.Attributes)) {
+		fact("attribute", human.Visible(name)+" = "+human.Cut(string(r.Attributes[name]), payloadWidth))
+	}
+	if r.Parent != nil {
+		fact("parent", r.Parent.Run)
+	}
+	if j.Origin != nil {
+		fact("from", fmt.Sprintf("event %d of run %s", j.Origin.Seq, j.Origin.Run))
+	}
+	if j.Segment > 0 {
+		segment := fmt.Sprintf("%d   continued as new %s", j.Segment+1, times(j.Segment))
+		if j.Trimmed > 0 {
+			segment += fmt.Sprintf("; the log before event %d was trimmed", j.Trimmed)
+		}
+		fact("segment", segment)
+	}
+	if undo := timeline.Undone(j); undo != "" {
+		fact("undo", undo)
+	}
+	if len(j.Input) > 0 {
+		fact("input", p.value(j.Input, j.InputApart))
+	}
+	if len(j.Output) > 0 {
+		fact("output", p.value(j.Output, j.OutputApart))
+	}
+	for _, what := range j.NotCreated {
+		fact("not created", human.Cut(human.Visible(what), payloadWidth)+"   not awaited when the code ended")
+	}
+	for _, u := range j.Unread {
+		fact("unread", fmt.Sprintf("event %q, sent %s   %s", u.Name, human.When(u.At, p.now()), p.payload(u.Payload, noteWidth)))
+	}
+	for _, a := range j.Aside {
+		of := "event"
+		if a.Hook != "" {
+			of = "hook"
+		}
+		text := fmt.Sprintf("%s %q, event %d, %s: %s", of, a.Name, a.Seq, human.When(a.At, p.now()), human.Cut(a.Reason, 200))
+		if len(a.Payload) > 0 { // a hook's is in the log alone
+			text += "   " + p.payload(a.Payload, noteWidth)
+		}
+		fact("set aside", text)
+	}
+	for i := range r.Late {
+		name, means := timeline.LateFor(r.Status, &r.Late[i])
+		fact(name, human.Cut(human.Visible(timeline.Late(&r.Late[i])), payloadWidth)+"; "+means)
+	}
+	t.write(to, p.style)
+}
+
+// value is an input or an output, which may be kept apart.
+func (p *picture) value(b []byte, apart string) string {
+	of, ok := world.ReadApart(b, apart)
+	if !ok {
+		return p.payload(b, payloadWidth)
+	}
+	read := fmt.Sprintf("stepwell runs value %s %s", p.story.Run.ID, of.ID)
+	if p.command != nil {
+		read = p.command(fmt.Sprintf("runs value %s %s", p.story.Run.ID, of.ID))
+	}
+	return human.Size(int(of.Size)) + ", kept apart: " + read + " > file"
+}
+
+func (p *picture) payload(b []byte, width int) string {
+	if p.story.Run.Sealed && strings.HasPrefix(string(b), `"sealed:`) {
+		return "encrypted with the key " + p.story.Run.Encryption
+	}
+	if p.full {
+		width = len(b)*6 + 1 // what is shown escaped takes more room
+	}
+	return human.Fold(string(b), width)
+}

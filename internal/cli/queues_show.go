@@ -1,0 +1,258 @@
+package cli
+
+// This file lists queues, shows one, and looks at messages.
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/stepwell/stepwell/internal/human"
+	"github.com/stepwell/stepwell/internal/operate"
+	"github.com/stepwell/stepwell/world"
+)
+
+func queuesListCommand(c *cli) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "list",
+		Short: "List the queues, and how many messages each has",
+		Long: `List the queues, and how many messages each has: ready, delayed, out (received and not settled), parked (behind another
+message of their group, or in line for a limit) and dead. Each count stops at 100,000. OLDEST is how long the first ready message has waited.
+With --json each queue is one line.
+
+` + exitHelp,
+		Example: `  stepwell queues list
+  stepwell queues list --json | jq -r 'select(.counts.dead > 0) | .name'`,
+		Args: arguments(0, 0, "no arguments"),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return c.withQueues(cmd.Context(), "", func(k world.Messenger, _ world.Notifier) error {
+				all, err := k.Queues(cmd.Context())
+				if err != nil {
+					return err
+				}
+				return listQueues(c, all)
+			})
+		},
+	}
+	c.jsonFlag(cmd, "write one JSON object per queue")
+	return cmd
+}
+
+func listQueues(c *cli, all []world.QueueStats) error {
+	t := &table{gap: "  "}
+	t.add(cell{text: "QUEUE", tone: dim}, cell{text: "READY", tone: dim, right: true}, cell{text: "DELAYED", tone: dim, right: true}, cell{text: "OUT", tone: dim, right: true},
+		cell{text: "PARKED", tone: dim, right: true}, cell{text: "DEAD", tone: dim, right: true}, cell{text: "OLDEST", tone: dim, right: true}, cell{text: "", tone: dim})
+	for i := range all {
+		q := operate.QueueOf(&all[i])
+		if c.json {
+			if err := c.encoder().Encode(q); err != nil {
+				return err
+			}
+			continue
+		}
+		count := func(n int64) cell { return cell{text: strconv.FormatInt(n, 10), right: true} }
+		dead, oldest, state := count(q.Counts.Dead), "", cell{}
+		if q.Counts.Dead > 0 {
+			dead.tone = bad
+		}
+		if !q.Oldest.IsZero() {
+			oldest = human.Age(c.now().Sub(q.Oldest))
+		}
+		if q.Paused != nil {
+			state = cell{text: pausedText(c, q.Paused), tone: busy}
+		}
+		t.add(cell{text: q.Name}, count(q.Counts.Ready), count(q.Counts.Delayed), count(q.Counts.Out), count(q.Counts.Parked), dead, cell{text: oldest, right: true}, state)
+	}
+	switch {
+	case c.json:
+	case len(all) == 0:
+		fmt.Fprintf(c.stderr, "no queues in %s\n", c.place())
+	default:
+		t.write(c.stdout, c.style())
+	}
+	return nil
+}
+
+// pausedText says who paused a queue, when and why.
+func pausedText(c *cli, p *operate.QueuePause) string {
+	text := "paused"
+	if p.By != "" {
+		text += " by " + p.By
+	}
+	if !p.Since.IsZero() {
+		text += " " + human.Age(c.now().Sub(p.Since)) + " ago"
+	}
+	if p.Reason != "" {
+		text += ": " + p.Reason
+	}
+	return text
+}
+
+func queuesShowCommand(c *cli) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "show QUEUE",
+		Short: "Show a queue: its settings, its messages, and what you can do",
+		Long: `Show a queue: how long a received message is hidden from others, how often one is received before it becomes a dead
+letter, and its limits as they were declared. You also see how many messages there are, and what you can do about those
+that are stuck.
+
+` + exitHelp,
+		Example: `  stepwell queues show mails
+  stepwell queues show mails --json | jq .counts.ready`,
+		Args:              arguments(1, 1, "QUEUE"),
+		ValidArgsFunction: c.completeQueue,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return c.withQueues(cmd.Context(), args[0], func(k world.Messenger, _ world.Notifier) error {
+				all, err := k.Queues(cmd.Context(), args[0])
+				if err == nil && len(all) == 0 {
+					err = world.NoQueue(args[0])
+				}
+				if err != nil {
+					return err
+				}
+				q := operate.QueueOf(&all[0])
+				if c.json {
+					return c.encoder().Encode(q)
+				}
+				showQueue(c, &q)
+				return nil
+			})
+		},
+	}
+	c.jsonFlag(cmd, "write one JSON object")
+	return cmd
+}
+
+func showQueue(c *cli, q *operate.Queue) {
+	t := &table{gap: "  ", wrap: true}
+	line := func(name, text string) { t.add(cell{text: name, tone: dim}, cell{text: text}) }
+	line("queue", q.Name)
+	line("visibility", q.Visibility)
+	line("receives", strconv.Itoa(q.MaxReceives)+" at most, then a dead letter")
+	for i := range q.Limits {
+		l := &q.Limits[i]
+		line("limit", l.Name+": "+l.Text())
+	}
+	n := q.Counts
+	line("messages", fmt.Sprintf("%d ready, %d delayed, %d out, %d parked, %d dead", n.Ready, n.Delayed, n.Out, n.Parked, n.Dead))
+	if !q.Oldest.IsZero() {
+		line("oldest", "ready for "+human.Span(c.now().Sub(q.Oldest)))
+	}
+	if q.Paused != nil {
+		line("state", pausedText(c, q.Paused))
+	}
+	t.write(c.stdout, c.style())
+	a := &proposal{t: &table{indent: "  ", gap: "  ", wrap: true, lead: "# "}, command: c.command}
+	for i := range q.Limits {
+		a.note("limit:", "limits show "+q.Limits[i].Name, "its number now, and who is in line")
+	}
+	if q.Paused != nil {
+		a.do("resume:", "queues resume "+q.Name)
+	}
+	if n.Dead > 0 {
+		a.do("see:", "queues peek "+q.Name+" --state dead")
+		a.note("redrive:", "queues redrive "+q.Name, "dead letters are messages again")
+	}
+	if len(a.t.rows) > 0 {
+		fmt.Fprintln(c.stdout)
+		a.t.write(c.stdout, c.style())
+	}
+}
+
+// somePeeked is how many messages are looked at, unless more are asked for.
+const somePeeked = 20
+
+func queuesPeekCommand(c *cli) *cobra.Command {
+	var state string
+	limit := somePeeked
+	cmd := &cobra.Command{
+		Use:   "peek QUEUE",
+		Short: "Look at the messages of a queue without changing anything",
+		Long: `Look at the messages of a queue in the order in which they were sent. This does not count as a receive and changes
+nothing. With --json each message is one line.
+
+` + exitHelp,
+		Example: `  stepwell queues peek mails
+  stepwell queues peek mails --state dead --json | jq -r '.error'`,
+		Args:              arguments(1, 1, "QUEUE"),
+		ValidArgsFunction: c.completeQueue,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if limit < 1 {
+				return usagef("see stepwell queues peek --help", "--limit %d: want 1 or more", limit)
+			}
+			return c.withQueues(cmd.Context(), args[0], func(k world.Messenger, _ world.Notifier) error {
+				return peekAt(c, cmd.Context(), k, world.PeekQuery{Queue: args[0], State: world.MessageState(state)}, limit)
+			})
+		},
+	}
+	cmd.Flags().StringVar(&state, "state", "", "only messages of this `state`: ready, delayed, out, parked or dead")
+	cmd.Flags().IntVar(&limit, "limit", limit, "show at most this many")
+	states := cobra.FixedCompletions([]string{"ready", "delayed", "out", "parked", "dead"}, cobra.ShellCompDirectiveNoFileComp)
+	_ = cmd.RegisterFlagCompletionFunc("state", states) // it is there
+	c.jsonFlag(cmd, "write one JSON object per message")
+	return cmd
+}
+
+func peekAt(c *cli, ctx context.Context, k world.Messenger, q world.PeekQuery, limit int) error {
+	n := 0
+	t := messageTable("STATE")
+	for {
+		q.Limit = min(limit-n, 100)
+		page, err := k.PeekMessages(ctx, q)
+		if err != nil {
+			return err
+		}
+		for _, m := range operate.MessagesOf(page.Messages) {
+			if c.json {
+				if err := c.encoder().Encode(m); err != nil {
+					return err
+				}
+			} else {
+				addMessage(c, t, &m, cell{text: string(m.State), tone: messageTones[m.State]})
+			}
+			n++
+		}
+		if q.Cursor = page.Cursor; q.Cursor == "" || n >= limit {
+			break
+		}
+	}
+	switch {
+	case c.json:
+	case n == 0:
+		fmt.Fprintf(c.stderr, "queue %s has no such messages\n", q.Queue)
+	default:
+		t.write(c.stdout, c.style())
+	}
+	if q.Cursor != "" && !c.json {
+		fmt.Fprintln(c.stderr, "there may be more: --limit, --state")
+	}
+	return nil
+}
+
+var messageTones = map[world.MessageState]tone{world.MessageReady: good, world.MessageOut: busy, world.MessageDead: bad}
+
+// messageTable is a table of messages, whose second column is state or receipt.
+func messageTable(second string) *table {
+	t := &table{gap: "  "}
+	t.add(cell{text: "MESSAGE", tone: dim}, cell{text: second, tone: dim}, cell{text: "AGE", tone: dim, right: true}, cell{text: "RECEIVES", tone: dim, right: true},
+		cell{text: "GROUP", tone: dim}, cell{text: "PAYLOAD", tone: dim})
+	return t
+}
+
+func addMessage(c *cli, t *table, m *operate.Message, second cell) {
+	payload := human.Fold(string(m.Payload), payloadWidth)
+	switch {
+	case m.Encrypted != "":
+		payload = "encrypted with key " + m.Encrypted
+	case m.Damage != "":
+		payload = m.Damage
+	}
+	if m.Error != "" {
+		payload += "  " + strings.TrimSpace(human.Cut(m.Error, payloadWidth))
+	}
+	t.add(cell{text: m.ID}, second, cell{text: human.Age(c.now().Sub(m.SentAt)), right: true}, cell{text: strconv.Itoa(m.Receives), right: true},
+		cell{text: m.Group}, cell{text: payload})
+}
