@@ -164,7 +164,7 @@ func TestScopes(t *testing.T) {
 	if p := s.post("/ui/runs/o-1/act/cancel", "force", "yes"); p.status != 200 {
 		t.Errorf("admin forces: %d: %.500s", p.status, p.body)
 	}
-	for _, line := range []string{`who=olga what="ui pause"`, `who=vic what="ui cancel"`, "refused=", `who=ann what="ui force cancel"`, "run_id=o-1"} {
+	for _, line := range []string{`who=olga what="ui pause"`, `who=vic what="ui cancel"`, "refused=FORBIDDEN", `who=ann what="ui force cancel"`, "run_id=o-1"} {
 		if !strings.Contains(s.log.String(), line) {
 			t.Errorf("the audit log does not have %s", line)
 		}

@@ -74,9 +74,9 @@ var pageHeaders = map[string]string{
 
 var (
 	errNoPage   = fmt.Errorf("%w: there is no such page", world.ErrNotFound)
-	errLevel    = errors.New("your key does not allow this")
+	errLevel    = error(forbidden("your key does not allow this"))
 	errWrongKey = fmt.Errorf("%w: no such key", errLevel)
-	errForm     = errors.New("this form belongs to another session, or to one before the server was restarted: go back, reload the page, and send it again")
+	errForm     = error(forbidden("this form belongs to another session, or to one before the server was restarted: go back, reload the page, and send it again"))
 )
 
 // route is one page.
@@ -138,6 +138,14 @@ func (u *UI) visit(w http.ResponseWriter, r *http.Request) *visit {
 	}
 	return v
 }
+
+// forbidden is a [world.ErrForbidden] in the words of a page: the audit log knows it by that.
+type forbidden string
+
+func (f forbidden) Error() string { return string(f) }
+
+// Is implements what [errors.Is] asks.
+func (forbidden) Is(err error) bool { return err == world.ErrForbidden }
 
 // may reports whether the visitor has a level.
 func (v *visit) may(l Level) bool { return v.who != nil && v.who.Level >= l }
