@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help cc check test test-versions workflow-devkit clients client-typescript client-python soak audit fuzz bench bench-quick bench-queues bench-micro bench-check growth golden docs docs-check pictures mcp-check agent-check release-one release-check release api api-accept deploy-check
+.PHONY: help cc check test test-versions workflow-devkit clients client-typescript client-python soak audit fuzz bench bench-quick bench-queues bench-micro bench-check growth golden docs docs-check pictures mcp-check otlp-check agent-check release-one release-check release api api-accept deploy-check
 
 PKG ?= ./...
 VERSIONS ?= 14 18
@@ -29,10 +29,10 @@ RACE := -race $(foreach pkg,sqlite/lib libc memory,-gcflags=modernc.org/$(pkg)=-
 
 # Two ways of building and no third, so that little is compiled twice: on a new machine that is most of the time. Vet and staticcheck read what the tests
 # with the race detector are compiled from; all else, and what tests build, needs no C.
-check audit bench-check mcp-check agent-check growth test-versions workflow-devkit client-typescript client-python: export CGO_ENABLED := 0
+check audit bench-check mcp-check otlp-check agent-check growth test-versions workflow-devkit client-typescript client-python: export CGO_ENABLED := 0
 # What only reads code makes much that it throws away soon: with the collector at rest it costs half, where there is memory for it.
-check audit bench-check mcp-check agent-check: export GOGC := 400
-check audit bench-check mcp-check agent-check: export GOMEMLIMIT := 3GiB
+check audit bench-check mcp-check otlp-check agent-check: export GOGC := 400
+check audit bench-check mcp-check otlp-check agent-check: export GOMEMLIMIT := 3GiB
 WATCHED := CGO_ENABLED=1 GOFLAGS="$(RACE) $$(go env GOFLAGS)"
 
 help: ## show this
@@ -117,7 +117,7 @@ audit: ## what gosec finds, the plugin of golangci-lint, and known vulnerabiliti
 	@mkdir -p bin && cd internal/tools/gosec && go build -o ../../../bin/gosec .
 	@$(WATCHED) bin/gosec -without $(GOSEC_WITHOUT) $$(go list -f '{{.Dir}}' ./... | grep -v -e /internal/tools/ -e /internal/pgtest -e /examples/)
 	go -C analysis/golangci test ./...
-	@if getent hosts vuln.go.dev >/dev/null; then go run golang.org/x/vuln/cmd/govulncheck@v1.9.0 ./...; else echo "NOT LOOKED FOR: known vulnerabilities, as vuln.go.dev is not to be reached"; fi
+	@if getent hosts vuln.go.dev >/dev/null; then for module in . telemetry/otlp; do go run golang.org/x/vuln/cmd/govulncheck@v1.9.0 -C $$module ./...; done; else echo "NOT LOOKED FOR: known vulnerabilities, as vuln.go.dev is not to be reached"; fi
 
 fuzz: ## each fuzz target in turn, for FUZZTIME each (default 20s)
 	@pkgs=$$(go list $(PKG)); for pkg in $$pkgs; do \
@@ -160,6 +160,12 @@ mcp-check: ## vet, staticcheck and tests of stepwell-mcp, its own module: the SD
 	cd cmd/stepwell-mcp && ../../bin/staticcheck ./...
 	go -C cmd/stepwell-mcp test -vet=off -count=1 ./...
 
+otlp-check: ## vet, staticcheck and tests of telemetry/otlp, its own module: spans that reach a collector
+	@mkdir -p bin && go build -o bin/staticcheck honnef.co/go/tools/cmd/staticcheck
+	go -C telemetry/otlp vet ./...
+	cd telemetry/otlp && ../../bin/staticcheck ./...
+	go -C telemetry/otlp test -vet=off -count=1 ./...
+
 agent-check: ## vet, the rules of workflows, staticcheck and tests of agent, its own module: the client libraries of both providers against a server that speaks as they do
 	@mkdir -p bin && go build -o bin/staticcheck honnef.co/go/tools/cmd/staticcheck && go build -o bin/stepwellvet ./cmd/stepwellvet
 	go -C agent vet ./...
@@ -173,7 +179,7 @@ RELEASE := go -C internal/tools/release
 
 release-one api deploy-check: export CGO_ENABLED := 0
 release-one: ## one target of a release, for every change: the program, what it says of itself, its image layer by layer and run; the tags of modules
-	$(RELEASE) test -vet=off -count=1 -run '^TestOneTarget$$|^TestIncompatible$$|^TestTags$$' . ./api
+	$(RELEASE) test -vet=off -count=1 -run '^TestOneTarget$$|^TestIncompatible$$|^TestTags$$|^TestWorkflows' . ./api
 
 release-check: ## a whole release without publishing it, into dist/: six programs, archives, sums, lists of modules, deb, rpm, formula, image; and a test that opens all of it
 	go run $(GORELEASER) release --snapshot --clean --skip=publish

@@ -22,4 +22,5 @@
 //
 // A run is one trace, whatever processes it moves through and however long it sleeps. workflow.run is sent when the run has ended, by
 // whoever wrote its end; workflow.step and workflow.signal are below it. IDs are made from the run's, so that no process has to ask another.
+// To send them to a collector, import the module telemetry/otlp beside.
 package telemetry

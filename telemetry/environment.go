@@ -1,7 +1,8 @@
 package telemetry
 
-// This file makes a TracerProvider of the standard OTEL_* variables. Where spans go and how, the exporters read by themselves: OTEL_EXPORTER_OTLP_ENDPOINT,
-// _HEADERS, _TIMEOUT, _COMPRESSION, _CERTIFICATE, the same with TRACES_ in them; the batches OTEL_BSP_*; the limits OTEL_SPAN_*.
+// This file makes a TracerProvider of the standard OTEL_* variables. The exporters read by themselves where spans go and how:
+// OTEL_EXPORTER_OTLP_ENDPOINT, _HEADERS, _TIMEOUT, _COMPRESSION, _CERTIFICATE, the same with TRACES_ in them. The SDK reads
+// the batches OTEL_BSP_* and the limits OTEL_SPAN_*.
 
 import (
 	"context"
@@ -10,10 +11,9 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"sync"
 
 	"go.opentelemetry.io/otel/attribute"
-	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracegrpc"
-	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
 	"go.opentelemetry.io/otel/sdk/resource"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 
@@ -85,21 +85,45 @@ func wanted() (string, error) {
 	return "", nil
 }
 
+// exporters are those that packages outside this module bring.
+var exporters struct {
+	sync.Mutex
+	of map[string]MakeExporter // guarded by Mutex
+}
+
+// MakeExporter makes an exporter of the variables that are its own. It does not look for the collector.
+type MakeExporter func(context.Context) (sdktrace.SpanExporter, error)
+
+// RegisterExporter gives an exporter the name that OTEL_TRACES_EXPORTER calls it by. Package telemetry/otlp calls it with
+// "otlp" when it is linked. It panics if the name is taken.
+func RegisterExporter(name string, with MakeExporter) {
+	exporters.Lock()
+	defer exporters.Unlock()
+	if exporters.of[name] != nil {
+		panic(fmt.Sprintf("telemetry.RegisterExporter: there is an exporter %q already", name))
+	}
+	if exporters.of == nil {
+		exporters.of = map[string]MakeExporter{}
+	}
+	exporters.of[name] = with
+}
+
+// errNoOTLP says what to do in a program that was built without the exporters.
+var errNoOTLP = fmt.Errorf(`%w: the OTEL_* variables ask for spans over OTLP, and this program was built without it: `+
+	`import _ "github.com/stepwell/stepwell/telemetry/otlp" in your program, take the stepwell of a release, `+
+	`or set OTEL_TRACES_EXPORTER to none or console`, stepwell.ErrInvalid)
+
 func exporterOf(kind string) (sdktrace.SpanExporter, error) {
 	if kind == "console" {
 		return &console{to: os.Stderr}, nil
 	}
-	name := "OTEL_EXPORTER_OTLP_TRACES_PROTOCOL"
-	if os.Getenv(name) == "" {
-		name = "OTEL_EXPORTER_OTLP_PROTOCOL"
+	exporters.Lock()
+	makeIt := exporters.of[kind]
+	exporters.Unlock()
+	if makeIt == nil {
+		return nil, errNoOTLP
 	}
-	switch variable(name) {
-	case "", "http/protobuf":
-		return otlptracehttp.New(context.Background())
-	case "grpc":
-		return otlptracegrpc.New(context.Background())
-	}
-	return nil, refused(name, "http/protobuf or grpc")
+	return makeIt(context.Background())
 }
 
 // samplerOf is the sampler that OTEL_TRACES_SAMPLER asks for.

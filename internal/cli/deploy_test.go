@@ -131,7 +131,7 @@ func TestDockerfile(t *testing.T) {
 		}
 	}
 	ignored := deployed(t, "Dockerfile.dockerignore")
-	for _, needed := range []string{"go.mod", "go.sum", "cmd", "server", "world", "internal"} {
+	for _, needed := range []string{"go.mod", "go.sum", "cmd", "server", "world", "internal", "telemetry"} {
 		if regexp.MustCompile(`(?m)^` + needed + `$`).MatchString(ignored) {
 			t.Errorf("Dockerfile.dockerignore leaves out %s, which the build needs", needed)
 		}
@@ -140,8 +140,8 @@ func TestDockerfile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if copies != 5 || !strings.Contains(text, "-X github.com/stepwell/stepwell/internal/cli.version=") || !regexp.MustCompile(`(?m)^\tversion string$`).Match(source) {
-		t.Errorf("got %d copied paths, want 5, and -X main.version", copies)
+	if copies != 3 || !strings.Contains(text, "-X github.com/stepwell/stepwell/internal/cli.version=") || !regexp.MustCompile(`(?m)^\tversion string$`).Match(source) {
+		t.Errorf("got %d copied paths, want 3, and -X …/internal/cli.version", copies)
 	}
 	goMod, err := os.ReadFile(filepath.Join("..", "..", "go.mod"))
 	if err != nil {

@@ -326,7 +326,7 @@ func sboms(t *testing.T, all []artifact) {
 				return c.Name == name && strings.HasPrefix(c.PURL, "pkg:golang/") && c.Version != ""
 			})
 		}
-		linked := has("modernc.org/sqlite") && has("github.com/jackc/pgx/v5") && !has(sdk)
+		linked := has("modernc.org/sqlite") && has(grpc) && has("github.com/jackc/pgx/v5") && !has(sdk)
 		if strings.HasPrefix(a.Name, helper) {
 			linked = has(sdk) && !has("modernc.org/sqlite")
 		}

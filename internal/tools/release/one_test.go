@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"runtime/debug"
 	"slices"
@@ -66,6 +67,9 @@ const helper = "stepwell-mcp"
 // sdk is a module that it is built from, and the command is not.
 const sdk = "github.com/modelcontextprotocol/go-sdk"
 
+// grpc is a module that the command of a release has, and the one of a checkout has not.
+const grpc = "google.golang.org/grpc"
+
 // TestOneTarget builds for this machine's processor what a release has for Linux, asks it for its version, and makes its image. It leaves out -trimpath,
 // for which all would have to be compiled again.
 func TestOneTarget(t *testing.T) {
@@ -87,11 +91,12 @@ func TestOneTarget(t *testing.T) {
 	ldflags := strings.NewReplacer("{{.Version}}", want.Version[1:], "{{.FullCommit}}", want.Commit, "{{.CommitDate}}", want.Date).Replace(b.Ldflags[0])
 	program := filepath.Join(t.TempDir(), b.Binary)
 	cmd := exec.CommandContext(t.Context(), "go", append(append([]string{"build", "-ldflags", ldflags, "-o", program}, b.Flags...), b.Main)...)
-	cmd.Dir, cmd.Env = root, append(append(os.Environ(), "GOOS=linux", "GOWORK=off"), b.Env...)
+	cmd.Dir, cmd.Env = filepath.Join(root, b.Dir), append(append(os.Environ(), "GOOS=linux", "GOWORK=off"), b.Env...)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	static(t, program, "modernc.org/sqlite")
+	static(t, program, grpc)
 	layers := filepath.Join(t.TempDir(), "image")
 	cmd = exec.CommandContext(t.Context(), "go", "run", "./image", "-version", want.Version, "-commit", want.Commit, "-date", want.Date, "-out", layers,
 		want.Platform+"="+program)
@@ -121,5 +126,38 @@ func static(t *testing.T, path, module string) {
 	}
 	if info, err := buildinfo.ReadFile(path); err != nil || !slices.ContainsFunc(info.Deps, func(m *debug.Module) bool { return m.Path == module }) {
 		t.Errorf("%s does not say what it was built from: %v", path, err)
+	}
+}
+
+// TestWorkflowsTakeTheNewestPatch: go.mod names the oldest Go that will do. What a release is built with is the newest of that line.
+func TestWorkflowsTakeTheNewestPatch(t *testing.T) {
+	mod, err := os.ReadFile(filepath.Join(root, "go.mod"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	line := regexp.MustCompile(`(?m)^go (\d+\.\d+)`).FindStringSubmatch(string(mod))
+	files, err := filepath.Glob(filepath.Join(root, ".github", "workflows", "*.yml"))
+	if err != nil || line == nil {
+		t.Fatal(err, line)
+	}
+	n := 0
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, with := range regexp.MustCompile(`uses: actions/setup-go@\S+\n +with: (.*)`).FindAllStringSubmatch(string(text), -1) {
+			if n++; !strings.HasPrefix(with[1], `{go-version: "`+line[1]+`", check-latest: true}`) {
+				t.Errorf("%s: %s, want the newest patch of Go %s", file, with[1], line[1])
+			}
+		}
+		for _, image := range regexp.MustCompile(`golang:(\S+)-bookworm`).FindAllStringSubmatch(string(text), -1) {
+			if n++; image[1] != line[1] {
+				t.Errorf("%s: the image of Go %s, want %s", file, image[1], line[1])
+			}
+		}
+	}
+	if n < 3 {
+		t.Errorf("got %d places, want the two of release.yml and the one of ci.yml", n)
 	}
 }

@@ -12,7 +12,7 @@ main=github.com/stepwell/stepwell
 commit=$(git rev-parse --verify --quiet "refs/tags/$version^{commit}") || { echo "there is no tag $version" >&2; exit 1; }
 
 refs=()
-for module in agent analysis/golangci; do
+for module in agent analysis/golangci telemetry/otlp; do
 	git show "$commit:$module/go.mod" | awk -v is="$main $version" 'NF > 1 && $(NF-1) " " $NF == is { found = 1 } END { exit !found }' ||
 		{ echo "$module/go.mod does not require $main $version" >&2; exit 1; }
 	refs+=("$commit:refs/tags/$module/$version")

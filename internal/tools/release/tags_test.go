@@ -15,7 +15,7 @@ import (
 )
 
 // tagged are the modules that a release tags.
-var tagged = []string{"agent", "analysis/golangci"}
+var tagged = []string{"agent", "analysis/golangci", "telemetry/otlp"}
 
 const mainModule = "github.com/stepwell/stepwell"
 
@@ -62,7 +62,9 @@ func TestTags(t *testing.T) {
 	s.run("git", "push", "-q", "origin", version)
 	at := strings.TrimSpace(s.run("git", "rev-parse", "HEAD"))
 
-	tags := func() string { return s.run("git", "ls-remote", "--tags", bare, "agent/*", "analysis/*") }
+	tags := func() string {
+		return s.run("git", "ls-remote", "--tags", bare, "agent/*", "analysis/*", "telemetry/*")
+	}
 	want := ""
 	for _, module := range tagged {
 		want += at + "\trefs/tags/" + module + "/" + version + "\n"
@@ -114,8 +116,12 @@ func (s *shell) found(version, bare string) {
 	for _, module := range tagged {
 		user.run("go", "get", mainModule+"/"+module+"@"+version)
 	}
-	got := user.run("go", "list", "-m", mainModule, mainModule+"/agent", mainModule+"/analysis/golangci")
-	want := mainModule + " " + version + "\n" + mainModule + "/agent " + version + "\n" + mainModule + "/analysis/golangci " + version + "\n"
+	names, want := []string{"list", "-m", mainModule}, mainModule+" "+version+"\n"
+	for _, module := range tagged {
+		names = append(names, mainModule+"/"+module)
+		want += mainModule + "/" + module + " " + version + "\n"
+	}
+	got := user.run("go", names...)
 	if got != want {
 		s.Errorf("got the modules\n%swant\n%s", got, want)
 	}
