@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help cc check test test-versions workflow-devkit clients client-typescript client-python soak audit fuzz bench bench-quick bench-queues bench-micro bench-check growth golden docs docs-check pictures mcp-check otlp-check agent-check release-one release-check release api api-accept deploy-check
+.PHONY: help demo cc check test test-versions workflow-devkit clients client-typescript client-python soak audit fuzz bench bench-quick bench-queues bench-micro bench-check growth golden docs docs-check pictures mcp-check otlp-check agent-check release-one release-check release api api-accept deploy-check
 
 PKG ?= ./...
 VERSIONS ?= 14 18
@@ -209,8 +209,12 @@ docs-check: ## every page of the documentation's site, light and dark, on a desk
 	@mkdir -p bin && CGO_ENABLED=0 go build -o bin/axe ./internal/tools/axe
 	@bin/axe || [ $$? = 3 ]
 
+demo: ## workflows in a process that is killed in the middle of a step, and that go on in the next one: five seconds
+	@echo "Compiling Stepwell with SQLite: about a minute the first time ..."
+	@CGO_ENABLED=0 go run ./cmd/demo
+
 pictures: ## take the pictures of the web UI that the docs show anew, in a browser, and record the demo
-	go run ./cmd/stepwell demo >docs/pictures/demo.txt
+	go run ./cmd/demo >docs/pictures/demo.txt
 	CGO_ENABLED=0 go test -count=1 ./server/ui -run '^TestPicturesOfDocs$$' -pictures=$(CURDIR)/docs/pictures
 	$(MAKE) docs
 

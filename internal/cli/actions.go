@@ -34,44 +34,44 @@ func (a *proposal) pipe(what, line, other, note string) {
 	if note != "" {
 		note = "# " + note
 	}
-	a.t.add(cell{text: what, tone: dim}, cell{text: a.command(line) + other, whole: true}, cell{text: note, tone: dim})
+	a.t.Add(cell{Text: what, Tone: dim}, cell{Text: a.command(line) + other, Whole: true}, cell{Text: note, Tone: dim})
 }
 
 // actions are command lines that can be pasted.
 func (p *picture) actions(to io.Writer) {
-	if p.command == nil {
+	if p.Command == nil {
 		return
 	}
-	a := &proposal{t: &table{indent: "  ", gap: "  ", wrap: true, lead: "# "}, command: p.command}
-	run := p.story.Run.ID
-	if p.story.Run.Status.Terminal() {
+	a := &proposal{t: &table{Indent: "  ", Gap: "  ", Wrap: true, Lead: "# "}, command: p.Command}
+	run := p.Story.Run.ID
+	if p.Story.Run.Status.Terminal() {
 		p.again(a, run)
 	} else {
 		p.sends(run, a)
 		p.wayOn(a, run)
 		p.wayOut(a, run)
 	}
-	if len(a.t.rows) > 0 {
+	if a.t.Rows() > 0 {
 		fmt.Fprintln(to)
-		a.t.write(to, p.style)
+		a.t.Write(to, p.Style)
 	}
 }
 
 // again proposes new runs in the place of one that did not complete.
 func (p *picture) again(a *proposal, run string) {
-	r, status := p.story.Retry, p.story.Run.Status
+	r, status := p.Story.Retry, p.Story.Run.Status
 	switch {
 	case status == world.Completed:
 	case r != nil && (status == world.Failed || r.Newest != ""):
 		p.retry(a, run, r)
 	default:
-		a.note("restart:", "runs restart "+run, anew(p.story.Why.Restart))
+		a.note("restart:", "runs restart "+run, anew(p.Story.Why.Restart))
 	}
 }
 
 // retry proposes what a retry of a run that failed can do, or else what can be done instead.
 func (p *picture) retry(a *proposal, run string, r *stepwell.RetryAdvice) {
-	again := p.story.Why.Restart
+	again := p.Story.Why.Restart
 	if r.Newest != "" {
 		a.note("see:", "runs show "+r.Newest, "the run that replaced it")
 		again = repeats
@@ -81,7 +81,7 @@ func (p *picture) retry(a *proposal, run string, r *stepwell.RetryAdvice) {
 		a.note("restart:", "runs restart "+cmp.Or(r.Newest, run), anew(again))
 		return
 	}
-	a.t.add(cell{text: "no retry:", tone: dim}, cell{text: r.Refused})
+	a.t.Add(cell{Text: "no retry:", Tone: dim}, cell{Text: r.Refused})
 	for _, w := range instead(run, r, again) {
 		a.note(w.what, w.line, w.note)
 	}
@@ -149,7 +149,7 @@ func (t *target) insteadOf(run string, r *stepwell.RetryAdvice) string {
 
 // wayOn proposes what lets a run go on, or what to look at.
 func (p *picture) wayOn(a *proposal, run string) {
-	switch w := &p.story.Why; w.Kind {
+	switch w := &p.Story.Why; w.Kind {
 	case stepwell.WhyPaused:
 		a.do("resume:", "runs resume "+run)
 	case stepwell.WhyHeld:
@@ -186,7 +186,7 @@ func (p *picture) wayOn(a *proposal, run string) {
 
 // retryNow proposes to end what a run waits for that is tried again by itself, where that is far away.
 func (p *picture) retryNow(a *proposal, run string) {
-	w := &p.story.Why
+	w := &p.Story.Why
 	far := func(at time.Time) bool { return at.Sub(w.At) > longRetry }
 	switch {
 	case w.Kind == stepwell.WhyPaused:
@@ -195,23 +195,23 @@ func (p *picture) retryNow(a *proposal, run string) {
 		if far(w.Until) && w.Block.Code != world.CodeCorrupt && !harms {
 			a.note("try now:", "runs wake "+run+" --retries", "after you have fixed what blocks it")
 		}
-	case slices.ContainsFunc(p.story.Journal.Entries, func(en *journal.Entry) bool { return en.Status == journal.EntryPending && far(en.RetryAt) }):
+	case slices.ContainsFunc(p.Story.Journal.Entries, func(en *journal.Entry) bool { return en.Status == journal.EntryPending && far(en.RetryAt) }):
 		a.note("retry now:", "runs wake "+run+" --retries", "attempts still count")
 	}
 }
 
 // unblock proposes what heals a blocked run, or finds out what would.
 func (p *picture) unblock(a *proposal, run string) {
-	b := p.story.Why.Block
+	b := p.Story.Why.Block
 	switch b.Code {
 	case world.CodeDiverged, world.CodeDecode, world.CodePanic, world.CodeForeign:
 		a.pipe("check:", "export "+run, " | stepwell check -- PROGRAM", "check whether a build unblocks it")
 	case world.CodeCorrupt:
 		a.note("look:", "doctor --full", "see what else is damaged; restoring the row repairs it")
 		if b.Seq > 2 {
-			a.note("fork:", fmt.Sprintf("runs fork %s --at %d", run, b.Seq-1), forked("a new run from before the damage; then end this one", &p.story.Why))
+			a.note("fork:", fmt.Sprintf("runs fork %s --at %d", run, b.Seq-1), forked("a new run from before the damage; then end this one", &p.Story.Why))
 		}
-		if p.story.Why.Workers > 0 { // else wayOut says it
+		if p.Story.Why.Workers > 0 { // else wayOut says it
 			a.note("force:", "runs cancel "+run+" --force", "end it without its log")
 		}
 	case world.CodeFormat, world.CodeStorage:
@@ -220,9 +220,9 @@ func (p *picture) unblock(a *proposal, run string) {
 		a.note("look:", "workers", "their builds")
 	}
 	if b.Seq > 2 && b.Code == world.CodeDiverged {
-		a.note("fork:", fmt.Sprintf("runs fork %s --at %d", run, b.Seq-1), forked("a new run with the events on which they agree; then cancel this one", &p.story.Why))
+		a.note("fork:", fmt.Sprintf("runs fork %s --at %d", run, b.Seq-1), forked("a new run with the events on which they agree; then cancel this one", &p.Story.Why))
 	}
-	if en := p.story.Journal.Entry(b.Step); en != nil && b.Code == world.CodeDecode { // nothing runs again
+	if en := p.Story.Journal.Entry(b.Step); en != nil && b.Code == world.CodeDecode { // nothing runs again
 		step := en.Key().String()
 		if en.Path != "" { // another may have that name
 			step = en.ID
@@ -241,7 +241,7 @@ func forked(makes string, w *stepwell.Why) string {
 
 // wayOut proposes how to end a run.
 func (p *picture) wayOut(a *proposal, run string) {
-	w := &p.story.Why
+	w := &p.Story.Why
 	if w.Kind != stepwell.WhyCancelling {
 		a.note("cancel:", "runs cancel "+run, w.Cancel)
 	}
@@ -266,12 +266,12 @@ const (
 // sends proposes what can be sent to what is open.
 func (p *picture) sends(run string, a *proposal) {
 	n := 0
-	for _, en := range p.story.Journal.Entries {
+	for _, en := range p.Story.Journal.Entries {
 		switch {
 		case n == mostSends:
 			return
 		case en.Attends() != "" && en.Status == journal.EntryWaiting:
-			if hook := p.story.Journal.Entry(en.Attends()); hook != nil && hook.Token != "" {
+			if hook := p.Story.Journal.Entry(en.Attends()); hook != nil && hook.Token != "" {
 				a.note("heartbeat:", "hooks heartbeat "+shellWord(hook.Token), "tell the run that someone is still working on it, so that it keeps waiting")
 				n++
 			}
@@ -290,17 +290,5 @@ func (p *picture) sends(run string, a *proposal) {
 			a.note("send:", "hooks send "+shellWord(en.Token)+" "+payloadWord, payloadNote)
 			n++
 		}
-	}
-}
-
-// times says how often.
-func times(n int) string {
-	switch n {
-	case 1:
-		return "once"
-	case 2:
-		return "twice"
-	default:
-		return fmt.Sprintf("%d times", n)
 	}
 }

@@ -19,28 +19,28 @@ import (
 var checkResults = []check.Result{check.Fits, check.Diverged, check.Unknown, check.Failed}
 
 func (v *verdict) draw() {
-	t := &table{gap: "  "}
-	head := []cell{{text: "WORKFLOW", tone: dim}}
+	t := &table{Gap: "  "}
+	head := []cell{{Text: "WORKFLOW", Tone: dim}}
 	for _, r := range checkResults {
-		head = append(head, cell{text: strings.ToUpper(string(r)), tone: dim, right: true})
+		head = append(head, cell{Text: strings.ToUpper(string(r)), Tone: dim, Right: true})
 	}
-	t.add(head...)
+	t.Add(head...)
 	byName := func(a, b world.Class) int {
 		return cmp.Or(cmp.Compare(a.Workflow, b.Workflow), cmp.Compare(a.Version, b.Version))
 	}
 	for _, class := range slices.SortedFunc(maps.Keys(v.classes), byName) {
-		row := []cell{{text: className(class)}}
+		row := []cell{{Text: className(class)}}
 		for _, r := range checkResults {
 			n := v.classes[class][r]
-			out := cell{text: strconv.Itoa(n), right: true}
+			out := cell{Text: strconv.Itoa(n), Right: true}
 			if n > 0 && r != check.Fits {
-				out.tone = bad
+				out.Tone = bad
 			}
 			row = append(row, out)
 		}
-		t.add(row...)
+		t.Add(row...)
 	}
-	t.write(v.c.stdout, v.c.style())
+	t.Write(v.c.stdout, v.c.style())
 	for i := range v.wrong {
 		fmt.Fprintln(v.c.stdout)
 		v.drawWrong(&v.wrong[i])
@@ -60,23 +60,23 @@ func className(class world.Class) string {
 // drawWrong tells one history that does not fit: what, which, where, and what the log and the code say.
 func (v *verdict) drawWrong(is *check.Report) {
 	s := v.c.style()
-	line := s.paint(bad, string(is.Check)) + "  run " + human.Visible(is.Run) + "   " + className(world.Class{Workflow: is.Workflow, Version: is.Version})
+	line := s.Paint(bad, string(is.Check)) + "  run " + human.Visible(is.Run) + "   " + className(world.Class{Workflow: is.Workflow, Version: is.Version})
 	if is.Seq > 0 {
 		line += fmt.Sprintf("   event %d of %d", is.Seq, is.Events)
 	}
 	fmt.Fprintln(v.c.stdout, line)
-	t := &table{indent: "  ", gap: "  ", wrap: true}
+	t := &table{Indent: "  ", Gap: "  ", Wrap: true}
 	switch is.Check {
 	case check.Diverged:
-		log := cell{text: human.Visible(is.Expected)}
+		log := cell{Text: human.Visible(is.Expected)}
 		if is.Build != "" {
-			log.text += "   recorded by build " + human.Visible(is.Build)
+			log.Text += "   recorded by build " + human.Visible(is.Build)
 		}
-		t.add(cell{text: "the log has", tone: dim}, log)
-		t.add(cell{text: "the code asks", tone: dim}, cell{text: strings.TrimRight(human.Visible(is.Actual)+"   "+human.Visible(is.Where), " ")})
+		t.Add(cell{Text: "the log has", Tone: dim}, log)
+		t.Add(cell{Text: "the code asks", Tone: dim}, cell{Text: strings.TrimRight(human.Visible(is.Actual)+"   "+human.Visible(is.Where), " ")})
 	default:
 		first, _, _ := strings.Cut(is.Message, "\n") // a stack follows, which --json has
-		t.add(cell{text: strings.TrimRight(human.Cut(first, 300)+"   "+human.Visible(is.Where), " ")})
+		t.Add(cell{Text: strings.TrimRight(human.Cut(first, 300)+"   "+human.Visible(is.Where), " ")})
 	}
-	t.write(v.c.stdout, s)
+	t.Write(v.c.stdout, s)
 }

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stepwell/stepwell/internal/demo"
 	"github.com/stepwell/stepwell/world"
 	"github.com/stepwell/stepwell/world/sqlite"
 )
@@ -45,8 +46,8 @@ var built = sync.OnceValues(func() (path string, err error) {
 	return path, nil
 })
 
-// demo runs the demo with dir for its temporary files.
-func demo(t *testing.T, program, dir string, args ...string) (code int, stdout, stderr string, took time.Duration) {
+// play runs the demo with dir for its temporary files.
+func play(t *testing.T, program, dir string, args ...string) (code int, stdout, stderr string, took time.Duration) {
 	t.Helper()
 	cmd := exec.Command(program, append([]string{"demo"}, args...)...)
 	cmd.Env = append(os.Environ(), "TMPDIR="+dir, "TMP="+dir, "TEMP="+dir)
@@ -59,7 +60,7 @@ func demo(t *testing.T, program, dir string, args ...string) (code int, stdout, 
 
 func TestDemo(t *testing.T) {
 	program, dir := build(t), t.TempDir()
-	code, out, errs, took := demo(t, program, dir)
+	code, out, errs, took := play(t, program, dir)
 	if code != exitOK || errs != "" {
 		t.Fatalf("exit code %d, stderr %q, want 0 and none; stdout:\n%s", code, errs, out)
 	}
@@ -84,7 +85,7 @@ func TestDemo(t *testing.T) {
 // TestDemoKeeps: with --keep the files stay; what they hold is what was told.
 func TestDemoKeeps(t *testing.T) {
 	program, dir := build(t), t.TempDir()
-	code, out, errs, _ := demo(t, program, dir, "--keep", "--json")
+	code, out, errs, _ := play(t, program, dir, "--keep", "--json")
 	if code != exitOK {
 		t.Fatalf("exit code %d, stderr %q; stdout:\n%s", code, errs, out)
 	}
@@ -96,18 +97,18 @@ func TestDemoKeeps(t *testing.T) {
 	if last := told[len(told)-1]; last["action"] != "keep" || last["directory"] != kept[0] {
 		t.Errorf("the last that it told is %v, want where it kept what", last)
 	}
-	r := &bodyReader{path: filepath.Join(kept[0], demoBodies)}
-	if _, err := r.next(); err != nil {
+	text, err := os.ReadFile(filepath.Join(kept[0], demo.Bodies))
+	if err != nil {
 		t.Fatal(err)
 	}
 	ends := map[string]int{}
 	starts := map[string]int{}
-	for _, l := range r.all {
-		switch l.What {
-		case bodyStarts:
-			starts[l.Name]++
-		case bodyEnds:
-			ends[l.Step]++
+	for _, l := range objectsOf(t, "demo", string(text)) {
+		switch l["what"] {
+		case "starts":
+			starts[l["name"].(string)]++
+		case "ends":
+			ends[l["step"].(string)]++
 		}
 	}
 	for step, n := range ends {
@@ -115,10 +116,10 @@ func TestDemoKeeps(t *testing.T) {
 			t.Errorf("step %s was completed %d times, want once", step, n)
 		}
 	}
-	if starts[killedStep] != 2 {
-		t.Errorf("step %s started %d times, want 2", killedStep, starts[killedStep])
+	if starts["charge-card"] != 2 {
+		t.Errorf("step charge-card started %d times, want 2", starts["charge-card"])
 	}
-	w, err := sqlite.Open(filepath.Join(kept[0], demoDatabase))
+	w, err := sqlite.Open(filepath.Join(kept[0], demo.Database))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -136,7 +137,7 @@ func TestDemoKeeps(t *testing.T) {
 
 // TestDemoFails: what goes wrong is said, with exit code 1.
 func TestDemoFails(t *testing.T) {
-	code, _, errs, _ := demo(t, build(t), filepath.Join(t.TempDir(), "gone"))
+	code, _, errs, _ := play(t, build(t), filepath.Join(t.TempDir(), "gone"))
 	if code != exitFailure || !strings.HasPrefix(errs, "stepwell: ") {
 		t.Errorf("exit code %d, stderr %q; want 1 and what went wrong", code, errs)
 	}

@@ -25,7 +25,7 @@ func (o *devOutput) say(format string, args ...any) {
 }
 
 func (o *devOutput) prefix(name string, t tone) string {
-	return o.c.style().paint(t, fmt.Sprintf("%-6s │ ", name))
+	return o.c.style().Paint(t, fmt.Sprintf("%-6s │ ", name))
 }
 
 // lines is where somebody writes lines.

@@ -69,9 +69,9 @@ func examine(ctx context.Context, c *cli, db *database, q reading) error {
 			bads++
 		}
 		if !c.json {
-			t := &table{gap: "  ", least: findingWidths(c.output), wrap: true}
+			t := &table{Gap: "  ", Least: findingWidths(c.output), Wrap: true}
 			addFinding(c.output, t, &f)
-			t.write(c.stdout, c.style())
+			t.Write(c.stdout, c.style())
 		} else if err := enc.Encode(f); err != nil && failed == nil {
 			failed = err
 		}
@@ -185,7 +185,7 @@ func examineRetries(ctx context.Context, c *cli, db *database) world.Finding {
 // findingWidths are the widths of columns that are known before there is anything in them: each finding is shown as it comes.
 func findingWidths(o *output) []int {
 	const longestCheck = len("runs without a worker")
-	if o.style().symbols {
+	if o.style().Symbols {
 		return []int{1, longestCheck}
 	}
 	return []int{len(world.HealthWarning), longestCheck}
@@ -194,15 +194,15 @@ func findingWidths(o *output) []int {
 // addFinding adds a line for what was found, and one for what to do.
 func addFinding(o *output, t *table, f *world.Finding) {
 	s := o.style()
-	mark, tone := s.mark("✓", "good"), good
+	mark, tone := s.Mark("✓", "good"), good
 	switch f.Health {
 	case world.HealthWarning:
-		mark, tone = s.mark("!", "warning"), warm
+		mark, tone = s.Mark("!", "warning"), warm
 	case world.HealthBad:
-		mark, tone = s.mark("✗", "bad"), bad
+		mark, tone = s.Mark("✗", "bad"), bad
 	}
-	t.add(cell{text: mark, tone: tone}, cell{text: f.Check, tone: bold}, cell{text: f.Found})
+	t.Add(cell{Text: mark, Tone: tone}, cell{Text: f.Check, Tone: bold}, cell{Text: f.Found})
 	if f.Advice != "" {
-		t.add(cell{}, cell{}, cell{text: s.mark("→ ", "") + f.Advice, tone: tone})
+		t.Add(cell{}, cell{}, cell{Text: s.Mark("→ ", "") + f.Advice, Tone: tone})
 	}
 }

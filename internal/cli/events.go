@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/stepwell/stepwell"
+	"github.com/stepwell/stepwell/internal/draw"
 	"github.com/stepwell/stepwell/internal/human"
 	"github.com/stepwell/stepwell/internal/timeline"
 	"github.com/stepwell/stepwell/world"
@@ -161,8 +162,8 @@ func (p *eventPrinter) print(e *world.Event) error {
 	if p.ids {
 		number = world.EventID(p.run, e.Seq, e.Time)
 	}
-	line := fmt.Sprintf("%s  %s  %-12s  %s  %-20s  %s", number, s.paint(dim, e.Time.In(p.zone).Format("2006-01-02 15:04:05.000")), since,
-		s.paint(eventTones[timeline.EventTone(e.Type)], fmt.Sprintf("%-17s", e.Type)), s.paint("", subject), s.paint(dim, eventNote(e, p.zone)))
+	line := fmt.Sprintf("%s  %s  %-12s  %s  %-20s  %s", number, s.Paint(dim, e.Time.In(p.zone).Format("2006-01-02 15:04:05.000")), since,
+		s.Paint(eventTones[timeline.EventTone(e.Type)], fmt.Sprintf("%-17s", e.Type)), s.Paint("", subject), s.Paint(dim, eventNote(e, p.zone)))
 	_, err := fmt.Fprintln(p.stdout, strings.TrimRight(line, " "))
 	return err
 }
@@ -172,11 +173,11 @@ var eventTones = map[timeline.Tone]tone{timeline.Good: good, timeline.Bad: bad, 
 func eventNote(e *world.Event, zone *time.Location) string {
 	var parts []string
 	say := func(text string) { parts = append(parts, text) }
-	for _, d := range timeline.Details(e, noteWidth, func(t time.Time) string { return t.In(zone).Format("2006-01-02 15:04:05.000") }) {
+	for _, d := range timeline.Details(e, draw.NoteWidth, func(t time.Time) string { return t.In(zone).Format("2006-01-02 15:04:05.000") }) {
 		say(d.Text)
 	}
 	if e.Error != nil {
-		say(human.Cut(e.Error.Message, noteWidth))
+		say(human.Cut(e.Error.Message, draw.NoteWidth))
 		if e.Error.Where != "" {
 			say(e.Error.Where)
 		}
@@ -186,7 +187,7 @@ func eventNote(e *world.Event, zone *time.Location) string {
 	case world.WholeApart(e.Apart) != "":
 		say(valueNote(e))
 	case len(e.Payload) > 0:
-		say(human.Fold(string(e.Payload), noteWidth))
+		say(human.Fold(string(e.Payload), draw.NoteWidth))
 	}
 	return strings.Join(parts, "  ")
 }

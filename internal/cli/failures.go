@@ -75,9 +75,9 @@ func listFailures(ctx context.Context, c *cli, db *database, f stepwell.ListFilt
 	if err != nil {
 		return err
 	}
-	t := &table{gap: "  ", dear: []int{2}} // how old the newest is
-	t.add(cell{text: "RUNS", tone: dim, right: true}, cell{text: "STATUS", tone: dim}, cell{text: "NEWEST", tone: dim, right: true}, cell{text: "RUN", tone: dim},
-		cell{text: "WORKFLOW", tone: dim}, cell{text: "CAUSE", tone: dim})
+	t := &table{Gap: "  ", Dear: []int{2}} // how old the newest is
+	t.Add(cell{Text: "RUNS", Tone: dim, Right: true}, cell{Text: "STATUS", Tone: dim}, cell{Text: "NEWEST", Tone: dim, Right: true}, cell{Text: "RUN", Tone: dim},
+		cell{Text: "WORKFLOW", Tone: dim}, cell{Text: "CAUSE", Tone: dim})
 	for _, is := range all.Causes {
 		cause := human.Line(is.Message)
 		if is.Code != "" {
@@ -86,11 +86,11 @@ func listFailures(ctx context.Context, c *cli, db *database, f stepwell.ListFilt
 		if is.Where != "" {
 			cause += " (" + human.Line(is.Where) + ")"
 		}
-		t.add(cell{text: strconv.Itoa(is.Count), right: true}, cell{text: string(is.Status), tone: toneOf(is.Status)}, cell{text: human.Age(stats.Now.Sub(is.Last)), right: true},
-			cell{text: is.Runs[0]}, cell{text: strings.Join(is.Workflows, ", ")}, cell{text: cause})
+		t.Add(cell{Text: strconv.Itoa(is.Count), Right: true}, cell{Text: string(is.Status), Tone: toneOf(is.Status)}, cell{Text: human.Age(stats.Now.Sub(is.Last)), Right: true},
+			cell{Text: is.Runs[0]}, cell{Text: strings.Join(is.Workflows, ", ")}, cell{Text: cause})
 	}
 	if len(all.Causes) > 0 {
-		t.write(c.stdout, c.style())
+		t.Write(c.stdout, c.style())
 	} else if !all.More {
 		fmt.Fprintln(c.stderr, "no run failed without a retry, none is blocked, and none waits for its next attempt")
 	}

@@ -31,15 +31,15 @@ func helpInput(ctx context.Context, c *cli, app *stepwell.App, workflow string, 
 	if err != nil {
 		return fmt.Errorf("the input type of workflow %s, version %d, cannot be read: %w", workflow, known.Version, err)
 	}
-	t := &table{indent: "  ", gap: "  ", wrap: true}
+	t := &table{Indent: "  ", Gap: "  ", Wrap: true}
 	for _, line := range s.Lines() {
 		if line.Path == "" {
 			line.Path = "input"
 		}
-		t.add(cell{text: line.Path}, cell{text: line.Accepts})
+		t.Add(cell{Text: line.Path}, cell{Text: line.Accepts})
 	}
 	fmt.Fprintf(c.stderr, "%s, version %d, takes this input:\n", human.Visible(workflow), known.Version)
-	t.write(c.stderr, c.style())
+	t.Write(c.stderr, c.style())
 	_, err = fmt.Fprintln(visibleJSON{c.stdout}, string(s.Skeleton()))
 	return err
 }

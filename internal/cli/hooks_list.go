@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/stepwell/stepwell/internal/draw"
 	"github.com/stepwell/stepwell/internal/human"
 	"github.com/stepwell/stepwell/webhook"
 	"github.com/stepwell/stepwell/world"
@@ -91,20 +92,20 @@ func (h *hookLine) metadata() string {
 	if h.Encrypted != "" {
 		return "encrypted with key " + h.Encrypted
 	}
-	return human.Fold(string(h.Metadata), payloadWidth)
+	return human.Fold(string(h.Metadata), draw.PayloadWidth)
 }
 
 func writeHooks(o *output, hooks []hookLine) {
-	t := &table{gap: "  "}
-	t.add(cell{text: "TOKEN", tone: dim}, cell{text: "RUN", tone: dim}, cell{text: "AGE", tone: dim, right: true}, cell{text: "METADATA", tone: dim})
+	t := &table{Gap: "  "}
+	t.Add(cell{Text: "TOKEN", Tone: dim}, cell{Text: "RUN", Tone: dim}, cell{Text: "AGE", Tone: dim, Right: true}, cell{Text: "METADATA", Tone: dim})
 	for _, h := range hooks {
 		if h.URL != "" { // it has the token
-			t.add(cell{text: human.Visible(h.URL)}, cell{text: h.Run}, cell{text: human.Age(o.now().Sub(h.CreatedAt)), right: true},
-				cell{text: h.metadata(), tone: dim})
+			t.Add(cell{Text: human.Visible(h.URL)}, cell{Text: h.Run}, cell{Text: human.Age(o.now().Sub(h.CreatedAt)), Right: true},
+				cell{Text: h.metadata(), Tone: dim})
 			continue
 		}
-		t.add(cell{text: human.Visible(h.Token)}, cell{text: h.Run}, cell{text: human.Age(o.now().Sub(h.CreatedAt)), right: true},
-			cell{text: h.metadata(), tone: dim})
+		t.Add(cell{Text: human.Visible(h.Token)}, cell{Text: h.Run}, cell{Text: human.Age(o.now().Sub(h.CreatedAt)), Right: true},
+			cell{Text: h.metadata(), Tone: dim})
 	}
-	t.write(o.stdout, o.style())
+	t.Write(o.stdout, o.style())
 }

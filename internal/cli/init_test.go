@@ -105,7 +105,7 @@ func afterDemo(t *testing.T) string {
 		}
 	}
 	seen := map[string]bool{}
-	for line := range strings.Lines(goIn(t, ".", nil, "list", "-deps", "-f", "{{with .Module}}{{.Path}} {{.Version}}{{end}}", ".")) {
+	for line := range strings.Lines(goIn(t, ".", nil, "list", "-deps", "-f", "{{with .Module}}{{.Path}} {{.Version}}{{end}}", "../../cmd/demo")) {
 		f := strings.Fields(line)
 		if len(f) != 2 || seen[f[0]] {
 			continue

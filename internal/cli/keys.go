@@ -226,8 +226,8 @@ func checkKeys(ctx context.Context, c *cli, db *database, most int) error {
 	if err := addPosted(ctx, db, used, most); err != nil {
 		return err
 	}
-	t := &table{gap: "  ", wrap: true}
-	t.add(cell{text: "KEY", tone: dim}, cell{text: "LIVE", tone: dim, right: true}, cell{text: "ENDED", tone: dim, right: true}, cell{text: "HELD", tone: dim, right: true}, cell{text: "", tone: dim})
+	t := &table{Gap: "  ", Wrap: true}
+	t.Add(cell{Text: "KEY", Tone: dim}, cell{Text: "LIVE", Tone: dim, Right: true}, cell{Text: "ENDED", Tone: dim, Right: true}, cell{Text: "HELD", Tone: dim, Right: true}, cell{Text: "", Tone: dim})
 	wrong, err := db.ring.Wrong(ctx, db.world)
 	if err != nil {
 		return err
@@ -242,27 +242,27 @@ func checkKeys(ctx context.Context, c *cli, db *database, most int) error {
 		}
 		switch {
 		case k.Wrong != "":
-			says = cell{text: "differs from the key with this ID: its runs cannot be read", tone: bad}
+			says = cell{Text: "differs from the key with this ID: its runs cannot be read", Tone: bad}
 		case id == "":
-			k.Here, says.text = true, "not encrypted"
+			k.Here, says.Text = true, "not encrypted"
 		case !k.Here:
 			missing++
-			says = cell{text: "is missing: its runs cannot be read", tone: bad}
+			says = cell{Text: "is missing: its runs cannot be read", Tone: bad}
 			if k.any() {
-				says.text = "is missing: its runs, and " + k.postedKey.String() + ", cannot be read"
+				says.Text = "is missing: its runs, and " + k.postedKey.String() + ", cannot be read"
 			}
 		case k.First:
-			says.text = "is the key of new runs"
+			says.Text = "is the key of new runs"
 		case k.Live+k.Ended > 0:
-			says.text = "is needed"
+			says.Text = "is needed"
 		case k.Held > 0:
-			says.text = "is needed for large values and results of runs that no longer exist"
+			says.Text = "is needed for large values and results of runs that no longer exist"
 		case k.any():
-			says.text = "no run needs it, but " + k.postedKey.String()
+			says.Text = "no run needs it, but " + k.postedKey.String()
 		case all:
-			says.text = "no run needs it: you can drop it"
+			says.Text = "no run needs it: you can drop it"
 		default:
-			says.text = "not everything was counted"
+			says.Text = "not everything was counted"
 		}
 		if c.json {
 			if err := c.encoder().Encode(k); err != nil {
@@ -273,14 +273,14 @@ func checkKeys(ctx context.Context, c *cli, db *database, most int) error {
 		if id == "" {
 			id = "none"
 		}
-		t.add(cell{text: human.Visible(id)}, cell{text: strconv.Itoa(k.Live), right: true}, cell{text: strconv.Itoa(k.Ended), right: true}, cell{text: strconv.Itoa(k.Held), right: true}, says)
+		t.Add(cell{Text: human.Visible(id)}, cell{Text: strconv.Itoa(k.Live), Right: true}, cell{Text: strconv.Itoa(k.Ended), Right: true}, cell{Text: strconv.Itoa(k.Held), Right: true}, says)
 	}
 	switch {
 	case c.json:
 	case len(used) == 0:
 		fmt.Fprintf(c.stderr, "no runs or messages in %s, and no keys in this environment\n", c.place())
 	default:
-		t.write(c.stdout, c.style())
+		t.Write(c.stdout, c.style())
 		if !all {
 			fmt.Fprintf(c.stderr, "not everything was counted, only the newest %d runs, and as many messages and publications; see --most\n", most)
 		}

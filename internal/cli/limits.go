@@ -105,8 +105,8 @@ has set another one, and what counts: runs, steps, messages. With --json each li
 }
 
 func listLimits(c *cli, all []world.Limit) error {
-	t := &table{gap: "  "}
-	t.add(cell{text: "LIMIT", tone: dim}, cell{text: "NUMBER", tone: dim, right: true}, cell{text: "CODE SAYS", tone: dim, right: true}, cell{text: "COUNTS", tone: dim})
+	t := &table{Gap: "  "}
+	t.Add(cell{Text: "LIMIT", Tone: dim}, cell{Text: "NUMBER", Tone: dim, Right: true}, cell{Text: "CODE SAYS", Tone: dim, Right: true}, cell{Text: "COUNTS", Tone: dim})
 	for i := range all {
 		l := operate.LimitOf(&all[i])
 		if c.json {
@@ -115,14 +115,14 @@ func listLimits(c *cli, all []world.Limit) error {
 			}
 			continue
 		}
-		t.add(cell{text: l.Name}, cell{text: strconv.Itoa(l.Number), right: true}, cell{text: strconv.Itoa(l.Said), right: true}, cell{text: countsText(&l)})
+		t.Add(cell{Text: l.Name}, cell{Text: strconv.Itoa(l.Number), Right: true}, cell{Text: strconv.Itoa(l.Said), Right: true}, cell{Text: countsText(&l)})
 	}
 	switch {
 	case c.json:
 	case len(all) == 0:
 		fmt.Fprintf(c.stderr, "no limits in %s\n", c.place())
 	default:
-		t.write(c.stdout, c.style())
+		t.Write(c.stdout, c.style())
 	}
 	return nil
 }
@@ -240,8 +240,8 @@ func showLimit(c *cli, page *operate.LimitPage) error {
 	if len(page.Weights) > 0 {
 		weight = "WEIGHT"
 	}
-	t := &table{gap: "  "}
-	t.add(cell{text: "KEY", tone: dim}, cell{text: "IN USE", tone: dim, right: true}, cell{text: "IN LINE", tone: dim, right: true}, cell{text: "OLDEST", tone: dim}, cell{text: next, tone: dim}, cell{text: weight, tone: dim, right: true})
+	t := &table{Gap: "  "}
+	t.Add(cell{Text: "KEY", Tone: dim}, cell{Text: "IN USE", Tone: dim, Right: true}, cell{Text: "IN LINE", Tone: dim, Right: true}, cell{Text: "OLDEST", Tone: dim}, cell{Text: next, Tone: dim}, cell{Text: weight, Tone: dim, Right: true})
 	for _, k := range page.Keys {
 		key := human.Visible(k.Key)
 		if k.Key == "" {
@@ -250,9 +250,9 @@ func showLimit(c *cli, page *operate.LimitPage) error {
 		if weight != "" {
 			weight = strconv.Itoa(max(k.Weight, 1))
 		}
-		t.add(cell{text: key}, cell{text: strconv.Itoa(k.Used), right: true}, cell{text: strconv.Itoa(k.Waiting), right: true}, cell{text: turnText(k.Oldest)}, cell{text: turnText(k.Next)}, cell{text: weight, right: true})
+		t.Add(cell{Text: key}, cell{Text: strconv.Itoa(k.Used), Right: true}, cell{Text: strconv.Itoa(k.Waiting), Right: true}, cell{Text: turnText(k.Oldest)}, cell{Text: turnText(k.Next)}, cell{Text: weight, Right: true})
 	}
-	t.write(c.stdout, c.style())
+	t.Write(c.stdout, c.style())
 	return nil
 }
 

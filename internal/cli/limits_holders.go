@@ -48,8 +48,8 @@ command reads all runs and messages under limits. With --json each holder is one
 }
 
 func listHolders(c *cli, limit, key string, held []world.LimitHolder, most int) error {
-	t := &table{gap: "  "}
-	t.add(cell{text: "HOLDER", tone: dim}, cell{text: "IS", tone: dim})
+	t := &table{Gap: "  "}
+	t.Add(cell{Text: "HOLDER", Tone: dim}, cell{Text: "IS", Tone: dim})
 	for i := range held {
 		h := &held[i]
 		if c.json {
@@ -58,12 +58,12 @@ func listHolders(c *cli, limit, key string, held []world.LimitHolder, most int) 
 			}
 			continue
 		}
-		t.add(cell{text: human.Visible(h.Run + h.Message)}, cell{text: human.Visible(operate.HeldAs(h))})
+		t.Add(cell{Text: human.Visible(h.Run + h.Message)}, cell{Text: human.Visible(operate.HeldAs(h))})
 	}
 	switch {
 	case c.json:
 	case len(held) > 0:
-		t.write(c.stdout, c.style())
+		t.Write(c.stdout, c.style())
 		if len(held) == most && most < mostKeysShown {
 			fmt.Fprintf(c.stderr, "there may be more: --limit %d\n", mostKeysShown)
 		}

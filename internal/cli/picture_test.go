@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/stepwell/stepwell"
+	"github.com/stepwell/stepwell/internal/draw"
 	"github.com/stepwell/stepwell/world"
 	"github.com/stepwell/stepwell/world/journal"
 )
@@ -48,6 +49,6 @@ func TestPicture(t *testing.T) {
 		Why: stepwell.Why{Kind: stepwell.WhySleep, At: now, Step: "nap", ID: "wait_2", Until: now.Add(time.Hour), More: 1},
 	}
 	var b strings.Builder
-	(&picture{story: story, style: style{symbols: true}, command: func(line string) string { return "stepwell " + line }}).draw(&b)
+	(&picture{draw.Run{Story: story, Style: style{Symbols: true}, Command: func(line string) string { return "stepwell " + line }}}).draw(&b)
 	golden(t, "picture", b.String())
 }

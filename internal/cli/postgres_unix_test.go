@@ -157,7 +157,7 @@ func standings(t *testing.T, lines string) (all []string) {
 func TestDemoPostgres(t *testing.T) {
 	database, do := postgresCalls(t)
 	program, dir := build(t), t.TempDir()
-	code, out, errs, _ := demo(t, program, dir, "--db", database)
+	code, out, errs, _ := play(t, program, dir, "--db", database)
 	if code != exitOK || errs != "" || !strings.Contains(out, "No finished step ran twice:") {
 		t.Fatalf("exit code %d, stderr %q; stdout:\n%s", code, errs, out)
 	}
@@ -171,7 +171,7 @@ func TestDemoPostgres(t *testing.T) {
 		t.Errorf("%d schemas are left, %v", left, err)
 	}
 	do(exitNotFound, "runs", "list")
-	if code, _, errs, _ := demo(t, program, dir, "--db", "sqlite:x.db"); code != exitUsage || !strings.Contains(errs, "postgres://") {
+	if code, _, errs, _ := play(t, program, dir, "--db", "sqlite:x.db"); code != exitUsage || !strings.Contains(errs, "postgres://") {
 		t.Errorf("on another database: exit code %d, stderr %q", code, errs)
 	}
 }

@@ -150,9 +150,9 @@ func showReceived(c *cli, queue string, all []operate.Message) error {
 	}
 	t := messageTable("RECEIPT")
 	for i := range all {
-		addMessage(c, t, &all[i], cell{text: all[i].Receipt, whole: true})
+		addMessage(c, t, &all[i], cell{Text: all[i].Receipt, Whole: true})
 	}
-	t.write(c.stdout, c.style())
+	t.Write(c.stdout, c.style())
 	fmt.Fprintf(c.stderr, "when the work is done, before %s:  %s\n", human.Moment(all[0].Until, c.now()), c.command("queues ack "+queue+" "+all[0].Receipt))
 	return nil
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/stepwell/stepwell/internal/draw"
 	"github.com/stepwell/stepwell/internal/human"
 	"github.com/stepwell/stepwell/internal/operate"
 	"github.com/stepwell/stepwell/world"
@@ -42,9 +43,9 @@ With --json each queue is one line.
 }
 
 func listQueues(c *cli, all []world.QueueStats) error {
-	t := &table{gap: "  "}
-	t.add(cell{text: "QUEUE", tone: dim}, cell{text: "READY", tone: dim, right: true}, cell{text: "DELAYED", tone: dim, right: true}, cell{text: "OUT", tone: dim, right: true},
-		cell{text: "PARKED", tone: dim, right: true}, cell{text: "DEAD", tone: dim, right: true}, cell{text: "OLDEST", tone: dim, right: true}, cell{text: "", tone: dim})
+	t := &table{Gap: "  "}
+	t.Add(cell{Text: "QUEUE", Tone: dim}, cell{Text: "READY", Tone: dim, Right: true}, cell{Text: "DELAYED", Tone: dim, Right: true}, cell{Text: "OUT", Tone: dim, Right: true},
+		cell{Text: "PARKED", Tone: dim, Right: true}, cell{Text: "DEAD", Tone: dim, Right: true}, cell{Text: "OLDEST", Tone: dim, Right: true}, cell{Text: "", Tone: dim})
 	for i := range all {
 		q := operate.QueueOf(&all[i])
 		if c.json {
@@ -53,25 +54,25 @@ func listQueues(c *cli, all []world.QueueStats) error {
 			}
 			continue
 		}
-		count := func(n int64) cell { return cell{text: strconv.FormatInt(n, 10), right: true} }
+		count := func(n int64) cell { return cell{Text: strconv.FormatInt(n, 10), Right: true} }
 		dead, oldest, state := count(q.Counts.Dead), "", cell{}
 		if q.Counts.Dead > 0 {
-			dead.tone = bad
+			dead.Tone = bad
 		}
 		if !q.Oldest.IsZero() {
 			oldest = human.Age(c.now().Sub(q.Oldest))
 		}
 		if q.Paused != nil {
-			state = cell{text: pausedText(c, q.Paused), tone: busy}
+			state = cell{Text: pausedText(c, q.Paused), Tone: busy}
 		}
-		t.add(cell{text: q.Name}, count(q.Counts.Ready), count(q.Counts.Delayed), count(q.Counts.Out), count(q.Counts.Parked), dead, cell{text: oldest, right: true}, state)
+		t.Add(cell{Text: q.Name}, count(q.Counts.Ready), count(q.Counts.Delayed), count(q.Counts.Out), count(q.Counts.Parked), dead, cell{Text: oldest, Right: true}, state)
 	}
 	switch {
 	case c.json:
 	case len(all) == 0:
 		fmt.Fprintf(c.stderr, "no queues in %s\n", c.place())
 	default:
-		t.write(c.stdout, c.style())
+		t.Write(c.stdout, c.style())
 	}
 	return nil
 }
@@ -127,8 +128,8 @@ that are stuck.
 }
 
 func showQueue(c *cli, q *operate.Queue) {
-	t := &table{gap: "  ", wrap: true}
-	line := func(name, text string) { t.add(cell{text: name, tone: dim}, cell{text: text}) }
+	t := &table{Gap: "  ", Wrap: true}
+	line := func(name, text string) { t.Add(cell{Text: name, Tone: dim}, cell{Text: text}) }
 	line("queue", q.Name)
 	line("visibility", q.Visibility)
 	line("receives", strconv.Itoa(q.MaxReceives)+" at most, then a dead letter")
@@ -144,8 +145,8 @@ func showQueue(c *cli, q *operate.Queue) {
 	if q.Paused != nil {
 		line("state", pausedText(c, q.Paused))
 	}
-	t.write(c.stdout, c.style())
-	a := &proposal{t: &table{indent: "  ", gap: "  ", wrap: true, lead: "# "}, command: c.command}
+	t.Write(c.stdout, c.style())
+	a := &proposal{t: &table{Indent: "  ", Gap: "  ", Wrap: true, Lead: "# "}, command: c.command}
 	for i := range q.Limits {
 		a.note("limit:", "limits show "+q.Limits[i].Name, "its number now, and who is in line")
 	}
@@ -156,9 +157,9 @@ func showQueue(c *cli, q *operate.Queue) {
 		a.do("see:", "queues peek "+q.Name+" --state dead")
 		a.note("redrive:", "queues redrive "+q.Name, "dead letters are messages again")
 	}
-	if len(a.t.rows) > 0 {
+	if a.t.Rows() > 0 {
 		fmt.Fprintln(c.stdout)
-		a.t.write(c.stdout, c.style())
+		a.t.Write(c.stdout, c.style())
 	}
 }
 
@@ -211,7 +212,7 @@ func peekAt(c *cli, ctx context.Context, k world.Messenger, q world.PeekQuery, l
 					return err
 				}
 			} else {
-				addMessage(c, t, &m, cell{text: string(m.State), tone: messageTones[m.State]})
+				addMessage(c, t, &m, cell{Text: string(m.State), Tone: messageTones[m.State]})
 			}
 			n++
 		}
@@ -224,7 +225,7 @@ func peekAt(c *cli, ctx context.Context, k world.Messenger, q world.PeekQuery, l
 	case n == 0:
 		fmt.Fprintf(c.stderr, "queue %s has no such messages\n", q.Queue)
 	default:
-		t.write(c.stdout, c.style())
+		t.Write(c.stdout, c.style())
 	}
 	if q.Cursor != "" && !c.json {
 		fmt.Fprintln(c.stderr, "there may be more: --limit, --state")
@@ -236,14 +237,14 @@ var messageTones = map[world.MessageState]tone{world.MessageReady: good, world.M
 
 // messageTable is a table of messages, whose second column is state or receipt.
 func messageTable(second string) *table {
-	t := &table{gap: "  "}
-	t.add(cell{text: "MESSAGE", tone: dim}, cell{text: second, tone: dim}, cell{text: "AGE", tone: dim, right: true}, cell{text: "RECEIVES", tone: dim, right: true},
-		cell{text: "GROUP", tone: dim}, cell{text: "PAYLOAD", tone: dim})
+	t := &table{Gap: "  "}
+	t.Add(cell{Text: "MESSAGE", Tone: dim}, cell{Text: second, Tone: dim}, cell{Text: "AGE", Tone: dim, Right: true}, cell{Text: "RECEIVES", Tone: dim, Right: true},
+		cell{Text: "GROUP", Tone: dim}, cell{Text: "PAYLOAD", Tone: dim})
 	return t
 }
 
 func addMessage(c *cli, t *table, m *operate.Message, second cell) {
-	payload := human.Fold(string(m.Payload), payloadWidth)
+	payload := human.Fold(string(m.Payload), draw.PayloadWidth)
 	switch {
 	case m.Encrypted != "":
 		payload = "encrypted with key " + m.Encrypted
@@ -251,8 +252,8 @@ func addMessage(c *cli, t *table, m *operate.Message, second cell) {
 		payload = m.Damage
 	}
 	if m.Error != "" {
-		payload += "  " + strings.TrimSpace(human.Cut(m.Error, payloadWidth))
+		payload += "  " + strings.TrimSpace(human.Cut(m.Error, draw.PayloadWidth))
 	}
-	t.add(cell{text: m.ID}, second, cell{text: human.Age(c.now().Sub(m.SentAt)), right: true}, cell{text: strconv.Itoa(m.Receives), right: true},
-		cell{text: m.Group}, cell{text: payload})
+	t.Add(cell{Text: m.ID}, second, cell{Text: human.Age(c.now().Sub(m.SentAt)), Right: true}, cell{Text: strconv.Itoa(m.Receives), Right: true},
+		cell{Text: m.Group}, cell{Text: payload})
 }

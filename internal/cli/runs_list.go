@@ -283,23 +283,23 @@ func writeRuns(o *output, runs []listed, now time.Time) {
 	if len(runs) == 0 {
 		return
 	}
-	t := &table{gap: "  ", spare: []int{5, 4}, dear: []int{6, 3}} // priority, then takes; key, then age
-	t.add(cell{text: "RUN", tone: dim}, cell{text: "WORKFLOW", tone: dim}, cell{text: "STATUS", tone: dim}, cell{text: "AGE", tone: dim, right: true},
-		cell{text: "TAKES", tone: dim, right: true}, cell{text: "PRIO", tone: dim, right: true}, cell{text: "KEY", tone: dim}, cell{text: "WAITS FOR", tone: dim})
+	t := &table{Gap: "  ", Spare: []int{5, 4}, Dear: []int{6, 3}} // priority, then takes; key, then age
+	t.Add(cell{Text: "RUN", Tone: dim}, cell{Text: "WORKFLOW", Tone: dim}, cell{Text: "STATUS", Tone: dim}, cell{Text: "AGE", Tone: dim, Right: true},
+		cell{Text: "TAKES", Tone: dim, Right: true}, cell{Text: "PRIO", Tone: dim, Right: true}, cell{Text: "KEY", Tone: dim}, cell{Text: "WAITS FOR", Tone: dim})
 	for _, r := range runs {
 		name := r.Workflow
 		if r.Version > 1 {
 			name += " v" + strconv.Itoa(r.Version)
 		}
-		t.add(cell{text: r.ID}, cell{text: name}, statusCell(&r), cell{text: human.Age(now.Sub(r.CreatedAt)), right: true},
-			cell{text: strconv.FormatInt(r.Takes, 10), right: true}, cell{text: strconv.Itoa(r.Priority), right: true}, cell{text: keyText(o, &r)}, cell{text: listReason(&r)})
+		t.Add(cell{Text: r.ID}, cell{Text: name}, statusCell(&r), cell{Text: human.Age(now.Sub(r.CreatedAt)), Right: true},
+			cell{Text: strconv.FormatInt(r.Takes, 10), Right: true}, cell{Text: strconv.Itoa(r.Priority), Right: true}, cell{Text: keyText(o, &r)}, cell{Text: listReason(&r)})
 	}
-	t.write(o.stdout, o.style())
+	t.Write(o.stdout, o.style())
 }
 
 // keyText is a run's key, and whether the start with the key that is asked for was merged into it.
 func keyText(o *output, r *listed) string {
-	key := o.style().short(timeline.Key(r.Key, r.FirstKey), 40)
+	key := o.style().Short(timeline.Key(r.Key, r.FirstKey), 40)
 	switch {
 	case !r.Merged:
 		return key
@@ -311,18 +311,18 @@ func keyText(o *output, r *listed) string {
 
 func statusCell(r *listed) cell {
 	tones := map[world.Status]tone{world.Running: busy, world.Completed: good, world.Failed: bad, world.Cancelled: dim}
-	out := cell{text: string(r.Status), tone: tones[r.Status]}
+	out := cell{Text: string(r.Status), Tone: tones[r.Status]}
 	switch {
 	case r.Damage != "":
-		out = cell{text: "damaged", tone: bad}
+		out = cell{Text: "damaged", Tone: bad}
 	case r.Why.Kind == stepwell.WhyBlocked:
-		out = cell{text: "blocked", tone: bad}
+		out = cell{Text: "blocked", Tone: bad}
 	case r.Why.Kind == stepwell.WhyPaused:
-		out = cell{text: "paused", tone: warm}
+		out = cell{Text: "paused", Tone: warm}
 	case r.Why.Kind == stepwell.WhyHeld:
-		out = cell{text: "held", tone: warm}
+		out = cell{Text: "held", Tone: warm}
 	case r.Newest != nil && r.Newest.Status == world.Completed: // it is healed
-		out.tone = dim
+		out.Tone = dim
 	}
 	return out
 }

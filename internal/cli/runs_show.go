@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/stepwell/stepwell/internal/draw"
 )
 
 func runsShowCommand(c *cli) *cobra.Command {
@@ -39,7 +41,7 @@ With --json the output is one object: run (its row), why, and journal (its steps
 					return enc.Encode(story)
 				}
 				story.Why.At = story.Why.At.In(c.zone)
-				p := &picture{story: &story, style: c.style(), full: full, command: c.command}
+				p := &picture{draw.Run{Story: &story, Style: c.style(), Full: full, Command: c.command}}
 				var b strings.Builder
 				p.draw(&b)
 				_, err = c.stdout.Write([]byte(b.String()))

@@ -37,8 +37,8 @@ schedule is one line, with its next ten times.
 }
 
 func listSchedules(c *cli, ctx context.Context, store world.Scheduler) error {
-	t := &table{gap: "  "}
-	t.add(cell{text: "SCHEDULE", tone: dim}, cell{text: "WORKFLOW", tone: dim}, cell{text: "TIMES", tone: dim}, cell{text: "NEXT", tone: dim}, cell{text: "RUNS", tone: dim, right: true}, cell{text: "", tone: dim})
+	t := &table{Gap: "  "}
+	t.Add(cell{Text: "SCHEDULE", Tone: dim}, cell{Text: "WORKFLOW", Tone: dim}, cell{Text: "TIMES", Tone: dim}, cell{Text: "NEXT", Tone: dim}, cell{Text: "RUNS", Tone: dim, Right: true}, cell{Text: "", Tone: dim})
 	for q := (world.ScheduleQuery{Limit: 1_000}); ; {
 		page, err := store.Schedules(ctx, q)
 		if err != nil {
@@ -52,13 +52,13 @@ func listSchedules(c *cli, ctx context.Context, store world.Scheduler) error {
 				}
 				continue
 			}
-			next, state := cell{text: "over"}, scheduleState(c, &s)
+			next, state := cell{Text: "over"}, scheduleState(c, &s)
 			if len(s.Next) > 0 {
-				next.text = s.Next[0].Format(time.RFC3339)
+				next.Text = s.Next[0].Format(time.RFC3339)
 			} else if s.Paused != nil {
-				next.text = "-"
+				next.Text = "-"
 			}
-			t.add(cell{text: s.Name}, cell{text: s.Workflow}, cell{text: s.Words}, next, cell{text: strconv.Itoa(s.Count), right: true}, state)
+			t.Add(cell{Text: s.Name}, cell{Text: s.Workflow}, cell{Text: s.Words}, next, cell{Text: strconv.Itoa(s.Count), Right: true}, state)
 		}
 		if len(page) < q.Limit {
 			break
@@ -67,10 +67,10 @@ func listSchedules(c *cli, ctx context.Context, store world.Scheduler) error {
 	}
 	switch {
 	case c.json:
-	case len(t.rows) == 1:
+	case t.Rows() == 1:
 		fmt.Fprintf(c.stderr, "no schedules in %s\n", c.place())
 	default:
-		t.write(c.stdout, c.style())
+		t.Write(c.stdout, c.style())
 	}
 	return nil
 }
@@ -79,13 +79,13 @@ func listSchedules(c *cli, ctx context.Context, store world.Scheduler) error {
 func scheduleState(c *cli, s *operate.Schedule) cell {
 	switch {
 	case s.Damage != "":
-		return cell{text: s.Damage, tone: bad}
+		return cell{Text: s.Damage, Tone: bad}
 	case s.Paused != nil:
-		return cell{text: pausedText(c, s.Paused), tone: busy}
+		return cell{Text: pausedText(c, s.Paused), Tone: busy}
 	case s.Error != "":
-		return cell{text: s.Error, tone: bad}
+		return cell{Text: s.Error, Tone: bad}
 	case !s.Waits.IsZero():
-		return cell{text: "waits " + human.Age(c.now().Sub(s.Waits)) + " for the end of " + s.Last.Run, tone: busy}
+		return cell{Text: "waits " + human.Age(c.now().Sub(s.Waits)) + " for the end of " + s.Last.Run, Tone: busy}
 	}
 	return cell{}
 }
@@ -122,15 +122,15 @@ you can do.
 }
 
 func showSchedule(c *cli, s *operate.Schedule) {
-	t := &table{gap: "  ", wrap: true}
+	t := &table{Gap: "  ", Wrap: true}
 	line := func(name, text string) {
 		if text != "" {
-			t.add(cell{text: name, tone: dim}, cell{text: text})
+			t.Add(cell{Text: name, Tone: dim}, cell{Text: text})
 		}
 	}
 	line("schedule", s.Name)
-	if state := scheduleState(c, s); state.text != "" {
-		t.add(cell{text: "state", tone: dim}, state)
+	if state := scheduleState(c, s); state.Text != "" {
+		t.Add(cell{Text: "state", Tone: dim}, state)
 	}
 	line("workflow", s.Workflow)
 	line("times", strings.Join(s.Times, ", "))
@@ -179,14 +179,14 @@ func showSchedule(c *cli, s *operate.Schedule) {
 		if i == 0 {
 			name = "next"
 		}
-		t.add(cell{text: name, tone: dim}, cell{text: next.Format("Mon 2006-01-02 15:04:05 MST")})
+		t.Add(cell{Text: name, Tone: dim}, cell{Text: next.Format("Mon 2006-01-02 15:04:05 MST")})
 	}
-	t.write(c.stdout, c.style())
-	a := &proposal{t: &table{indent: "  ", gap: "  ", wrap: true, lead: "# "}, command: c.command}
+	t.Write(c.stdout, c.style())
+	a := &proposal{t: &table{Indent: "  ", Gap: "  ", Wrap: true, Lead: "# "}, command: c.command}
 	if s.Paused != nil {
 		a.do("resume:", "schedules resume "+s.Name)
 	}
 	a.note("its runs:", "runs list --attr schedule="+s.Name, "")
 	fmt.Fprintln(c.stdout)
-	a.t.write(c.stdout, c.style())
+	a.t.Write(c.stdout, c.style())
 }

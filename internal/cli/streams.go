@@ -78,18 +78,18 @@ func listStreams(ctx context.Context, c *cli, db *database, run string) error {
 }
 
 func writeStreams(o *output, list []stepwell.StreamInfo) {
-	t := &table{gap: "  "}
-	t.add(cell{text: "STREAM", tone: dim}, cell{text: "NEXT", tone: dim, right: true}, cell{text: "AGE", tone: dim, right: true}, cell{text: "STATE", tone: dim})
+	t := &table{Gap: "  "}
+	t.Add(cell{Text: "STREAM", Tone: dim}, cell{Text: "NEXT", Tone: dim, Right: true}, cell{Text: "AGE", Tone: dim, Right: true}, cell{Text: "STATE", Tone: dim})
 	for _, s := range list {
-		state := cell{text: "open", tone: busy}
+		state := cell{Text: "open", Tone: busy}
 		switch {
 		case s.Closed == "error":
-			state = cell{text: "closed with an error", tone: bad}
+			state = cell{Text: "closed with an error", Tone: bad}
 		case s.Closed != "":
-			state = cell{text: "closed", tone: good}
+			state = cell{Text: "closed", Tone: good}
 		}
-		t.add(cell{text: human.Visible(s.Name)}, cell{text: strconv.FormatInt(s.Next, 10), right: true},
-			cell{text: human.Age(o.now().Sub(s.At)), right: true}, state)
+		t.Add(cell{Text: human.Visible(s.Name)}, cell{Text: strconv.FormatInt(s.Next, 10), Right: true},
+			cell{Text: human.Age(o.now().Sub(s.At)), Right: true}, state)
 	}
-	t.write(o.stdout, o.style())
+	t.Write(o.stdout, o.style())
 }

@@ -42,9 +42,9 @@ each subscription is one line.
 }
 
 func listSubscriptions(c *cli, all []courier.Standing) error {
-	t := &table{gap: "  "}
-	t.add(cell{text: "SUBSCRIPTION", tone: dim}, cell{text: "PATTERN", tone: dim}, cell{text: "TO", tone: dim}, cell{text: "WAITING", tone: dim, right: true},
-		cell{text: "OUT", tone: dim, right: true}, cell{text: "DEAD", tone: dim, right: true}, cell{text: "", tone: dim})
+	t := &table{Gap: "  "}
+	t.Add(cell{Text: "SUBSCRIPTION", Tone: dim}, cell{Text: "PATTERN", Tone: dim}, cell{Text: "TO", Tone: dim}, cell{Text: "WAITING", Tone: dim, Right: true},
+		cell{Text: "OUT", Tone: dim, Right: true}, cell{Text: "DEAD", Tone: dim, Right: true}, cell{Text: "", Tone: dim})
 	for i := range all {
 		s := operate.SubscriptionOf(&all[i].Subscription, all[i].Stats)
 		if c.json {
@@ -53,22 +53,22 @@ func listSubscriptions(c *cli, all []courier.Standing) error {
 			}
 			continue
 		}
-		count := func(n int64) cell { return cell{text: strconv.FormatInt(n, 10), right: true} }
+		count := func(n int64) cell { return cell{Text: strconv.FormatInt(n, 10), Right: true} }
 		dead, state := count(s.Counts.Dead), cell{}
 		if s.Counts.Dead > 0 {
-			dead.tone = bad
+			dead.Tone = bad
 		}
 		if s.Paused != nil {
-			state = cell{text: pausedText(c, s.Paused), tone: busy}
+			state = cell{Text: pausedText(c, s.Paused), Tone: busy}
 		}
-		t.add(cell{text: s.Name}, cell{text: s.Pattern}, cell{text: s.Target()}, count(s.Counts.Ready+s.Counts.Delayed+s.Counts.Parked), count(s.Counts.Out), dead, state)
+		t.Add(cell{Text: s.Name}, cell{Text: s.Pattern}, cell{Text: s.Target()}, count(s.Counts.Ready+s.Counts.Delayed+s.Counts.Parked), count(s.Counts.Out), dead, state)
 	}
 	switch {
 	case c.json:
 	case len(all) == 0:
 		fmt.Fprintf(c.stderr, "no subscriptions in %s\n", c.place())
 	default:
-		t.write(c.stdout, c.style())
+		t.Write(c.stdout, c.style())
 	}
 	return nil
 }
@@ -108,10 +108,10 @@ those that are stuck.
 }
 
 func showSubscription(c *cli, s *operate.Subscription) {
-	t := &table{gap: "  ", wrap: true}
+	t := &table{Gap: "  ", Wrap: true}
 	line := func(name, text string) {
 		if text != "" {
-			t.add(cell{text: name, tone: dim}, cell{text: text})
+			t.Add(cell{Text: name, Tone: dim}, cell{Text: text})
 		}
 	}
 	line("subscription", s.Name)
@@ -137,8 +137,8 @@ func showSubscription(c *cli, s *operate.Subscription) {
 	if s.Paused != nil {
 		line("state", pausedText(c, s.Paused))
 	}
-	t.write(c.stdout, c.style())
-	a := &proposal{t: &table{indent: "  ", gap: "  ", wrap: true, lead: "# "}, command: c.command}
+	t.Write(c.stdout, c.style())
+	a := &proposal{t: &table{Indent: "  ", Gap: "  ", Wrap: true, Lead: "# "}, command: c.command}
 	resume, redeliver := "topics resume "+s.Name, "topics redeliver "+s.Name
 	if s.Queue != "" {
 		resume, redeliver = "queues resume "+s.Queue, "queues redrive "+s.Queue
@@ -150,9 +150,9 @@ func showSubscription(c *cli, s *operate.Subscription) {
 		a.do("see:", "queues peek "+s.Messages+" --state dead")
 		a.note("redeliver:", redeliver, "dead letters are delivered again")
 	}
-	if len(a.t.rows) > 0 {
+	if a.t.Rows() > 0 {
 		fmt.Fprintln(c.stdout)
-		a.t.write(c.stdout, c.style())
+		a.t.Write(c.stdout, c.style())
 	}
 }
 
@@ -185,8 +185,8 @@ day. With --json each publication is one line.
 }
 
 func listPublications(c *cli, ctx context.Context, from *spread.Spreader, q world.PublicationQuery, limit int) error {
-	t := &table{gap: "  "}
-	t.add(cell{text: "PUBLICATION", tone: dim}, cell{text: "TOPIC", tone: dim}, cell{text: "AGE", tone: dim, right: true}, cell{text: "STATE", tone: dim}, cell{text: "PAYLOAD", tone: dim})
+	t := &table{Gap: "  "}
+	t.Add(cell{Text: "PUBLICATION", Tone: dim}, cell{Text: "TOPIC", Tone: dim}, cell{Text: "AGE", Tone: dim, Right: true}, cell{Text: "STATE", Tone: dim}, cell{Text: "PAYLOAD", Tone: dim})
 	for n := 0; n < limit; {
 		q.Limit = min(limit-n, 100)
 		page, err := from.Topics.Publications(ctx, q)
@@ -202,20 +202,20 @@ func listPublications(c *cli, ctx context.Context, from *spread.Spreader, q worl
 				}
 				continue
 			}
-			state := cell{text: "spread", tone: good}
+			state := cell{Text: "spread", Tone: good}
 			switch {
 			case p.Error != "":
-				state = cell{text: "set aside: " + p.Error, tone: bad}
+				state = cell{Text: "set aside: " + p.Error, Tone: bad}
 			case !p.Spread && p.Due.After(c.now()):
-				state = cell{text: "due in " + human.Age(p.Due.Sub(c.now())), tone: busy}
+				state = cell{Text: "due in " + human.Age(p.Due.Sub(c.now())), Tone: busy}
 			case !p.Spread:
-				state = cell{text: "to be delivered", tone: busy}
+				state = cell{Text: "to be delivered", Tone: busy}
 			}
 			payload := string(p.Payload)
 			if p.Encrypted != "" {
 				payload = "encrypted with the key " + p.Encrypted
 			}
-			t.add(cell{text: p.ID, whole: true}, cell{text: p.Topic}, cell{text: human.Age(c.now().Sub(p.At)), right: true}, state, cell{text: payload})
+			t.Add(cell{Text: p.ID, Whole: true}, cell{Text: p.Topic}, cell{Text: human.Age(c.now().Sub(p.At)), Right: true}, state, cell{Text: payload})
 		}
 		if q.Cursor = page.Cursor; q.Cursor == "" {
 			break
@@ -223,10 +223,10 @@ func listPublications(c *cli, ctx context.Context, from *spread.Spreader, q worl
 	}
 	switch {
 	case c.json:
-	case len(t.rows) == 1:
+	case t.Rows() == 1:
 		fmt.Fprintf(c.stderr, "nothing was published in %s\n", c.place())
 	default:
-		t.write(c.stdout, c.style())
+		t.Write(c.stdout, c.style())
 	}
 	return nil
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/stepwell/stepwell"
+	"github.com/stepwell/stepwell/internal/draw"
 	"github.com/stepwell/stepwell/world"
 	"github.com/stepwell/stepwell/world/journal"
 )
@@ -98,13 +99,13 @@ func TestHostileRows(t *testing.T) {
 		if err := c.tell(nil, hostile); err != nil {
 			t.Fatal(err)
 		}
-		pic := &picture{story: &stepwell.Story{Run: run, Journal: &journal.Journal{}}, style: c.style()}
+		pic := &picture{draw.Run{Story: &stepwell.Story{Run: run, Journal: &journal.Journal{}}, Style: c.style()}}
 		pic.draw(&out)
 		if n := strings.Count(out.String(), "owned"); n < 15 || steers(out.String()) {
 			t.Errorf("terminal %t: %d texts, the terminal is steered by %q", terminal, n, out.String())
 		}
 		out.Reset()
-		if got := (style{colours: true}).paint(bad, hostile); steers(strings.TrimSuffix(strings.TrimPrefix(got, "\x1b[31m"), "\x1b[0m")) {
+		if got := (style{Colours: true}).Paint(bad, hostile); steers(strings.TrimSuffix(strings.TrimPrefix(got, "\x1b[31m"), "\x1b[0m")) {
 			t.Errorf("painted: %q", got)
 		}
 	}

@@ -36,7 +36,7 @@ func watch(ctx context.Context, c *cli, look func(c *cli) error) error {
 		} else if err != nil {
 			fmt.Fprintln(&seen, human.VisibleLines(err.Error()))
 		}
-		draw(c.shell, fmt.Sprintf("%s, again every %s: press Ctrl-C to stop\n\n", c.now().In(c.zone).Format(time.TimeOnly), watchPause)+seen.String())
+		redraw(c.shell, fmt.Sprintf("%s, again every %s: press Ctrl-C to stop\n\n", c.now().In(c.zone).Format(time.TimeOnly), watchPause)+seen.String())
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
@@ -45,8 +45,8 @@ func watch(ctx context.Context, c *cli, look func(c *cli) error) error {
 	}
 }
 
-// draw writes text over what the terminal shows.
-func draw(sh *shell, text string) {
+// redraw writes text over what the terminal shows.
+func redraw(sh *shell, text string) {
 	lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
 	if _, rows := sizeOf(sh); rows > 1 && len(lines) >= rows {
 		lines = append(lines[:rows-2], fmt.Sprintf("and %d lines more", len(lines)-rows+2))

@@ -56,9 +56,9 @@ func listWorkers(ctx context.Context, c *cli, db *database) error {
 	if err != nil {
 		return err
 	}
-	t := &table{gap: "  ", wrap: true}
-	t.add(cell{text: "WORKER", tone: dim}, cell{text: "BUILD", tone: dim}, cell{text: "FOR", tone: dim, right: true}, cell{text: "RUNS", tone: dim, right: true},
-		cell{text: "TASKS", tone: dim, right: true}, cell{text: "WORKFLOWS AND STEPS", tone: dim})
+	t := &table{Gap: "  ", Wrap: true}
+	t.Add(cell{Text: "WORKER", Tone: dim}, cell{Text: "BUILD", Tone: dim}, cell{Text: "FOR", Tone: dim, Right: true}, cell{Text: "RUNS", Tone: dim, Right: true},
+		cell{Text: "TASKS", Tone: dim, Right: true}, cell{Text: "WORKFLOWS AND STEPS", Tone: dim})
 	for i := range stats.Workers {
 		w := &stats.Workers[i]
 		is := employed{
@@ -71,18 +71,18 @@ func listWorkers(ctx context.Context, c *cli, db *database) error {
 			}
 			continue
 		}
-		has := cell{text: can(&is)}
+		has := cell{Text: can(&is)}
 		if is.Lost {
-			has = cell{text: "lost: not heard of since its lease ended " + human.Relative(is.Until, stats.Now), tone: bad}
+			has = cell{Text: "lost: not heard of since its lease ended " + human.Relative(is.Until, stats.Now), Tone: bad}
 		}
-		t.add(cell{text: human.Visible(is.Name)}, cell{text: human.Visible(is.Build)}, cell{text: human.Age(stats.Now.Sub(is.JoinedAt)), right: true},
-			cell{text: strconv.Itoa(is.Runs), right: true}, cell{text: strconv.Itoa(is.Tasks), right: true}, has)
+		t.Add(cell{Text: human.Visible(is.Name)}, cell{Text: human.Visible(is.Build)}, cell{Text: human.Age(stats.Now.Sub(is.JoinedAt)), Right: true},
+			cell{Text: strconv.Itoa(is.Runs), Right: true}, cell{Text: strconv.Itoa(is.Tasks), Right: true}, has)
 	}
 	if c.json {
 		return nil
 	}
 	if len(stats.Workers) > 0 {
-		t.write(c.stdout, c.style())
+		t.Write(c.stdout, c.style())
 	}
 	if !slices.ContainsFunc(stats.Workers, func(w world.WorkerRow) bool { return w.Until.After(stats.Now) }) {
 		fmt.Fprintf(c.stderr, "no worker is running on %s: runs wait until one does\n", c.place())

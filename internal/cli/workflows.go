@@ -67,12 +67,12 @@ func countWorkflows(ctx context.Context, c *cli, db *database) error {
 	if err != nil {
 		return err
 	}
-	t := &table{gap: "  ", dear: []int{5, 1}} // completed, then pending
-	header := []cell{{text: "WORKFLOW", tone: dim}}
+	t := &table{Gap: "  ", Dear: []int{5, 1}} // completed, then pending
+	header := []cell{{Text: "WORKFLOW", Tone: dim}}
 	for _, name := range []string{"PENDING", "RUNNING", "BLOCKED", "PAUSED", "COMPLETED", "FAILED", "CANCELLED"} {
-		header = append(header, cell{text: name, tone: dim, right: true})
+		header = append(header, cell{Text: name, Tone: dim, Right: true})
 	}
-	t.add(header...)
+	t.Add(header...)
 	for _, w := range once {
 		is := counted{w.Workflow, w.Pending, w.Running, w.Completed, w.Failed, w.Cancelled, w.Blocked, w.Paused, w.Held}
 		if c.json {
@@ -81,20 +81,20 @@ func countWorkflows(ctx context.Context, c *cli, db *database) error {
 			}
 			continue
 		}
-		row := []cell{{text: is.Name}}
+		row := []cell{{Text: is.Name}}
 		for _, n := range []int{is.Pending, is.Running, is.Blocked, is.Paused, is.Completed, is.Failed, is.Cancelled} {
-			row = append(row, cell{text: strconv.Itoa(n), right: true})
+			row = append(row, cell{Text: strconv.Itoa(n), Right: true})
 		}
 		if is.Blocked > 0 {
-			row[3].tone = bad
+			row[3].Tone = bad
 		}
 		if is.Held != nil {
-			row = append(row, cell{text: heldText(is.Held), tone: warm})
+			row = append(row, cell{Text: heldText(is.Held), Tone: warm})
 		}
-		t.add(row...)
+		t.Add(row...)
 	}
 	if !c.json && len(once) > 0 {
-		t.write(c.stdout, c.style())
+		t.Write(c.stdout, c.style())
 	}
 	return nil
 }
@@ -124,24 +124,24 @@ func countVersions(ctx context.Context, c *cli, db *database, workflow string) e
 	if c.json {
 		return c.encoder().Encode(all)
 	}
-	t := &table{gap: "  "}
-	t.add(cell{text: "VERSION", tone: dim}, cell{text: "NOT OVER", tone: dim, right: true}, cell{text: "BLOCKED", tone: dim, right: true}, cell{text: "WORKERS", tone: dim, right: true})
+	t := &table{Gap: "  "}
+	t.Add(cell{Text: "VERSION", Tone: dim}, cell{Text: "NOT OVER", Tone: dim, Right: true}, cell{Text: "BLOCKED", Tone: dim, Right: true}, cell{Text: "WORKERS", Tone: dim, Right: true})
 	for _, v := range all.Versions {
 		name := "v" + strconv.Itoa(v.Version)
 		if v.Version == 0 {
 			name = "open"
 		}
-		row := []cell{{text: name}, {text: strconv.Itoa(v.Runs), right: true}, {text: strconv.Itoa(v.Blocked), right: true}, {text: strconv.Itoa(v.Workers), right: true}}
+		row := []cell{{Text: name}, {Text: strconv.Itoa(v.Runs), Right: true}, {Text: strconv.Itoa(v.Blocked), Right: true}, {Text: strconv.Itoa(v.Workers), Right: true}}
 		if v.Blocked > 0 {
-			row[2].tone = bad
+			row[2].Tone = bad
 		}
 		if v.Workers == 0 && v.Runs > 0 && v.Version > 0 {
-			row[3].tone = bad
+			row[3].Tone = bad
 		}
-		t.add(row...)
+		t.Add(row...)
 	}
 	if len(all.Versions) > 0 {
-		t.write(c.stdout, c.style())
+		t.Write(c.stdout, c.style())
 	} else {
 		fmt.Fprintf(c.stderr, "all runs of %s are over, and no worker has it\n", workflow)
 	}

@@ -57,7 +57,9 @@ var layers = []layer{
 	{"internal/behaviour/...", []string{"", "internal/answers", "internal/apart", "internal/crypt", "internal/kit"}}, // tests of what authors see
 	{"internal/clocktest/...", []string{"", "world"}},
 	{"internal/crypttest/...", []string{"", "world"}},
+	{"internal/demo/...", []string{"", "world", "world/journal", "internal/draw", "internal/human"}},
 	{"internal/devalue/...", nil},
+	{"internal/draw/...", []string{"", "world", "world/journal", "internal/human", "internal/terminal", "internal/timeline"}},
 	{"internal/engine/...", []string{"observe", "world", "internal/replay", "internal/codec", "internal/logs", "internal/metrics"}},
 	{"internal/metrics/...", []string{"observe", "world"}},
 	{"internal/faults/...", []string{"world"}},
@@ -94,8 +96,9 @@ var layers = []layer{
 	{"stepwelltest/postgrestest", []string{"stepwelltest", "world", "world/postgres"}},
 	{"stepwelltest/...", []string{"", "world", "world/journal", "world/memory", "world/worldtest", "internal/engine", "internal/replay", "internal/codec", "internal/faults", "internal/kit", "internal/timeline"}},
 	{"server/...", []string{"", "docs", "world", "world/journal", "world/remote/...", "server/...", "internal/apart", "internal/courier", "internal/devalue", "internal/human", "internal/kit", "internal/logs", "internal/metrics", "internal/operate", "internal/schema", "internal/spread", "internal/timeline", "internal/timetable"}},
-	{"internal/cli", []string{"", "analysis/...", "world/...", "server/...", "telemetry", "internal/courier", "internal/human", "internal/kit", "internal/logs", "internal/operate", "internal/schema", "internal/spread", "internal/terminal", "internal/timeline", "internal/timetable"}},
-	{"cmd/...", []string{"analysis/...", "internal/cli"}}, // a main function each
+	{"internal/cli", []string{"", "analysis/...", "world/...", "server/...", "telemetry", "internal/courier", "internal/demo", "internal/draw", "internal/human", "internal/kit", "internal/logs", "internal/operate", "internal/schema", "internal/spread", "internal/timeline", "internal/timetable"}},
+	{"cmd/demo", []string{"world/sqlite", "internal/demo", "internal/draw"}},
+	{"cmd/...", []string{"analysis/...", "internal/cli"}},                          // a main function each
 	{"docs", []string{"", "world", "world/sqlite", "world/postgres", "telemetry"}}, // tests of its code
 	{"examples/...", []string{"", "world/...", "server", "stepwelltest/...", "examples/..."}},
 }

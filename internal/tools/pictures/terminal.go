@@ -36,7 +36,7 @@ type line struct {
 
 // recordings says how each recording is read, by the name of its file.
 var recordings = map[string]func(lines []string) []line{
-	"demo": func(lines []string) []line { return timed("stepwell demo", "No finished step", lines) },
+	"demo": func(lines []string) []line { return timed("make demo", "No finished step", lines) },
 	"why":  typed,
 }
 

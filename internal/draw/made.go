@@ -1,4 +1,4 @@
-package cli
+package draw
 
 // This file draws what was made of a run.
 
@@ -14,31 +14,31 @@ import (
 const someMade = 5
 
 // made lists the forks, restarts and retries of a run, newest first.
-func (p *picture) made(to io.Writer) {
-	made := p.story.Made
+func (p *Run) made(to io.Writer) {
+	made := p.Story.Made
 	if len(made) == 0 {
 		return
 	}
 	shown := len(made)
-	if !p.full {
+	if !p.Full {
 		shown = min(shown, someMade)
 	}
 	fmt.Fprintln(to)
-	t := &table{gap: "  "}
+	t := &Table{Gap: "  "}
 	for i := range made[:shown] {
 		m := &made[i]
-		t.add(cell{text: howMade(m), tone: dim}, cell{text: m.ID}, cell{text: string(m.Status), tone: tones[m.Status]}, cell{text: human.When(m.CreatedAt, p.now())})
+		t.Add(Cell{Text: howMade(m), Tone: Dim}, Cell{Text: m.ID}, Cell{Text: string(m.Status), Tone: Tones[m.Status]}, Cell{Text: human.When(m.CreatedAt, p.now())})
 	}
-	t.write(to, p.style)
-	if shown < len(made) || p.story.MadeMore {
+	t.Write(to, p.Style)
+	if shown < len(made) || p.Story.MadeMore {
 		line := fmt.Sprintf("and %d more", len(made)-shown)
-		if p.story.MadeMore {
+		if p.Story.MadeMore {
 			line = "and more"
 		}
-		if p.command != nil {
-			line += ":  " + p.command("runs list --origin "+p.story.Run.ID)
+		if p.Command != nil {
+			line += ":  " + p.Command("runs list --origin "+p.Story.Run.ID)
 		}
-		fmt.Fprintln(to, p.style.paint(dim, line))
+		fmt.Fprintln(to, p.Style.Paint(Dim, line))
 	}
 }
 

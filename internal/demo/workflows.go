@@ -1,4 +1,4 @@
-package cli
+package demo
 
 // This file holds the two workflows of the demo, as an author would write them, but for the lines that their steps append to a file.
 

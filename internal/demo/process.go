@@ -1,4 +1,4 @@
-package cli
+package demo
 
 // This file starts, kills and stops the demo's worker process, and waits for things while it lives.
 
@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"time"
 )
@@ -23,13 +24,13 @@ type worker struct {
 }
 
 // startWorker starts this program again, as a worker.
-func startWorker(on *stage) (*worker, error) {
+func startWorker(p *play) (*worker, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, fmt.Errorf("find this program, to start it again: %w", err)
 	}
-	w := &worker{cmd: exec.Command(self, "demo-worker", on.dir), output: &bytes.Buffer{}, ended: make(chan struct{})}
-	w.cmd.Env = append(os.Environ(), "STEPWELL_DB="+on.url) // not an argument: those are seen by all, and it may have a password
+	w := &worker{cmd: exec.Command(self, append(slices.Clone(p.Worker), p.dir)...), output: &bytes.Buffer{}, ended: make(chan struct{})}
+	w.cmd.Env = append(os.Environ(), "STEPWELL_DB="+p.Stage.URL) // not an argument: those are seen by all, and it may have a password
 	w.cmd.Stdout, w.cmd.Stderr = w.output, w.output
 	if w.stdin, err = w.cmd.StdinPipe(); err != nil {
 		return nil, err

@@ -1,6 +1,6 @@
-package cli
+package draw
 
-// This file draws one run: a header, why it does not move, its timeline, and what one could do.
+// This file draws one run: a header, why it does not move, and its timeline.
 
 import (
 	"fmt"
@@ -16,64 +16,65 @@ import (
 	"github.com/stepwell/stepwell/world"
 )
 
-// How wide a payload may be, and how many entries a timeline may have before its middle is folded.
+// How wide a payload may be, alone on its line or beside other things, and how many entries a timeline may have before its
+// middle is folded.
 const (
-	payloadWidth = 100
-	noteWidth    = 60
+	PayloadWidth = 100
+	NoteWidth    = 60
 	firstEntries = 10
 	lastEntries  = 30
 )
 
-// picture is one run, drawn.
-type picture struct {
-	story   *stepwell.Story
-	style   style
-	full    bool
-	command func(line string) string // how to do something about it; nil: nothing is proposed
+// Run is one run to draw.
+type Run struct {
+	Story   *stepwell.Story
+	Style   Style
+	Full    bool                     // nothing is folded
+	Command func(line string) string // a command line about it; nil: none is proposed
 }
 
-func (p *picture) now() time.Time { return p.story.Why.At }
+func (p *Run) now() time.Time { return p.Story.Why.At }
 
-func (p *picture) draw(to io.Writer) {
+// Draw writes all but what one could do.
+func (p *Run) Draw(to io.Writer) {
 	p.header(to)
 	p.why(to)
 	p.facts(to)
-	if len(p.story.Journal.Entries) > 0 {
+	if len(p.Story.Journal.Entries) > 0 {
 		fmt.Fprintln(to)
 		p.timeline(to)
 	}
-	if p.story.Damage != "" {
-		fmt.Fprintln(to, "\n"+p.style.paint(bad, "The rest of its log cannot be read: "+human.Cut(p.story.Damage, 300)))
+	if p.Story.Damage != "" {
+		fmt.Fprintln(to, "\n"+p.Style.Paint(Bad, "The rest of its log cannot be read: "+human.Cut(p.Story.Damage, 300)))
 	}
 	p.made(to)
-	p.actions(to)
 }
 
 // header is the first line: what it is, which, and how it stands.
-func (p *picture) header(to io.Writer) {
-	r := &p.story.Run
+func (p *Run) header(to io.Writer) {
+	r := &p.Story.Run
 	name := r.Workflow
 	if r.Version > 0 {
 		name += fmt.Sprintf(" v%d", r.Version)
 	}
 	began := r.CreatedAt
-	if j := p.story.Journal; !j.StartedAt.IsZero() {
+	if j := p.Story.Journal; !j.StartedAt.IsZero() {
 		began = j.StartedAt
 	}
 	var status string
 	if r.Status.Terminal() {
-		status = p.style.paint(tones[r.Status], string(r.Status)) + " after " + human.Span(r.EndedAt.Sub(began))
+		status = p.Style.Paint(Tones[r.Status], string(r.Status)) + " after " + human.Span(r.EndedAt.Sub(began))
 	} else {
-		status = p.style.paint(tones[r.Status], string(r.Status)) + " for " + human.Span(p.now().Sub(began))
+		status = p.Style.Paint(Tones[r.Status], string(r.Status)) + " for " + human.Span(p.now().Sub(began))
 	}
-	line := p.style.paint(bold, name) + "   " + human.Visible(r.ID) + "   " + status
+	line := p.Style.Paint(Bold, name) + "   " + human.Visible(r.ID) + "   " + status
 	if time.Duration(r.Retention) == stepwell.Forever {
 		line += "   kept forever"
 	}
 	if r.StartTTL > 0 {
 		line += "   start TTL " + human.Span(time.Duration(r.StartTTL))
 	}
-	if n := p.story.Journal.Gathered(); n > 1 {
+	if n := p.Story.Journal.Gathered(); n > 1 {
 		line += fmt.Sprintf("   gathered %s", human.Count(n, "start"))
 	}
 	if r.Timeout > 0 {
@@ -85,24 +86,25 @@ func (p *picture) header(to io.Writer) {
 	fmt.Fprintln(to, line)
 }
 
-var tones = map[world.Status]tone{world.Running: busy, world.Completed: good, world.Failed: bad, world.Cancelled: warm}
+// Tones are those of the states of runs.
+var Tones = map[world.Status]Tone{world.Running: Busy, world.Completed: Good, world.Failed: Bad, world.Cancelled: Warm}
 
 // why is the second line, with the details of a blocked run below it.
-func (p *picture) why(to io.Writer) {
-	w := p.story.Why
-	t := tone("")
+func (p *Run) why(to io.Writer) {
+	w := p.Story.Why
+	t := Tone("")
 	switch w.Kind {
 	case stepwell.WhyBlocked, stepwell.WhyNoWorker, stepwell.WhyWorkerLost:
-		t = bad
+		t = Bad
 	case stepwell.WhyOver:
 		if w.Error != nil || w.Block != nil {
-			t = bad
+			t = Bad
 		}
 	default:
-		t = warm
+		t = Warm
 	}
-	for _, line := range p.style.wrapped(w.String()) {
-		fmt.Fprintln(to, p.style.paint(t, line))
+	for _, line := range p.Style.wrapped(w.String()) {
+		fmt.Fprintln(to, p.Style.Paint(t, line))
 	}
 	if w.Block != nil {
 		_, details, _ := strings.Cut(w.Block.Message, "\n")
@@ -113,10 +115,10 @@ func (p *picture) why(to io.Writer) {
 }
 
 // facts are input and output, when it began, and what it cost.
-func (p *picture) facts(to io.Writer) {
-	r, j := &p.story.Run, p.story.Journal
-	t := &table{gap: "  ", wrap: true}
-	fact := func(name, text string) { t.add(cell{text: name, tone: dim}, cell{text: text}) }
+func (p *Run) facts(to io.Writer) {
+	r, j := &p.Story.Run, p.Story.Journal
+	t := &Table{Gap: "  ", Wrap: true}
+	fact := func(name, text string) { t.Add(Cell{Text: name, Tone: Dim}, Cell{Text: text}) }
 	began := "created"
 	at := r.CreatedAt
 	if !j.StartedAt.IsZero() {
@@ -124,7 +126,7 @@ func (p *picture) facts(to io.Writer) {
 	}
 	fact(began, human.When(at, p.now())+"   "+human.Count(j.Commits, "commit")+", "+human.Count(int(r.Takes), "invocation"))
 	for _, name := range slices.Sorted(maps.Keys(r.Attributes)) {
-		fact("attribute", human.Visible(name)+" = "+human.Cut(string(r.Attributes[name]), payloadWidth))
+		fact("attribute", human.Visible(name)+" = "+human.Cut(string(r.Attributes[name]), PayloadWidth))
 	}
 	if r.Parent != nil {
 		fact("parent", r.Parent.Run)
@@ -149,10 +151,10 @@ func (p *picture) facts(to io.Writer) {
 		fact("output", p.value(j.Output, j.OutputApart))
 	}
 	for _, what := range j.NotCreated {
-		fact("not created", human.Cut(human.Visible(what), payloadWidth)+"   not awaited when the code ended")
+		fact("not created", human.Cut(human.Visible(what), PayloadWidth)+"   not awaited when the code ended")
 	}
 	for _, u := range j.Unread {
-		fact("unread", fmt.Sprintf("event %q, sent %s   %s", u.Name, human.When(u.At, p.now()), p.payload(u.Payload, noteWidth)))
+		fact("unread", fmt.Sprintf("event %q, sent %s   %s", u.Name, human.When(u.At, p.now()), p.payload(u.Payload, NoteWidth)))
 	}
 	for _, a := range j.Aside {
 		of := "event"
@@ -161,36 +163,48 @@ func (p *picture) facts(to io.Writer) {
 		}
 		text := fmt.Sprintf("%s %q, event %d, %s: %s", of, a.Name, a.Seq, human.When(a.At, p.now()), human.Cut(a.Reason, 200))
 		if len(a.Payload) > 0 { // a hook's is in the log alone
-			text += "   " + p.payload(a.Payload, noteWidth)
+			text += "   " + p.payload(a.Payload, NoteWidth)
 		}
 		fact("set aside", text)
 	}
 	for i := range r.Late {
 		name, means := timeline.LateFor(r.Status, &r.Late[i])
-		fact(name, human.Cut(human.Visible(timeline.Late(&r.Late[i])), payloadWidth)+"; "+means)
+		fact(name, human.Cut(human.Visible(timeline.Late(&r.Late[i])), PayloadWidth)+"; "+means)
 	}
-	t.write(to, p.style)
+	t.Write(to, p.Style)
 }
 
 // value is an input or an output, which may be kept apart.
-func (p *picture) value(b []byte, apart string) string {
+func (p *Run) value(b []byte, apart string) string {
 	of, ok := world.ReadApart(b, apart)
 	if !ok {
-		return p.payload(b, payloadWidth)
+		return p.payload(b, PayloadWidth)
 	}
-	read := fmt.Sprintf("stepwell runs value %s %s", p.story.Run.ID, of.ID)
-	if p.command != nil {
-		read = p.command(fmt.Sprintf("runs value %s %s", p.story.Run.ID, of.ID))
+	read := fmt.Sprintf("stepwell runs value %s %s", p.Story.Run.ID, of.ID)
+	if p.Command != nil {
+		read = p.Command(fmt.Sprintf("runs value %s %s", p.Story.Run.ID, of.ID))
 	}
 	return human.Size(int(of.Size)) + ", kept apart: " + read + " > file"
 }
 
-func (p *picture) payload(b []byte, width int) string {
-	if p.story.Run.Sealed && strings.HasPrefix(string(b), `"sealed:`) {
-		return "encrypted with the key " + p.story.Run.Encryption
+func (p *Run) payload(b []byte, width int) string {
+	if p.Story.Run.Sealed && strings.HasPrefix(string(b), `"sealed:`) {
+		return "encrypted with the key " + p.Story.Run.Encryption
 	}
-	if p.full {
+	if p.Full {
 		width = len(b)*6 + 1 // what is shown escaped takes more room
 	}
 	return human.Fold(string(b), width)
+}
+
+// times says how often.
+func times(n int) string {
+	switch n {
+	case 1:
+		return "once"
+	case 2:
+		return "twice"
+	default:
+		return fmt.Sprintf("%d times", n)
+	}
 }

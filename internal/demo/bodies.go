@@ -1,4 +1,4 @@
-package cli
+package demo
 
 // This file holds the file that the demo's steps append to: what really ran, whatever the database says.
 

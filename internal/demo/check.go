@@ -1,4 +1,4 @@
-package cli
+package demo
 
 // This file checks that the demo went as it should.
 
