@@ -33,7 +33,7 @@ func proses(t *testing.T) (all []prose) {
 	t.Helper()
 	pages := []string{}
 	err := walk(".md", func(p string) error {
-		if p != "CHANGELOG.md" && p != "CODE_OF_CONDUCT.md" { // what was said then; not our words
+		if p != "CHANGELOG.md" && p != "CODE_OF_CONDUCT.md" { // a list
 			pages = append(pages, p)
 		}
 		return nil
