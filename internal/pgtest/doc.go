@@ -16,6 +16,8 @@
 //
 // PostgreSQL refuses to run as root. Where the tests run as root the server runs as the user postgres, or nobody.
 //
+// internal/tools/withpostgres runs a command, such as all tests, beside one cluster that its test binaries share.
+//
 // STEPWELL_TEST_POSTGRES, a URL, names another server for [URL] and [Shared]; its user must be allowed to create databases. That
 // server cannot be stopped here: [Cluster.Stop] and its like are errors. [New] starts a cluster of its own all the same.
 //

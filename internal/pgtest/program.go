@@ -20,6 +20,12 @@ func Start(cfg Config) (*Cluster, error) { return create(cfg) }
 // Close stops the server and deletes the cluster. One that is not ours is left as it is.
 func (c *Cluster) Close() error { return c.remove() }
 
+// Environment returns the variables that lend this cluster to the tests of another process: they use it as if each had
+// one of its own, but for what only the process that started it can do (Stop, Restart, Log).
+func (c *Cluster) Environment() []string {
+	return []string{Server + "=" + c.admin.String(), owner + "=" + c.owner}
+}
+
 // Create makes a fresh, empty database whose name tells what it is for, and returns its URL. [Cluster.URL] is the same for a test.
 func (c *Cluster) Create(ctx context.Context, what string) (database string, err error) {
 	name := databaseName(what)

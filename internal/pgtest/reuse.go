@@ -48,7 +48,7 @@ func (c *Cluster) reused(ctx context.Context, name string) bool {
 // release empties a database for the next test, or drops it where that cannot be.
 func (c *Cluster) release(ctx context.Context, database string) error {
 	u, err := url.Parse(database)
-	if err != nil || !c.ours {
+	if err != nil || c.owner == "" {
 		return c.Drop(ctx, database)
 	}
 	name := strings.TrimPrefix(u.Path, "/")

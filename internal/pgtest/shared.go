@@ -16,6 +16,10 @@ import (
 // Server is the environment variable that names a server to use instead of a cluster of ours.
 const Server = "STEPWELL_TEST_POSTGRES"
 
+// owner is the environment variable that names the role which owns the databases of a server that [Cluster.Environment]
+// lends. Its password is that of the URL in [Server].
+const owner = "STEPWELL_TEST_POSTGRES_OWNER"
+
 // shared is the cluster of this binary, once somebody asked for it.
 var shared struct {
 	sync.Mutex
@@ -83,7 +87,11 @@ func open(cfg Config) (*Cluster, error) {
 	if err != nil || u.Scheme != "postgres" && u.Scheme != "postgresql" || u.Host == "" {
 		return nil, fmt.Errorf("%s is %q: want a URL like postgres://user:password@host:5432/postgres", Server, named)
 	}
-	return &Cluster{admin: u}, nil
+	c := &Cluster{admin: u, owner: os.Getenv(owner)}
+	if c.owner != "" {
+		c.bin, err = binaries()
+	}
+	return c, err
 }
 
 func release() error {
