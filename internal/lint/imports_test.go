@@ -68,7 +68,7 @@ var layers = []layer{
 	{"internal/history/...", []string{"world", "world/journal"}},
 	{"internal/human/...", nil},
 	{"internal/kit/...", []string{"world", "internal/courier", "internal/history", "internal/replay", "internal/timetable"}},
-	{"internal/lint/...", nil},
+	{"internal/lint/...", []string{"internal/sqlfile"}},
 	{"internal/operate/...", []string{"", "flow", "world", "internal/human", "internal/timetable"}},
 	{"internal/logs/...", []string{"internal/human"}},
 	{"internal/pgtest/...", nil}, // servers for tests of any layer
@@ -89,6 +89,7 @@ var layers = []layer{
 	{"internal/tools/sleepers", []string{"", "world", "world/sqlite", "world/postgres"}}, // a program of scale tests
 	{"internal/tools/waiters", []string{"", "internal/faults", "world", "world/sqlite"}}, // a program of kill tests
 	{"internal/tools/workflowdevkit", []string{"internal/pgtest"}},
+	{"internal/tools/withpostgres", []string{"internal/pgtest"}},
 	{"internal/tools/clienttypescript", []string{"", "limit", "internal/pgtest", "world/remote", "world/sqlite", "world/postgres"}},
 	{"internal/tools/...", nil},
 	{"telemetry/...", []string{"", "world", "internal/logs", "internal/metrics"}},
