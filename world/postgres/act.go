@@ -199,9 +199,6 @@ func (a *acting) next(ctx context.Context, e world.Event) (d *draft, next run, e
 		return nil, next, err
 	}
 	e.Delivery, e.Time = a.d.ID, rules.Later(a.w.now(), last.Time)
-	if _, err := a.w.classes.key(ctx, r.class); err != nil {
-		return nil, next, err
-	}
 	c := &world.Commit{Run: r.id, First: last.Seq + 1, Events: []world.Event{e}}
 	d, next = &draft{w: a.w, ctx: ctx, tx: a.tx, c: c}, *r
 	if err := d.turn(c, &next, c.Events, r.standing(), nil); err != nil {

@@ -79,13 +79,26 @@ func (db *database) changeOnce(ctx context.Context, f func(ctx context.Context, 
 	return db.changeWith(ctx, changeOptions, f)
 }
 
+// inChange marks the context of who has a connection of the pool. Where all that have one ask for another, all wait for ever: mayAsk refuses the first.
+type inChange struct{}
+
+func (db *database) mayAsk(ctx context.Context) error {
+	if ctx.Value(inChange{}) == nil {
+		return nil
+	}
+	return fmt.Errorf("%w: %s: a transaction asks for a second connection: this is a fault of Stepwell", world.ErrStorage, db.place)
+}
+
 func (db *database) changeWith(ctx context.Context, options pgx.TxOptions, f func(ctx context.Context, tx pgx.Tx) error) error {
+	if err := db.mayAsk(ctx); err != nil {
+		return err
+	}
 	tx, err := db.pool.BeginTx(ctx, options)
 	if err != nil {
 		return err
 	}
 	db.counters.statements.Add(2)
-	if err := f(ctx, tx); err != nil {
+	if err := f(context.WithValue(ctx, inChange{}, true), tx); err != nil {
 		_ = tx.Rollback(context.WithoutCancel(ctx)) // a connection that is lost has rolled back
 		return err
 	}

@@ -24,6 +24,8 @@ var (
 type classes struct {
 	db *database
 
+	forgetful bool // nothing is remembered, as in a World that has just been opened: for tests
+
 	mu    sync.RWMutex
 	keys  map[world.Class]int32 // guarded by mu
 	names map[int32]world.Class // guarded by mu
@@ -34,6 +36,9 @@ func (c *classes) init(db *database) { c.db = db }
 func (c *classes) add(class world.Class, key int32) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if c.forgetful {
+		return
+	}
 	if c.keys == nil {
 		c.keys, c.names = make(map[world.Class]int32), make(map[int32]world.Class)
 	}
@@ -48,7 +53,7 @@ func (c *classes) known(class world.Class) (key int32, ok bool) {
 	return key, ok
 }
 
-// key returns the key of a class, of a new one too. It may need a connection of the pool: not to be called by who holds one.
+// key returns the key of a class, of a new one too. It may need a connection of the pool: who holds one calls keyIn.
 func (c *classes) key(ctx context.Context, class world.Class) (int32, error) {
 	if key, ok := c.known(class); ok {
 		return key, nil
@@ -70,6 +75,23 @@ func (c *classes) key(ctx context.Context, class world.Class) (int32, error) {
 			return 0, fmt.Errorf("workflow %s, version %d: %w", class.Workflow, class.Version, err)
 		}
 	}
+}
+
+// keyIn returns the key of a class in a transaction. A new class is not remembered: the transaction may be rolled back.
+func (c *classes) keyIn(ctx context.Context, tx txn, class world.Class) (key int32, err error) {
+	key, ok := c.known(class)
+	for try := 0; err == nil && !ok; try++ {
+		if try > 0 {
+			if _, err = tx.exec(ctx, insertClass, class.Workflow, class.Version); err != nil {
+				break
+			}
+		}
+		err = tx.each(ctx, findClass, func(row scanner) error { ok = true; return row.Scan(&key) }, class.Workflow, class.Version)
+	}
+	if err != nil {
+		return 0, fmt.Errorf("workflow %s, version %d: %w", class.Workflow, class.Version, err)
+	}
+	return key, nil
 }
 
 // learn makes the keys of a class known, and of those that events make a run.

@@ -322,9 +322,16 @@ func (d *draft) notice(kind world.NoticeKind, run string) {
 	d.notices = append(d.notices, world.Notice{Kind: kind, Run: run})
 }
 
+func (d *draft) classKey(class world.Class) (int32, error) {
+	if d.tx != nil {
+		return d.w.classes.keyIn(d.ctx, d.tx, class)
+	}
+	return d.w.classes.key(d.ctx, class)
+}
+
 // queueRow is what the queue has of a run.
 func (d *draft) queueRow(r *run) (queueRow, error) {
-	class, err := d.w.classes.key(d.ctx, r.class)
+	class, err := d.classKey(r.class)
 	if err != nil {
 		return queueRow{}, err
 	}

@@ -45,15 +45,22 @@ func (h *keyHolder) watch(ctx context.Context, tx pgx.Tx) (stop func()) {
 		return func() {}
 	}
 	pid, done := int32(tx.Conn().PgConn().PID()), make(chan struct{})
+	waiting, leave := context.WithCancel(ctx) // for a second connection, for no longer than there is a reason
 	t := time.AfterFunc(holderAfter, func() {
 		defer close(done)
 		h.w.counters.housekeeping.Add(1)
+		conn, err := h.w.pool.Acquire(waiting)
+		if err != nil {
+			return
+		}
+		defer conn.Release()
 		var who string
-		if err := h.w.pool.QueryRow(ctx, h.w.sql(whoHolds), pid).Scan(&who); err == nil && who != "" {
+		if err := conn.QueryRow(ctx, h.w.sql(whoHolds), pid).Scan(&who); err == nil && who != "" {
 			h.who.Store(&who)
 		}
 	})
 	return func() {
+		leave()
 		if !t.Stop() {
 			<-done
 		}

@@ -46,6 +46,9 @@ func (db *database) read(ctx context.Context, s *statement, each func(row pgx.Ro
 
 // readOnce tells whether a row was given to each.
 func (db *database) readOnce(ctx context.Context, s *statement, each func(row pgx.Rows) error, args []any) (begun bool, err error) {
+	if err := db.mayAsk(ctx); err != nil {
+		return false, err
+	}
 	rows, err := db.pool.Query(ctx, db.sql(s), args...)
 	if err != nil {
 		return false, db.failedRead(err)

@@ -11,10 +11,22 @@ import (
 	"github.com/stepwell/stepwell/world/worldtest"
 )
 
+var oneShare = flag.Int("world.one", 12, "try one in so many of the suite's checks in TestWorldWithOneConnection")
+
 var worldShare = flag.Int("world.share", 3, "try one in so many of the suite's checks in TestWorld")
 
 func TestWorld(t *testing.T) {
 	worldtest.RunSome(t, func(t testing.TB) world.World { return open(t) }, sample.Share(t, *worldShare))
+}
+
+// Of a World with one connection in its pool, which remembers no class, as one that has just been opened for each call: a
+// transaction that asks the pool for another connection would wait for itself.
+func TestWorldWithOneConnection(t *testing.T) {
+	worldtest.RunSome(t, func(t testing.TB) world.World {
+		w := open(t, Options{Conns: 1, Writers: 1})
+		w.classes.forgetful = true
+		return w
+	}, sample.Share(t, *oneShare))
 }
 
 // Two Worlds of one database share it as two processes do.
