@@ -387,7 +387,11 @@ func (w *steps) recordFailure(step string, b *body, r *result) {
 		w.course.result(world.Event{Type: world.StepRetrying, ID: step, Attempt: b.attempt, RetryAt: now, Error: rec})
 		return
 	}
-	if delay, again := b.policy.WithDefaults().Verdict(r.asked(*b.policy), st.Failures+1, st.Started, now); again && !w.cancelledStep(step) {
+	delay, again, contended := b.policy.WithDefaults().verdict(r.asked(*b.policy), st.Failures, st.Abandoned, st.Started, now)
+	if contended != nil {
+		rec = contended
+	}
+	if again && !w.cancelledStep(step) {
 		at := world.After(now, delay)
 		w.turn.addStreams(unclosed(r.streams, false)...)
 		w.course.result(world.Event{Type: world.StepRetrying, ID: step, Attempt: b.attempt, RetryAt: at, Error: rec})

@@ -70,6 +70,7 @@ type Told struct {
 	Text      string        // its message
 	Permanent bool          // a retry would not help: said so, anywhere in the tree of causes, or by a method Permanent() bool
 	Final     bool          // Permanent, or the policy says so
+	Contended bool          // the database refused the transaction of the attempt, which is not to blame
 	After     time.Duration // until the next attempt; less than 0: as the policy says
 }
 
@@ -87,6 +88,7 @@ func (p Policy) Ask(err error) *Told {
 	if r, ok := codec.As[*RetryError](err); ok {
 		t.After = max(r.After, 0)
 	}
+	t.Contended = p.Tx && contended(err)
 	t.Final = t.Permanent || p.Final != nil && p.Final(err)
 	return t
 }

@@ -247,7 +247,10 @@ func (e *Engine) taskOutcome(t *world.Task, policy Policy, start world.Event, r 
 			first = start.OccurredAt
 		}
 		now := e.clock.now()
-		delay, again := policy.Verdict(r.asked(policy), t.Failures+1, first, now)
+		delay, again, contended := policy.verdict(r.asked(policy), t.Failures, t.Abandoned, first, now)
+		if contended != nil {
+			end.Error = contended
+		}
 		if errors.Is(r.cause, ErrDraining) {
 			delay, again, end.Error = 0, true, abandoned("its worker shut down")
 		}
@@ -263,7 +266,7 @@ func (e *Engine) taskOutcome(t *world.Task, policy Policy, start world.Event, r 
 			d.Events = []world.Event{end}
 			return d
 		}
-		rec.Permanent = r.asked(policy).Permanent
+		rec.Permanent, end.Error = r.asked(policy).Permanent, rec
 	}
 	d.Events = append(append(d.Events, t.History...), start, end)
 	return d

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/stepwell/stepwell/internal/codec"
 	"github.com/stepwell/stepwell/world"
 )
 
@@ -37,6 +38,30 @@ func (e *Engine) inTx(fn bodyFunc, kept *world.Tx) bodyFunc {
 		}
 		return payload, err
 	}
+}
+
+// contended reports whether the database refused the transaction of an attempt only as others came to the same rows at the
+// same time: a serialization failure or a deadlock. Nothing was written, and the step is not to blame.
+func contended(err error) bool {
+	refused, ok := codec.As[interface {
+		error
+		SQLState() string
+	}](err)
+	return ok && (refused.SQLState() == "40001" || refused.SQLState() == "40P01")
+}
+
+// verdict is Verdict on an attempt behind so many failures, and so many that were given up. One that the database refused as
+// contended uses up no attempt: given is then what the log has of it, if another follows.
+func (p Policy) verdict(told *Told, failures, abandons int, first, now time.Time) (delay time.Duration, again bool, given *world.Error) {
+	if told.Contended {
+		free := p
+		free.Attempts = -1
+		if _, again := free.Verdict(told, max(failures, 1), first, now); again {
+			return retryPause(abandons), true, abandoned("the database refused its transaction: " + told.Text)
+		}
+	}
+	delay, again = p.Verdict(told, failures+1, first, now)
+	return delay, again, nil
 }
 
 // rollback undoes what an attempt wrote whose end is not to be recorded. nil is nothing to undo.
