@@ -2,7 +2,10 @@ package postgres
 
 import (
 	"fmt"
+	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/stepwell/stepwell/world"
 )
@@ -12,7 +15,7 @@ const defaultSchema = "stepwell"
 
 // Options set a world up. The zero value is what an application wants.
 type Options struct {
-	Schema     string // in which the tables are; default "stepwell"
+	Schema     string // in which the tables are, without ' % $ \ and controls; default "stepwell"
 	Writers    int    // connections that write commits; default 2
 	Conns      int    // connections for everything else, at most, and as many again for steps in transactions; default 8
 	InboxLimit int    // payloads that may wait for a run; default 10,000
@@ -35,6 +38,9 @@ func (o *Options) defaults() error {
 	if len(o.Schema) > 63 {
 		return fmt.Errorf("%w: postgres options: schema %q is longer than 63 bytes", world.ErrInvalid, o.Schema)
 	}
+	if !utf8.ValidString(o.Schema) || strings.ContainsFunc(o.Schema, notInSchema) {
+		return fmt.Errorf("%w: postgres options: schema %q has a character that it may not have: use letters, digits and _", world.ErrInvalid, o.Schema)
+	}
 	set(&o.Schema, defaultSchema)
 	set(&o.Writers, 2)
 	set(&o.Conns, 8)
@@ -45,6 +51,9 @@ func (o *Options) defaults() error {
 	set(&o.KeepDeliveries, world.KeepDeliveries)
 	return nil
 }
+
+// notInSchema are characters that would end a literal, a comment or a pattern of SQL that has the schema's name in it.
+func notInSchema(r rune) bool { return unicode.IsControl(r) || strings.ContainsRune(`'%$\`, r) }
 
 func set[T comparable](v *T, to T) {
 	if *v == *new(T) {

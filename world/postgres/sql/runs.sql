@@ -2,7 +2,7 @@
 
 -- name: next_run_keys
 -- Keys of runs, some at a time: they grow, and those that are not used are nobody's.
-SELECT nextval('{schema}.run_keys') FROM generate_series(1, $1::integer)
+SELECT nextval($n${schema}.run_keys$n$) FROM generate_series(1, $1::integer)
 
 -- name: insert_run
 -- A run is created, where neither its ID nor its idempotency key is taken: indexes runs_id, runs_idem, and
