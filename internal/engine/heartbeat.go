@@ -160,9 +160,11 @@ func (e *Engine) heartbeatNow(ctx context.Context) {
 		return
 	case errors.Is(err, world.ErrLeaseLost):
 		e.says.leaseLost(worker, e.cfg.Name, e.holdings.lose(), err)
-		if err := e.join(ctx); err != nil && ctx.Err() == nil {
+		err := e.join(ctx)
+		if err != nil && ctx.Err() == nil {
 			e.says.away("join", err)
 		}
+		e.pulse.joined(ctx, err == nil)
 		e.kick()
 		return
 	case errors.Is(err, world.ErrReplaced):

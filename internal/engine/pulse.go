@@ -12,6 +12,7 @@ type pulse struct {
 	one   chan struct{} // holds a token while a heartbeat is under way, or the worker joins anew
 	count atomic.Uint64 // heartbeats that have begun
 	heard bool          // the last one had an answer; of whoever put the token in
+	tries int           // joins in a row that failed, behind a lost lease; of whoever put the token in
 }
 
 func (p *pulse) init() {
@@ -53,6 +54,16 @@ func (p *pulse) begin() (number uint64) {
 
 // answered notes that the heartbeat had an answer.
 func (p *pulse) answered() { p.heard = true }
+
+// joined notes whether the worker could join anew. Where it could not, it rests: nobody else asks meanwhile, and all would be
+// refused alike.
+func (p *pulse) joined(ctx context.Context, ok bool) {
+	if p.tries++; ok {
+		p.tries = 0
+		return
+	}
+	pause(ctx, retryPause(p.tries-1))
+}
 
 // wasHeard reports whether the last heartbeat had an answer.
 func (p *pulse) wasHeard() bool { return p.heard }
