@@ -56,17 +56,25 @@ func (db *database) connect(ctx context.Context) (err error) {
 		return err
 	}
 	var pid uint32
-	var isolation string
+	var isolation, encoding, hidden string
 	var now time.Time
 	var conns int
 	sent := time.Now()
-	if err = c.QueryRow(ctx, db.sql(whoAnswers), pgx.QueryExecModeExec).Scan(&pid, &isolation, &now, &conns); err == nil {
+	if err = c.QueryRow(ctx, db.sql(whoAnswers), pgx.QueryExecModeExec, db.opt.Schema).Scan(&pid, &isolation, &now, &conns, &encoding, &hidden); err == nil {
 		db.clock.measure(sent, now)
 	}
 	db.pooled = pid != c.PgConn().PID()
 	if err == nil && db.pooled && isolation != "read committed" {
 		err = fmt.Errorf("%w: %s: transactions of role %s are %s by default, and a pooler stands in between; ALTER ROLE … SET default_transaction_isolation = 'read committed'",
 			world.ErrStorage, db.place, db.cfg.ConnConfig.User, isolation)
+	}
+	switch {
+	case err != nil:
+	case encoding != "UTF8":
+		err = fmt.Errorf("%w: %s: the encoding of the database is %s: create one with ENCODING 'UTF8'", world.ErrStorage, db.place, encoding)
+	case hidden != "":
+		err = fmt.Errorf("%w: %s: row security hides rows of %s from role %s: ALTER TABLE … DISABLE ROW LEVEL SECURITY for each of these tables, or ALTER ROLE … BYPASSRLS",
+			world.ErrStorage, db.place, hidden, db.cfg.ConnConfig.User)
 	}
 	if err = errors.Join(err, c.Close(ctx)); err != nil {
 		return err

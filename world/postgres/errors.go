@@ -92,8 +92,17 @@ func (db *database) classify(err error) error {
 		}
 		return err
 	default:
+		if ofContent(state) {
+			return fmt.Errorf("%w: %s: the database refuses what was to be written: %w", world.ErrInvalid, db.place, err)
+		}
 		return storage("refused")
 	}
+}
+
+// ofContent reports whether the server refuses a statement for the data in it, so that the same fails again: a data exception, a constraint, a limit
+// of what it can store.
+func ofContent(state string) bool {
+	return strings.HasPrefix(state, "22") || strings.HasPrefix(state, "23") || strings.HasPrefix(state, "54")
 }
 
 // onceEach is an error that says a thing once: each way of connecting to a host, with TLS and without, fails alike.

@@ -18,6 +18,10 @@ var (
 	whoAnswers = load("who_answers")
 )
 
+// startUp is how bytes and texts cross the wire, whatever the role's defaults are, or the URL says. These settings go in the
+// start-up packet: poolers keep them for each of their clients. Any other would make some refuse the connection.
+var startUp = map[string]string{"client_encoding": "UTF8", "datestyle": "ISO, MDY", "standard_conforming_strings": "on"}
+
 // prepareSession is done once for each connection that is ours alone.
 func (db *database) prepareSession(ctx context.Context, c *pgconn.PgConn) error {
 	_, err := c.Exec(ctx, db.sql(setSession)).ReadAll()

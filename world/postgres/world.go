@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"fmt"
+	"maps"
 	"sync"
 
 	"github.com/jackc/pgx/v5/pgconn"
@@ -106,6 +107,7 @@ func prepare(url string, o Options) (*World, error) {
 	if cfg.ConnConfig.RuntimeParams["application_name"] == "" {
 		cfg.ConnConfig.RuntimeParams["application_name"] = "stepwell"
 	}
+	maps.Copy(cfg.ConnConfig.RuntimeParams, startUp)
 	w := &World{
 		database: database{
 			opt: o, cfg: cfg, texts: allTexts(o.Schema), patience: lockPatience, clock: clock{system: o.Now},

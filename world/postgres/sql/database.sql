@@ -38,20 +38,26 @@ DROP SCHEMA {schema} CASCADE
 
 -- name: set_session
 -- How this session's statements are planned: row by row through indexes, on one core, without a compiler; and that each sees what was committed before
--- it, whatever the role's default. A plan is made once a session: for arrays of one or two a plan for their values always looks cheaper, and making it costs
+-- it, whatever the role's default. Texts and rows are as statements expect them, too: where rows would be hidden, a statement fails. A plan is made once a session: for arrays of one or two a plan for their values always looks cheaper, and making it costs
 -- ten times what the statement does. Not for use behind a pooler.
-SELECT set_config(name, 'off', false) FROM unnest('{enable_seqscan,enable_bitmapscan,enable_hashjoin,enable_mergejoin,jit}'::text[]) name
+SELECT set_config(name, 'off', false) FROM unnest('{enable_seqscan,enable_bitmapscan,enable_hashjoin,enable_mergejoin,jit,row_security,transform_null_equals}'::text[]) name
+UNION ALL SELECT set_config('array_nulls', 'on', false)
+UNION ALL SELECT set_config('IntervalStyle', 'postgres', false)
+UNION ALL SELECT set_config('bytea_output', 'hex', false)
 UNION ALL SELECT set_config('max_parallel_workers_per_gather', '0', false)
 UNION ALL SELECT set_config('default_transaction_isolation', 'read committed', false)
 UNION ALL SELECT set_config('plan_cache_mode', 'force_generic_plan', false)
 
 -- name: who_answers
 -- Which process of the server answers, how it isolates transactions that do not say, its time, and how many connections it lets this role have here: the least of its own
--- limit, the database's and the role's (the last two are not a superuser's).
+-- limit, the database's and the role's (the last two are not a superuser's); the database's encoding, and of which tables of the schema ($1) it hides rows from this role.
 SELECT pg_backend_pid(), current_setting('default_transaction_isolation'), clock_timestamp(), least(
   current_setting('max_connections')::integer,
   CASE WHEN r.rolsuper OR r.rolconnlimit < 0 THEN NULL ELSE r.rolconnlimit END,
-  CASE WHEN r.rolsuper OR d.datconnlimit < 0 THEN NULL ELSE d.datconnlimit END)
+  CASE WHEN r.rolsuper OR d.datconnlimit < 0 THEN NULL ELSE d.datconnlimit END),
+  current_setting('server_encoding'),
+  coalesce((SELECT string_agg(c.relname, ', ' ORDER BY c.relname) FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+    WHERE n.nspname = $1::text AND c.relkind = 'r' AND c.relrowsecurity AND row_security_active(c.oid)), '')
 FROM pg_catalog.pg_roles r, pg_catalog.pg_database d WHERE r.rolname = current_user AND d.datname = current_database()
 
 -- name: set_lock_timeout
