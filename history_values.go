@@ -24,8 +24,7 @@ func (v withValuesOption) exportOption(o *exportOptions) { o.values = bool(v) }
 
 // WithValues writes the values that the log refers to, too: those over 1 MiB, and blobs that the run holds.
 // [App.Import] brings them back. Each is read in pieces, and held against the log, but for what stays encrypted. What
-// only events and hooks refer to, that were sent to an encrypted run, comes with [Decrypted] alone. Releases before
-// this one do not read such a file.
+// only events and hooks refer to, that were sent to an encrypted run, comes with [Decrypted] alone.
 func WithValues() ExportOption { return withValuesOption(true) }
 
 // valueRef is what an event, by its number, says of a value: size and sum are empty where that cannot be read.

@@ -30,9 +30,6 @@ type Request struct {
 	// Reply is where the answer goes, a stream of the run: see [Request.Respond]. "": the webhook does not let its
 	// workflow answer.
 	Reply string `json:"reply,omitempty"`
-	// Strict is set in each request that is received: see [Request.Decode]. Those that a log has of earlier releases
-	// are without it, and are decoded as they were.
-	Strict bool `json:"strict,omitempty"`
 }
 
 // Header are the headers of a request: values by canonical name, as net/http has them. Those that carry credentials are
@@ -86,25 +83,14 @@ func (b *Body) UnmarshalJSON(data []byte) error {
 // Decode reads a body of JSON into the pointer v, as a hook reads its payload: null does not fit a type that has no
 // nil, and what is not UTF-8, or has a member twice, is not JSON. Where a method of v's type panics over it, it does
 // not fit either. What does not fit is [stepwell.ErrInvalid].
-func (r *Request) Decode(v any) (err error) {
+func (r *Request) Decode(v any) error {
 	if r == nil || kit.IsNil(v) {
 		return kit.Missing("decode a request: it, or what it is decoded into,")
 	}
-	if r.Strict {
-		if err = world.CheckJSON("the body of the request", r.Body); err != nil {
-			return err
-		}
-		if err = codec.Fits(r.Body, v); err != nil {
-			err = fmt.Errorf("%w: the body of the request is not the expected JSON: %w", world.ErrInvalid, err)
-		}
+	if err := world.CheckJSON("the body of the request", r.Body); err != nil {
 		return err
 	}
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("%w: the body of the request does not fit: decoding it panicked: %v", world.ErrInvalid, p)
-		}
-	}()
-	if err := json.Unmarshal(r.Body, v); err != nil {
+	if err := codec.Fits(r.Body, v); err != nil {
 		return fmt.Errorf("%w: the body of the request is not the expected JSON: %w", world.ErrInvalid, err)
 	}
 	codec.FixZones(v)

@@ -44,7 +44,7 @@ func Within(t time.Time) time.Time {
 // After is the time so long after t, or [MaxTime] where that comes first.
 func After(t time.Time, d time.Duration) time.Time { return Within(t.Add(d)) }
 
-// FromMicro is the time so many microseconds after 1970, as worlds keep it, UTC; or the nearest, as [Within] has it: rows of earlier releases may have others.
+// FromMicro is the time so many microseconds after 1970, as worlds keep it, UTC; or the nearest, as [Within] has it: a row that is damaged may have another.
 func FromMicro(us int64) time.Time {
 	if us < firstMicro {
 		us = firstMicro + 1

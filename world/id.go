@@ -104,12 +104,6 @@ func RunPath(parent, name string, n int) string {
 
 var slashes = strings.NewReplacer(`/`, `\/`, `\`, `\\`)
 
-// DeliveryHash is what earlier releases kept of a delivery ID, to know a repeated delivery: see [DeliveryKey].
-func DeliveryHash(id string) [16]byte {
-	sum := sha256.Sum256([]byte(id))
-	return [16]byte(sum[:16])
-}
-
 func withPrefix(prefix string, id ulid.ULID) string {
 	var buf [40]byte
 	b := append(append(buf[:0], prefix...), '_')

@@ -174,8 +174,7 @@ type Listener struct {
 	Hash  int64
 	From  time.Time // of one that looks back: since when
 
-	// Match is what one that looks back matches, as its event has it; empty: everything, or it is not known, as of one
-	// that an older release wrote.
+	// Match is what one that looks back matches, as its event has it; empty: everything.
 	Match json.RawMessage
 }
 

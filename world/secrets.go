@@ -5,8 +5,8 @@ import "slices"
 // hiddenPrefix is what a token is replaced with, before the ID of its event: tokens that differ stay different, and the event stays one that can be folded.
 const hiddenPrefix = "hidden:"
 
-// HideSecrets returns events without what lets their reader act: tokens of hooks, as who has one may send, and seeds, from which older releases made
-// tokens. The slice that it is given, and what it points to, are not changed.
+// HideSecrets returns events without what lets their reader act: tokens of hooks, as who has one may send, and seeds, from which
+// follows what a run takes for random. The slice that it is given, and what it points to, are not changed.
 func HideSecrets(events []Event) []Event {
 	copied := false
 	for i := range events {

@@ -183,8 +183,8 @@ func TestLostAnswers(t *testing.T) {
 	}
 }
 
-// refusing loses an answer of which nobody knows what became, and refuses what comes after it: a server of an
-// earlier release does so.
+// refusing loses an answer of which nobody knows what became, and refuses what comes after it: a proxy between
+// may do so.
 type refusing struct {
 	world.World
 	sent int

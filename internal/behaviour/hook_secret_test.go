@@ -16,8 +16,8 @@ import (
 	"github.com/stepwell/stepwell/world"
 )
 
-// oldToken is how releases before made a token: whoever was shown a run's seed could.
-func oldToken(run string, seed uint64, hook string) string {
+// seededToken is a token that whoever is shown a run's seed can make.
+func seededToken(run string, seed uint64, hook string) string {
 	b := binary.BigEndian.AppendUint64([]byte("hook token\x00"), seed)
 	sum := sha256.Sum256(append(append(append(b, run...), 0), hook...))
 	return strings.ToLower(base32.HexEncoding.EncodeToString(sum[:])[:26])
@@ -50,14 +50,14 @@ func (r *rig) openHook(run string) world.HookRow {
 	return rows[0]
 }
 
-// TestTokensDoNotFollowFromTheLog: neither of a run of this release nor of one that was created before.
+// TestTokensDoNotFollowFromTheLog: whoever is shown a run's seed has no token of it.
 func TestTokensDoNotFollowFromTheLog(t *testing.T) {
 	everyWay(t, func(r *rig) {
 		wk := r.begin(gate)
 		run := start(r, wk, gate, true, stepwell.RunID("r1"))
 		h := r.openHook("r1")
 		birth := r.events("r1")[0].Birth
-		if h.Token == oldToken("r1", birth.Seed, h.ID) {
+		if h.Token == seededToken("r1", birth.Seed, h.ID) {
 			r.Errorf("the token of hook %s follows from the run's seed", h.ID)
 		}
 		if err := wk.SendHook(r.ctx, h.Token, []byte(`"x"`)); err != nil {
@@ -102,9 +102,9 @@ func (r *rig) handedOut(h *stepwell.History) {
 	want(r, gate.Get(wk.App, "r1"), token)
 }
 
-// TestTokensOfOlderReleasesStay: of hooks that are open in logs from before.
-func TestTokensOfOlderReleasesStay(t *testing.T) {
-	everyWay(t, func(r *rig) { r.handedOut(gateLog(func(hook string) string { return oldToken("r1", 7, hook) }, 0)) })
+// TestTokensThatWereHandedOutStay: a hook that is open in a log has the token of its record, wherever that came from.
+func TestTokensThatWereHandedOutStay(t *testing.T) {
+	everyWay(t, func(r *rig) { r.handedOut(gateLog(func(hook string) string { return seededToken("r1", 7, hook) }, 0)) })
 }
 
 // TestTokenWhoseRecordIsOnALaterPage: a run whose turn was cut into several commits is read page by page, and binds to the token that was handed out.

@@ -12,7 +12,6 @@ package history
 import (
 	"encoding/json"
 	"fmt"
-	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -257,10 +256,7 @@ func (f *retrier) failures(e *world.Error, found []string) []string {
 		return found
 	}
 	id := e.Step
-	if m := f.steps[id]; m == nil || m.failed == nil {
-		id = f.recorded(e)
-	}
-	if m := f.steps[id]; m != nil {
+	if m := f.steps[id]; m != nil && m.failed != nil {
 		if !m.undo && m.failed.Code != world.CodeCancelled {
 			found = append(found, id)
 		}
@@ -270,22 +266,6 @@ func (f *retrier) failures(e *world.Error, found []string) []string {
 		found = f.failures(cause, found)
 	}
 	return found
-}
-
-// recorded finds the one step whose failure an error is, to the place in the code that it came from: logs of earlier releases do not name steps.
-func (f *retrier) recorded(e *world.Error) (id string) {
-	if e.Where == "" && e.Stack == "" {
-		return ""
-	}
-	for _, at := range f.order {
-		if m := f.steps[at]; m.failed != nil && reflect.DeepEqual(m.failed, e) {
-			if id != "" {
-				return ""
-			}
-			id = at
-		}
-	}
-	return id
 }
 
 // at says what a retry would be that takes the events up to a number.

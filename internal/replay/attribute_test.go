@@ -23,7 +23,7 @@ func TestAttributesOfOldLogs(t *testing.T) {
 	m := New(Config{Run: "wrun_test", Created: created, Seed: 7}, code)
 	defer m.Close()
 	log := []world.Event{{Seq: 1, Type: world.RunCreated, Time: created}, {Seq: 2, Type: world.RunStarted, Time: created}}
-	for i := range 68 { // as the release before wrote it
+	for i := range 68 { // as a release with a higher bound wrote it
 		k := world.Key{Kind: world.KindAttr, Name: fmt.Sprint("a", i)}
 		log = append(log, world.Event{Seq: int64(i) + 3, Type: world.AttrSet, ID: world.CorrelationID("wrun_test", created, k), Name: k.Name, Payload: json.RawMessage("1"), Time: created})
 	}

@@ -107,25 +107,24 @@ func (x *Ctx) Sleep(name string, d time.Duration) *Future {
 	return x.wait(world.KindSleep, name, func(op *Op) { op.After, op.Until, op.Timed = d, x.m.now, true })
 }
 
-// SleepUntil asks for a wait until a time. A time in the past is due at once; one that there is not is world.ErrInvalid, unless an earlier release has
-// recorded it.
+// SleepUntil asks for a wait until a time. A time in the past is due at once; one that there is not is world.ErrInvalid.
 func (x *Ctx) SleepUntil(name string, t time.Time) *Future {
 	bad := world.CheckTime(fmt.Sprintf("sleep %q until", name), t)
-	return x.waitUnless(bad, world.KindSleep, name, func(op *Op) { op.Until, op.Timed = ceil(t.UTC()), true })
+	return x.waitIf(bad, world.KindSleep, name, func(op *Op) { op.Until, op.Timed = ceil(t.UTC()), true })
 }
 
 func (x *Ctx) wait(kind world.Kind, name string, set func(*Op)) *Future {
-	return x.waitUnless(nil, kind, name, set)
+	return x.waitIf(nil, kind, name, set)
 }
 
-// waitUnless refuses what is bad and not recorded. It uses the name up all the same, so that the next one cannot be taken for it.
-func (x *Ctx) waitUnless(bad error, kind world.Kind, name string, set func(*Op)) *Future {
+// waitIf asks for a wait that is not bad. A bad one uses the name up all the same, so that the next one cannot be taken for it.
+func (x *Ctx) waitIf(bad error, kind world.Kind, name string, set func(*Op)) *Future {
 	c, err := x.begin("wait name", kind, name)
 	if err != nil {
 		return x.m.resolved(err)
 	}
 	k := x.m.key(c, kind, name)
-	if bad != nil && x.m.creation(world.WaitCreated, x.m.id(k)) == nil {
+	if bad != nil {
 		return x.m.resolved(bad)
 	}
 	op := x.m.opening(x, world.WaitCreated, k)

@@ -135,7 +135,7 @@ func TestHostile(t *testing.T) {
 		q := url.QueryEscape(text)
 		pages = append(pages, "/ui/runs?attr.x="+q, "/ui/runs?input."+q+"="+q, "/ui/runs?since="+q, "/ui/runs?status="+q, "/ui/runs?workflow="+q, "/ui/runs?cursor="+q,
 			"/ui/runs/bad-1/events?about="+q, "/ui/runs/bad-1/events?type="+q+"&from="+q, "/ui/runs/bad-1/act/signal?event="+q, "/ui/runs/bad-1/act/fork?at="+q,
-			"/ui/hooks?run="+q+"&token="+q, "/ui/find?id="+q, "/ui/runs/"+url.PathEscape(text), "/ui/login?next="+q, "/ui/workers/"+url.PathEscape(text), "/ui/?window="+q,
+			"/ui/hooks?run="+q+"&token="+q, "/ui/find?search="+q, "/ui/runs/"+url.PathEscape(text), "/ui/login?next="+q, "/ui/workers/"+url.PathEscape(text), "/ui/?window="+q,
 			"/ui/runs/bad-1?did="+q+"&refresh="+q+"&page="+q, "/ui/workflows/"+url.PathEscape(text)+"/start", "/ui/runs/bad-1/streams/"+url.PathEscape(text),
 			"/ui/runs?sort="+q, "/ui/runs/bad-1?in="+q+"&zoom="+q+"&scale="+q+"&"+q+"="+q, "/ui/failures?workflow="+q, "/ui/failures?since="+q, "/ui/workflows/"+url.PathEscape(text),
 			"/ui/runs/"+url.PathEscape(text)+"/family")

@@ -277,9 +277,6 @@ func (u *UI) seek(v *visit) error {
 	query := v.URL.Query()
 	text := strings.TrimSpace(query.Get("search"))
 	if text == "" {
-		text = strings.TrimSpace(query.Get("id")) // as links of earlier releases have it
-	}
-	if text == "" {
 		v.redirect(Base + "runs")
 		return nil
 	}

@@ -25,8 +25,7 @@ import (
 //	                                l  places: {"p": [as encoding/json has them]}
 //	                                g  gather, as encoding/json has it
 //
-// Attributes are beside it, under "at". Heads that were written before had all of this under "br", as encoding/json writes a [world.Birth]; those are read
-// as well.
+// Attributes are beside it, under "at".
 
 func (w *rowWriter) writeBirth(b *world.Birth) error {
 	w.head = appendString(append(w.head, `,"b":{"w":`...), b.Workflow)

@@ -180,8 +180,6 @@ func (r *rowReader) event(e *world.Event) error {
 			return r.json(&e.Error)
 		case "b":
 			return r.readBirth(&e.Birth)
-		case "br":
-			return r.json(&e.Birth)
 		case "nx":
 			return r.json(&e.Next)
 		case "ls":

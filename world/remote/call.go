@@ -185,14 +185,13 @@ func (w *World) once(ctx context.Context, method, path string, body []byte, sile
 	}
 	defer func() { _ = resp.Body.Close() }() // what it could say, reading said
 	greeting, name := path == "", resp.Header.Get(wire.CallHeader)
-	named := name != ""
-	if named && name != req.Header.Get(wire.CallHeader) {
+	if name != "" && name != req.Header.Get(wire.CallHeader) {
 		return fmt.Errorf("server %s: %w: the answer belongs to another call", w.base, errLost)
 	}
 	if resp.StatusCode != http.StatusOK {
 		return w.refused(resp, greeting)
 	}
-	if !named && w.names {
+	if name == "" {
 		return fmt.Errorf("server %s: %w: the answer is not the server's: it does not name the call", w.base, errLost)
 	}
 	answer, err := io.ReadAll(io.LimitReader(resp.Body, mostAnswer+1))
@@ -202,25 +201,19 @@ func (w *World) once(ctx context.Context, method, path string, body []byte, sile
 	case len(answer) > mostAnswer:
 		return fmt.Errorf("%w: server %s: an answer of more than %d bytes", world.ErrStorage, w.base, mostAnswer)
 	}
-	if err := w.read(resp.Header, answer, named, out); err != nil {
+	if err := read(resp.Header, answer, out); err != nil {
 		return fmt.Errorf("server %s: %w: the answer does not come from a Stepwell server: %w", w.base, errLost, err)
-	}
-	if greeting {
-		w.names, w.says = named, out.Said()
 	}
 	return nil
 }
 
-// read reads an answer. It must say that it is one, unless the server is an older one, and have what each of its kind has. One that does not name its call is
-// of an older server, or of something in between: then it must have nothing that is not known. out is as it was where there is an error.
-func (w *World) read(h http.Header, answer []byte, named bool, out wire.Reply) error {
+// read reads an answer. It must say that it is one, and have what each of its kind has. out is as it was where there is an
+// error.
+func read(h http.Header, answer []byte, out wire.Reply) error {
 	if media, _, err := mime.ParseMediaType(h.Get("Content-Type")); err != nil || media != "application/json" {
 		return fmt.Errorf("it is %.100q", h.Get("Content-Type"))
 	}
 	d := json.NewDecoder(bytes.NewReader(answer))
-	if !named {
-		d.DisallowUnknownFields()
-	}
 	if !bytes.HasPrefix(bytes.TrimLeft(answer, " \t\r\n"), []byte("{")) {
 		return errors.New("it is not an object")
 	}
@@ -234,7 +227,7 @@ func (w *World) read(h http.Header, answer []byte, named bool, out wire.Reply) e
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
 		return errors.New("there is more after its end")
 	}
-	if w.says && !fresh.Interface().(wire.Reply).Said() {
+	if !fresh.Interface().(wire.Reply).Said() {
 		return errors.New("it does not say that it is one")
 	}
 	if a, ok := fresh.Interface().(interface{ Whole() bool }); ok && !a.Whole() {
@@ -286,7 +279,7 @@ func (w *World) refused(resp *http.Response, greeting bool) error {
 	p := wire.Problem{Status: resp.StatusCode, Title: http.StatusText(resp.StatusCode)}
 	body, err := io.ReadAll(io.LimitReader(resp.Body, mostProblem))
 	media, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
-	strange := w.names && resp.Header.Get(wire.CallHeader) == ""
+	strange := resp.Header.Get(wire.CallHeader) == ""
 	if err != nil || strange || media != "application/problem+json" || json.Unmarshal(body, &p) != nil || p.Code == "" {
 		switch {
 		case resp.StatusCode == http.StatusRequestEntityTooLarge: // whoever says that has not passed it on, and never will

@@ -23,9 +23,7 @@ type asked struct {
 // fake is a server that answers as it is told.
 type fake struct {
 	mu      sync.Mutex
-	answers map[string][]string // by call, one after the other; the last one stays. "cut" cuts the connection; a number is a problem's status and its code
-	old     bool                // it names no calls in its answers; "bare": nor is this one named
-	mute    bool                // they do not say that they are answers; "raw": nor does this one
+	answers map[string][]string // by call, one after the other; the last one stays. "cut" cuts the connection; a number is a problem's status and its code; "bare" names no call, "raw" does not say that it is an answer
 	all     []asked
 }
 
@@ -53,7 +51,7 @@ func (f *fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/event-stream")
 	}
 	bare := false
-	if said, bare = strings.CutPrefix(said, "bare "); !bare && !f.old {
+	if said, bare = strings.CutPrefix(said, "bare "); !bare {
 		w.Header().Set(wire.CallHeader, r.Header.Get(wire.CallHeader))
 	}
 	switch status, rest, _ := strings.Cut(said, " "); status {
@@ -84,7 +82,7 @@ func (f *fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 		said = rest
 	default:
-		if members, object := strings.CutPrefix(said, "{"); object && !bare && !f.old && !f.mute {
+		if members, object := strings.CutPrefix(said, "{"); object && !bare {
 			said = strings.Replace(`{"ok": true, `+members, ", }", "}", 1)
 		}
 	}

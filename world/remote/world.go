@@ -65,8 +65,6 @@ type World struct {
 	opt    Options
 	client *http.Client
 	hello  wire.Hello
-	names  bool         // the server names the calls that it answers: its greeting did
-	says   bool         // its answers say that they are: its greeting did
 	claims atomic.Int64 // the number of the last
 
 	silence, long time.Duration // firstSilence and longSilence, but in tests

@@ -16,10 +16,8 @@ func checkPath(path string) error {
 	if path == "" || path == ":memory:" {
 		return fmt.Errorf("%w: database path %q: give the path of a file", world.ErrInvalid, path)
 	}
-	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) { // what an older release made under such a name is still opened
-		if err := world.CheckPlace(path); err != nil {
-			return err
-		}
+	if err := world.CheckPlace(path); err != nil {
+		return err
 	}
 	dir := filepath.Dir(path)
 	switch info, err := os.Stat(dir); {

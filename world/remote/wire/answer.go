@@ -4,7 +4,7 @@ package wire
 
 // Answer stands in each answer. What lacks it was said by no server, but by something in between: an empty object, say.
 type Answer struct {
-	OK bool `json:"ok"` // true; earlier releases did not say it
+	OK bool `json:"ok"` // true
 }
 
 // Say makes it one of a server.
