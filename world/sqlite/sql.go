@@ -2,14 +2,23 @@ package sqlite
 
 import (
 	"embed"
-	"path"
-	"strings"
+
+	"github.com/stepwell/stepwell/internal/sqlfile"
 )
 
 //go:embed sql/*.sql
 var sqlFiles embed.FS
 
-// statement is one file of sql/; every connection prepares it once.
+// texts are all statements of the files of sql/, by name.
+var texts = func() map[string]string {
+	all, err := sqlfile.Read(sqlFiles, "sql")
+	if err != nil {
+		panic("sqlite: " + err.Error())
+	}
+	return all
+}()
+
+// statement is one that a file of sql/ names; every connection prepares it once.
 type statement struct {
 	name  string
 	text  string
@@ -19,14 +28,14 @@ type statement struct {
 // statements are all that are used, by index.
 var statements []*statement
 
-// load reads the file of a statement, and puts the columns of a run into it. It panics where there is none: the name is
+// load finds a statement by its name, and puts the columns of a run into it. It panics where there is none: the name is
 // written wrong.
 func load(name string) *statement {
-	text, err := sqlFiles.ReadFile(path.Join("sql", name+".sql"))
-	if err != nil {
-		panic("sqlite: " + err.Error())
+	text, ok := texts[name]
+	if !ok {
+		panic("sqlite: no file of sql/ names " + name)
 	}
-	s := &statement{name: name, text: placeholders.Replace(strings.TrimSpace(string(text))), index: len(statements)}
+	s := &statement{name: name, text: placeholders.Replace(text), index: len(statements)}
 	statements = append(statements, s)
 	return s
 }

@@ -1,2 +1,0 @@
--- Whose file it is.
-PRAGMA application_id

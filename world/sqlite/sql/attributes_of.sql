@@ -1,2 +1,0 @@
--- The attributes of a run. By key.
-SELECT attributes FROM runs WHERE key = ?1

@@ -1,2 +1,0 @@
--- The same, and cuts the log's file.
-PRAGMA wal_checkpoint(TRUNCATE)

@@ -1,2 +1,0 @@
--- Makes the group durable.
-COMMIT

@@ -1,2 +1,0 @@
--- The runs by workflow and status: a handful of rows for each workflow.
-SELECT workflow, status, n FROM totals

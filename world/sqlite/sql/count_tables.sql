@@ -1,2 +1,0 @@
--- Whether the file is empty.
-SELECT count(*) FROM sqlite_schema

@@ -1,2 +1,0 @@
--- Changes when another connection has written.
-PRAGMA data_version

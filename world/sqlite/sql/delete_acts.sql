@@ -1,2 +1,0 @@
--- The run is swept.
-DELETE FROM acts WHERE run = ?1

@@ -1,2 +1,0 @@
--- Deletes what a message carries.
-DELETE FROM message_bodies WHERE key = ?1

@@ -1,2 +1,0 @@
--- A run is swept.
-DELETE FROM chunks WHERE run = ?1

@@ -1,2 +1,0 @@
--- A publication was spread.
-DELETE FROM due WHERE publication = ?1

@@ -1,2 +1,0 @@
--- The run is swept. Index ended_hooks_run.
-DELETE FROM ended_hooks WHERE run = ?1

@@ -1,2 +1,0 @@
--- Deletes a message.
-DELETE FROM messages WHERE key = ?1

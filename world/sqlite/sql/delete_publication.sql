@@ -1,2 +1,0 @@
--- Deletes what was published.
-DELETE FROM publications WHERE key = ?1

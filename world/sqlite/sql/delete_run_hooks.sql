@@ -1,2 +1,0 @@
--- The run is over. Index hooks_run.
-DELETE FROM hooks WHERE run = ?1

@@ -1,2 +1,0 @@
--- Of a run that is over, or in a new segment.
-DELETE FROM listens WHERE run = ?1

@@ -1,2 +1,0 @@
--- Deletes a schedule.
-DELETE FROM schedules WHERE name = ?1

@@ -1,2 +1,0 @@
--- Ends a subscription.
-DELETE FROM subscriptions WHERE name = ?1

@@ -1,2 +1,0 @@
--- A worker is gone. By key.
-DELETE FROM workers WHERE key = ?1

@@ -1,2 +1,0 @@
--- A run gathers no more. Index buckets_run.
-DELETE FROM buckets WHERE run = ?1

@@ -1,2 +1,0 @@
--- Forgets the dedupe IDs of a queue.
-DELETE FROM dedupes WHERE queue = ?1

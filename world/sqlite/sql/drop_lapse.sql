@@ -1,2 +1,0 @@
--- By key.
-DELETE FROM lapses WHERE due_us = ?1 AND run = ?2

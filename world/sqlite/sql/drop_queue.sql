@@ -1,2 +1,0 @@
--- Deletes a queue.
-DELETE FROM queues WHERE key = ?1

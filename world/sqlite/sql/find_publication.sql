@@ -1,2 +1,0 @@
--- What was published under a topic with a delivery ID. Index publications_dedupe.
-SELECT key, at_us FROM publications WHERE topic = ?1 AND dedupe = ?2

@@ -1,2 +1,0 @@
--- One schedule.
-SELECT name, said, sum, change FROM schedules WHERE name = ?1

@@ -1,2 +1,0 @@
--- Notes that a publication is to be spread.
-INSERT OR REPLACE INTO due (publication, due_us) VALUES (?1, ?2)

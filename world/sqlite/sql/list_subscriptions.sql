@@ -1,2 +1,0 @@
--- All subscriptions, by name.
-SELECT name, said, sum FROM subscriptions ORDER BY name

@@ -1,2 +1,0 @@
--- What workers have, and until when their leases go: a handful.
-SELECT id, classes, until_us FROM workers

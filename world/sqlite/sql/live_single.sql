@@ -1,2 +1,0 @@
--- The live run that has the key of a singleton. Index queue_single.
-SELECT r.id FROM queue q JOIN runs r ON r.key = q.run WHERE q.single = ?1

@@ -1,2 +1,0 @@
--- Makes a subscription, or says it anew.
-INSERT INTO subscriptions (name, said, sum) VALUES (?1, ?2, ?3) ON CONFLICT (name) DO UPDATE SET said = ?2, sum = ?3

@@ -1,2 +1,0 @@
--- Gives the group up.
-ROLLBACK

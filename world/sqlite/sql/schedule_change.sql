@@ -1,2 +1,0 @@
--- The number of the last change of a schedule.
-SELECT change FROM schedules WHERE name = ?1

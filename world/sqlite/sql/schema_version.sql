@@ -1,2 +1,0 @@
--- The version of the schema.
-PRAGMA user_version

@@ -1,2 +1,0 @@
--- What subscriptions and the cut come to.
-SELECT revision, cut FROM spreading LIMIT 1

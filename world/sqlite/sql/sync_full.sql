@@ -1,2 +1,0 @@
--- The commits that follow wait for the disk.
-PRAGMA synchronous = FULL

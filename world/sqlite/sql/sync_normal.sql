@@ -1,2 +1,0 @@
--- The commits that follow do not; checkpoints do.
-PRAGMA synchronous = NORMAL

@@ -1,2 +1,0 @@
--- Which keys values that are kept apart are encrypted with, and how many runs hold any. All of apart, on purpose: no piece is read.
-SELECT key, count(DISTINCT run) FROM apart GROUP BY key ORDER BY key

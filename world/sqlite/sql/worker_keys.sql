@@ -1,2 +1,0 @@
--- All workers of the file: a handful.
-SELECT key, id FROM workers
