@@ -15,6 +15,7 @@ import (
 	"os"
 	"os/signal"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/stepwell/stepwell"
@@ -65,7 +66,7 @@ func load(ctx context.Context, f File) (time.Time, error) {
 func main() {
 	db := flag.String("db", "memory:", "the database: memory:, sqlite:FILE, or a URL of PostgreSQL")
 	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	if err := run(ctx, *db, os.Stdout); err != nil {
 		log.Fatal(err)

@@ -15,6 +15,7 @@ import (
 	"log"
 	"os"
 	"os/signal"
+	"syscall"
 	"time"
 
 	"github.com/stepwell/stepwell"
@@ -50,7 +51,7 @@ func main() {
 	asOf := flag.String("as-of", "2025-03-29T12:00:00Z", "make the reports of the two nights before this time")
 	stay := flag.Bool("stay", false, "stay, and make a report every night, until interrupted")
 	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	now, err := time.Parse(time.RFC3339, *asOf)
 	if err == nil {

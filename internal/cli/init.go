@@ -10,6 +10,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -181,8 +182,15 @@ func (h *hello) files() (files []textFile, err error) {
 	return files, nil
 }
 
-// modules has go.mod, and beside a checkout go.sum. Then it names all modules that the checkout needs, with their sums:
-// go build looks for none, and asks neither a proxy nor the database of sums.
+// linked are the modules, beside Stepwell, with what the program and its test link: what go mod tidy writes.
+var linked = []string{
+	"github.com/dustin/go-humanize", "github.com/google/uuid", "github.com/klauspost/compress", "github.com/mattn/go-isatty",
+	"github.com/ncruces/go-strftime", "github.com/netresearch/go-cron", "github.com/oklog/ulid/v2", "github.com/remyoudompheng/bigfft",
+	"golang.org/x/sys", "modernc.org/libc", "modernc.org/mathutil", "modernc.org/memory", "modernc.org/sqlite",
+}
+
+// modules has go.mod, and beside a checkout go.sum. Then it names all modules that the program links, in the checkout's
+// versions and with their sums: go build looks for none, and asks neither a proxy nor the database of sums.
 func (h *hello) modules() ([]textFile, error) {
 	mod := new(modfile.File)
 	if err := errors.Join(mod.AddModuleStmt(h.module), mod.AddGoStmt(goNeeded)); err != nil {
@@ -211,7 +219,9 @@ func (h *hello) modules() ([]textFile, error) {
 	}
 	need := []*modfile.Require{{Mod: module.Version{Path: ourModule, Version: "v0.0.0"}}}
 	for _, r := range ours.Require {
-		need = append(need, &modfile.Require{Mod: r.Mod, Indirect: true})
+		if slices.Contains(linked, r.Mod.Path) {
+			need = append(need, &modfile.Require{Mod: r.Mod, Indirect: true})
+		}
 	}
 	mod.SetRequireSeparateIndirect(need)
 	if err := mod.AddReplace(ourModule, "", where, ""); err != nil {

@@ -6,6 +6,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -16,8 +17,11 @@ import (
 	"slices"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/mod/modfile"
 	"golang.org/x/mod/module"
 )
 
@@ -54,6 +58,34 @@ func goIn(t *testing.T, dir string, env []string, args ...string) string {
 		t.Errorf("go %s, with %v: %v\n%s", strings.Join(args, " "), env, err, out)
 	}
 	return string(out)
+}
+
+// TestHelloNamesWhatItLinks: go.mod is what go mod tidy writes, with at most 15 modules.
+func TestHelloNamesWhatItLinks(t *testing.T) {
+	t.Parallel()
+	dir := hi(t)
+	needs := func() (all []string) {
+		text, err := os.ReadFile(filepath.Join(dir, "go.mod"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		mod, err := modfile.Parse("go.mod", text, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range mod.Require {
+			all = append(all, fmt.Sprintf("%s indirect: %t", r.Mod, r.Indirect))
+		}
+		return all
+	}
+	before := needs()
+	if n := len(before); n > 15 {
+		t.Errorf("it names %d modules, want at most 15", n)
+	}
+	goIn(t, dir, nil, "mod", "tidy")
+	if diff := cmp.Diff(before, needs()); diff != "" {
+		t.Errorf("go mod tidy changes it: -before +after\n%s", diff)
+	}
 }
 
 // TestHelloBehindProxies: a reader has run the demo, so there is what that needed and nothing else. No proxy that
@@ -147,12 +179,13 @@ func TestHello(t *testing.T) {
 	}
 	if runtime.GOOS != "windows" {
 		goIn(t, dir, env, "build", "-o", "hi", ".")
-		interruptHello(t, filepath.Join(dir, "hi"))
+		interruptHello(t, filepath.Join(dir, "hi"), os.Interrupt)
+		interruptHello(t, filepath.Join(dir, "hi"), syscall.SIGTERM)
 	}
 }
 
-// interruptHello interrupts the program in its sleep, and runs it again: without a user it prints none, and says why.
-func interruptHello(t *testing.T, program string) {
+// interruptHello ends the program by a signal in its sleep, and runs it again: without a user it prints none, and says why.
+func interruptHello(t *testing.T, program string, with os.Signal) {
 	t.Helper()
 	var errs strings.Builder
 	cmd := exec.CommandContext(t.Context(), program)
@@ -168,12 +201,12 @@ func interruptHello(t *testing.T, program string) {
 	if line, err := lines.ReadString('\n'); line != "create-user: ada@example.com\n" {
 		t.Errorf("got %q, %v, want the first step", line, err)
 	}
-	if err := cmd.Process.Signal(os.Interrupt); err != nil {
+	if err := cmd.Process.Signal(with); err != nil {
 		t.Error(err)
 	}
 	rest, err := io.ReadAll(lines)
-	if ended := cmd.Wait(); err != nil || ended == nil || len(rest) > 0 || !strings.Contains(errs.String(), "interrupt") {
-		t.Errorf("interrupted: got %q, %q, %v, %v, want no result and why", rest, errs.String(), ended, err)
+	if ended := cmd.Wait(); err != nil || ended == nil || len(rest) > 0 || !strings.Contains(errs.String(), with.String()) {
+		t.Errorf("ended by a signal: got %q, %q, %v, %v, want no result and why", rest, errs.String(), ended, err)
 	}
 	again := exec.CommandContext(t.Context(), program)
 	again.Dir = cmd.Dir

@@ -4,7 +4,10 @@ package lint
 
 import (
 	"go/ast"
+	"io/fs"
 	"maps"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -265,4 +268,36 @@ func calls(fn *ast.FuncDecl, verb string) (found bool) {
 		return !found
 	})
 	return found
+}
+
+// TestSignals: Kubernetes and systemd stop a program with SIGTERM, so what readers copy hears that too.
+func TestSignals(t *testing.T) {
+	n := 0
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			if err == nil && d.IsDir() && (d.Name() == "node_modules" || path != root && strings.HasPrefix(d.Name(), ".")) {
+				return filepath.SkipDir
+			}
+			return err
+		}
+		shown := strings.HasSuffix(path, ".md") || strings.HasSuffix(path, ".go.txt") || strings.HasSuffix(path, ".go") && strings.Contains(filepath.ToSlash(path), "/examples/")
+		if !shown || d.Name() == "CHANGELOG.md" {
+			return nil
+		}
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		for line := range strings.Lines(string(text)) {
+			if strings.Contains(line, "signal.NotifyContext(") {
+				if n++; !strings.Contains(line, "syscall.SIGTERM") {
+					t.Errorf("%s: it does not hear SIGTERM: %s", path, strings.TrimSpace(line))
+				}
+			}
+		}
+		return nil
+	})
+	if err != nil || n < 15 {
+		t.Errorf("got %d calls, %v", n, err)
+	}
 }

@@ -6,6 +6,7 @@ import (
 	"log"
 	"os"
 	"os/signal"
+	"syscall"
 	"time"
 
 	"github.com/stepwell/stepwell"
@@ -46,7 +47,7 @@ var Ship = stepwell.Define("order", func(ctx stepwell.Context, o Order) (string,
 })
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	w, err := stepwell.Open(ctx, "") // STEPWELL_DB
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"log"
 	"os"
 	"os/signal"
+	"syscall"
 
 	"github.com/stepwell/stepwell"
 	_ "github.com/stepwell/stepwell/world/postgres"
@@ -59,7 +60,7 @@ var Ship = stepwell.Define("order", func(ctx stepwell.Context, o Order) (string,
 }, stepwell.Accepts(Paid))
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	w, err := stepwell.Open(ctx, "") // STEPWELL_DB, which stepwell dev sets
 	check(err)

@@ -14,6 +14,7 @@ import (
 	"os"
 	"os/signal"
 	"runtime"
+	"syscall"
 )
 
 func main() {
@@ -27,7 +28,7 @@ func main() {
 	if s.profile != "" {
 		runtime.MemProfileRate = 16 << 10
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	rep, err := s.play(ctx)
 	if err == nil {

@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/signal"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/stepwell/stepwell"
@@ -136,7 +137,7 @@ func pause(ctx context.Context) error {
 
 // work works on runs of a database until it is killed.
 func work(db string) error {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	w, err := stepwell.Open(ctx, db)
 	if err != nil {

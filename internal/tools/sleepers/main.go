@@ -16,6 +16,7 @@ import (
 	"os"
 	"os/signal"
 	"runtime/pprof"
+	"syscall"
 	"time"
 )
 
@@ -28,7 +29,7 @@ func main() {
 	flag.IntVar(&s.clients, "clients", 40, "goroutines that start them")
 	profile := flag.String("profile", "", "write a CPU profile of the starts to this `file`")
 	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	if err := run(ctx, &s, *profile); err != nil {
 		fmt.Fprintln(os.Stderr, "sleepers:", err)
