@@ -134,6 +134,9 @@ func (wr *writer) copyAll() bool {
 		wr.distrust(fileDoubt, err)
 	}
 	b.left = err != nil || !p.done()
+	if !b.left {
+		wr.older = false // what is written next begins a new log
+	}
 	return !b.left
 }
 

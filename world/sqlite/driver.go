@@ -80,6 +80,9 @@ func versionOf(path string) (int, error) {
 		return 0, err
 	}
 	w.dsn = dsn(path, &w.opt)
+	if err := checkLog(path); err != nil {
+		return 0, fmt.Errorf("open %s: %w", path, err)
+	}
 	c, err := w.connect()
 	if err != nil {
 		return 0, err

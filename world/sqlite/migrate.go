@@ -1,8 +1,6 @@
 package sqlite
 
 import (
-	"context"
-	"database/sql/driver"
 	_ "embed"
 	"fmt"
 
@@ -12,7 +10,7 @@ import (
 //go:embed schema.sql
 var schema string
 
-// step is one step of the schema. A file's version is how many it has taken.
+// step is one step of the schema. A file's version is how many it has taken; its age stands above that, see age.go.
 type step struct{ name, sql string }
 
 // steps are the schema's. The first makes an empty file ours; what a later release adds is one more.
@@ -61,30 +59,34 @@ func migrate(c *conn, steps []step) error {
 // takeSteps takes those that another process has not taken meanwhile.
 func takeSteps(c *conn, steps []step) error {
 	version, err := checkSchema(c, len(steps))
+	if err != nil || version == len(steps) {
+		return err
+	}
+	age, _, err := ageOf(c)
 	if err != nil {
 		return err
 	}
 	for i := version; i < len(steps); i++ {
-		c.calls.Add(1)
-		if _, err := c.raw.(driver.ExecerContext).ExecContext(context.Background(), steps[i].script(i+1), nil); err != nil {
+		if err := c.run(steps[i].script(i + 1)); err != nil {
 			return fmt.Errorf("step %d of the schema, %s: %w", i+1, steps[i].name, err)
 		}
 	}
-	return nil
+	return setAge(c, age+1, int64(len(steps)))
 }
 
 // checkSchema returns the version of the file's schema, 0 for an empty file.
 func checkSchema(c *conn, newest int) (int, error) {
-	var version, app, tables int64
-	for s, to := range map[*statement]*int64{schemaVersion: &version, application: &app, countTables: &tables} {
+	var said, app, tables int64
+	for s, to := range map[*statement]*int64{schemaVersion: &said, application: &app, countTables: &tables} {
 		if _, err := c.one(s, func(r row) error { *to = r.int(0); return nil }); err != nil {
 			return 0, err
 		}
 	}
+	version := said & versionMask
 	switch {
 	case app == applicationID && version > int64(newest):
 		return 0, fmt.Errorf("%w: the file has schema version %d, but this release only knows %d; use a newer release", world.ErrStorage, version, newest)
-	case app != applicationID && (app != 0 || version != 0 || tables != 0):
+	case app != applicationID && (app != 0 || said != 0 || tables != 0):
 		return 0, fmt.Errorf("%w: this SQLite database belongs to another program; give another path", world.ErrStorage)
 	}
 	return int(version), nil

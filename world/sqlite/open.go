@@ -117,6 +117,9 @@ func Open(path string, options ...Options) (*World, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: database %s: %w", world.ErrStorage, path, err)
 	}
+	if err := checkLog(path); err != nil {
+		return nil, fmt.Errorf("open %s: %w", path, err)
+	}
 	create(path)
 	w := &World{
 		path: path, opt: o, dsn: dsn(path, &o),

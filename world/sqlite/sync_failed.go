@@ -67,7 +67,7 @@ func (wr *writer) mend() error {
 			return wr.unmended(classify(wr.w.path, err))
 		}
 	}
-	wr.doubt = noDoubt
+	wr.doubt, wr.older = noDoubt, false
 	wr.backlog.leaves(false)
 	wr.w.inform("the disk syncs again, and the database is whole")
 	return nil

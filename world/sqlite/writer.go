@@ -98,6 +98,7 @@ type writer struct {
 	backlog backlog // what is in the log: see checkpoint.go
 	doubt   doubt   // after a sync that failed: see sync_failed.go
 	full    bool    // the disk is: see disk_full.go
+	older   bool    // the file's age has grown in this log: see age.go
 	reserve reserve
 	from    time.Time // since when it has been busy: see stalled
 }
@@ -222,10 +223,18 @@ func (wr *writer) transaction(batch []*request) error {
 		g.tx.committed()
 		return nil
 	}
+	if !wr.older {
+		if err := growOlder(wr.c); err != nil {
+			wr.giveUp()
+			fail(batch, classify(wr.w.path, err))
+			return nil
+		}
+	}
 	if _, err := wr.c.exec(commit); err != nil {
 		wr.notCommitted(batch, err)
 		return nil
 	}
+	wr.older = true
 	if err := wr.w.lookAtMain(); err != nil { // it went to a file that nobody finds again
 		g.forget()
 		g.tx.retract()

@@ -17,7 +17,7 @@ ROLLBACK
 PRAGMA data_version
 
 -- name: schema_version
--- The version of the schema.
+-- The version of the schema, and the age of the file above it.
 PRAGMA user_version
 
 -- name: application_id
