@@ -13,8 +13,8 @@ import (
 // takes the lock and after it has committed. The worker process looks at the file's size, which costs a system call and
 // no SQL; when it has grown, it tells its listeners that there is news, and leaves the lock free for a moment: SQLite's
 // lock is not fair, and a worker that writes group after group would keep others out for long. When its last worker has
-// left it stops looking: a process that only asks and sends polls, as all do that never worked; but for one that looks
-// after starts and schedules, which has an ear.
+// left it stops looking. A process without a worker has an ear, if it wants to hear of changes: a server waits for what is
+// published, sent or due.
 //
 // A byte that is lost delays others a little and loses nothing.
 
@@ -22,15 +22,30 @@ const (
 	bellBusy  = 2 * time.Millisecond   // between looks, soon after it rang
 	bellIdle  = 15 * time.Millisecond  // and later
 	bellCalm  = time.Second            // what is later
+	bellQuiet = 125 * time.Millisecond // between looks, when nothing rang for long
+	bellLong  = 2 * time.Minute        // what is long
 	bellEar   = 500 * time.Millisecond // between looks of a process without a worker
 	bellPause = 2 * time.Millisecond   // for which the lock is left free
 	bellMost  = 1 << 20                // bytes, more are cut by the next worker process
 )
 
-// ear listens to the bell, calmly, for a process that has no worker and looks after starts and schedules: what others
-// write may be due before it would look. A look is a system call, and the process is told no more than that.
+// news is what listeners are told when the bell has rung: anything may have changed.
+var news = []world.Notice{{Kind: world.NoticeWork}, {Kind: world.NoticeMail}, {Kind: world.NoticeTopic}, {Kind: world.NoticeSchedule}}
+
+// betweenLooks is the time until the next look, when nothing rang for so long.
+func betweenLooks(quiet time.Duration) time.Duration {
+	switch {
+	case quiet < bellCalm:
+		return bellBusy
+	case quiet < bellLong:
+		return bellIdle
+	}
+	return bellQuiet
+}
+
+// ear listens to the bell, calmly, for a process that has no worker. A look is a system call.
 //
-//   - It listens from the first time on that somebody asks, until the World is closed.
+//   - It listens from the first time on that somebody wants to be told, until the World is closed.
 type ear struct {
 	once sync.Once
 	quit chan struct{}
@@ -63,7 +78,7 @@ func (e *ear) hear(w *World) {
 		}
 		now := length()
 		if now != last && !w.crew.watched() { // else its listener tells
-			w.listeners.Tell([]world.Notice{{Kind: world.NoticeSchedule}})
+			w.listeners.Tell(news)
 		}
 		last = now
 	}
@@ -127,7 +142,6 @@ func listen(w *World) *listener {
 
 func (l *listener) watch() {
 	defer l.w.crew.watch(false)
-	news := []world.Notice{{Kind: world.NoticeWork}, {Kind: world.NoticeMail}, {Kind: world.NoticeTopic}, {Kind: world.NoticeSchedule}}
 	size, last, looked := l.size(), time.Now(), time.Now()
 	timer := time.NewTimer(bellBusy)
 	defer timer.Stop()
@@ -151,11 +165,7 @@ func (l *listener) watch() {
 			l.rang.Store(true)
 			l.w.listeners.Tell(news)
 		}
-		if time.Since(last) < bellCalm {
-			timer.Reset(bellBusy)
-		} else {
-			timer.Reset(bellIdle)
-		}
+		timer.Reset(betweenLooks(time.Since(last)))
 	}
 }
 

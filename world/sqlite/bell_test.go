@@ -54,3 +54,18 @@ func TestTheBellIsWatchedWhileAWorkerIsHere(t *testing.T) {
 		t.Error("the bell was not heard")
 	}
 }
+
+// The looks of an idle worker become fewer.
+func TestLooksAtTheBell(t *testing.T) {
+	t.Parallel()
+	for quiet, want := range map[time.Duration]time.Duration{
+		0: bellBusy, 999 * time.Millisecond: bellBusy, time.Second: bellIdle, time.Minute: bellIdle, 2 * time.Minute: bellQuiet, 24 * time.Hour: bellQuiet,
+	} {
+		if got := betweenLooks(quiet); got != want {
+			t.Errorf("quiet for %s: looks every %s, want %s", quiet, got, want)
+		}
+	}
+	if bellQuiet > frozenAfter/4 {
+		t.Error("a process that looks so rarely takes itself for one that stood still")
+	}
+}

@@ -41,6 +41,25 @@ func TestAServerAloneHearsWhatLapses(t *testing.T) {
 	}
 }
 
+// TestAServerAloneHearsOthers: a process that has no worker, and asked for nothing yet, is told of all that others write.
+func TestAServerAloneHearsOthers(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "runs.db")
+	server, other := openAt(t, path), openAt(t, path)
+	told := make(chan world.NoticeKind, 100)
+	defer server.Notify(func(n world.Notice) { told <- n.Kind })()
+	must(t, other, birthOf("r", class1.Workflow))
+	late := time.After(10 * time.Second)
+	for want := map[world.NoticeKind]bool{world.NoticeWork: true, world.NoticeMail: true, world.NoticeTopic: true, world.NoticeSchedule: true}; len(want) > 0; {
+		select {
+		case kind := <-told:
+			delete(want, kind)
+		case <-late:
+			t.Fatalf("nobody is told of %v", want)
+		}
+	}
+}
+
 // TestWhoIsToGoOnWithAHold: a process dies that holds a workflow, and who looks after starts knows when to go on with
 // it.
 func TestWhoIsToGoOnWithAHold(t *testing.T) {
