@@ -63,6 +63,27 @@ func tryExecute(t testing.TB, url, script string) error {
 	return err
 }
 
+// Rows of each table can be told apart, as a publication of all tables needs it, and the deletes and updates of each stay possible.
+func TestEveryRowIsKnown(t *testing.T) {
+	t.Parallel()
+	u := pgtest.URL(t)
+	w := openAt(t, u)
+	execute(t, pgtest.Shared(t).AdminURL(u), "CREATE PUBLICATION everything FOR ALL TABLES")
+	rows, err := w.pool.Query(t.Context(), "SELECT tablename FROM pg_tables WHERE schemaname = 'stepwell'")
+	if err != nil {
+		t.Fatal(err)
+	}
+	tables, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	if err != nil || len(tables) < 40 {
+		t.Fatalf("%d tables, %v", len(tables), err)
+	}
+	for _, table := range tables {
+		if err := tryExecute(t, u, "DELETE FROM stepwell."+table+" WHERE false"); err != nil {
+			t.Errorf("%s: %v", table, err)
+		}
+	}
+}
+
 // second is a step that no release has. It can be taken once, and takes long enough that others come to it meanwhile.
 func second() Options {
 	return Options{later: []Migration{{Version: 2, Name: "second", SQL: "ALTER TABLE stepwell.runs ADD COLUMN second text; SELECT pg_sleep(0.1);"}}}

@@ -1,7 +1,8 @@
 -- The schema: every table with its indexes, then what checks and changes limits, the views, and the functions that SQL programs call.
 -- {schema} stands for the schema's quoted name. Durations are integers in nanoseconds (_ns). Bytes are compared where names are ordered or
 -- unique (COLLATE "C"), so that no locale of the operating system has a say. Tables whose rows change often leave room in their pages
--- (fillfactor), and are vacuumed after a number of changes rather than after a share of their rows.
+-- (fillfactor), and are vacuumed after a number of changes rather than after a share of their rows. Each table has a primary key or says by
+-- what a row is known (REPLICA IDENTITY): else a publication FOR ALL TABLES would refuse to have rows of it changed.
 
 -- Runs.
 
@@ -100,6 +101,7 @@ CREATE TABLE {schema}.log (
   sum    integer            -- checksum
 );
 CREATE UNIQUE INDEX log_run ON {schema}.log (run, seq);
+ALTER TABLE {schema}.log REPLICA IDENTITY USING INDEX log_run;
 
 -- What was sent to a run, and not read yet.
 CREATE TABLE {schema}.inbox (
@@ -361,6 +363,7 @@ CREATE TABLE {schema}.totals (
   status   text   NOT NULL,
   n        bigint NOT NULL
 ) WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000);
+ALTER TABLE {schema}.totals REPLICA IDENTITY FULL;
 
 -- What processes have counted, for who tells the metrics of all.
 CREATE TABLE {schema}.metrics (
@@ -477,6 +480,7 @@ CREATE TABLE {schema}.spreading (
   revision bigint NOT NULL,
   cut      text   -- JSON: how far a publication has gone out that is not done
 ) WITH (fillfactor = 20, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 500);
+ALTER TABLE {schema}.spreading REPLICA IDENTITY FULL;
 INSERT INTO {schema}.spreading (revision) VALUES (1);
 
 -- Waits of runs that listen to what is published.
@@ -552,6 +556,7 @@ CREATE TABLE {schema}.limiting (
   revision bigint NOT NULL,
   behind   text   COLLATE "C" NOT NULL
 );
+ALTER TABLE {schema}.limiting REPLICA IDENTITY FULL;
 INSERT INTO {schema}.limiting VALUES (1, '');
 
 -- Who needs places: runs, tasks and messages, under the numbers of limit_line. All, and the one with a number, which is looked up by its key

@@ -13,6 +13,8 @@ import (
 
 var oneShare = flag.Int("world.one", 12, "try one in so many of the suite's checks in TestWorldWithOneConnection")
 
+var publishedShare = flag.Int("world.published", 12, "try one in so many of the suite's checks in TestWorldPublished")
+
 var worldShare = flag.Int("world.share", 3, "try one in so many of the suite's checks in TestWorld")
 
 func TestWorld(t *testing.T) {
@@ -27,6 +29,15 @@ func TestWorldWithOneConnection(t *testing.T) {
 		w.classes.forgetful = true
 		return w
 	}, sample.Share(t, *oneShare))
+}
+
+// With a publication of all tables, as logical replication and change data capture have it.
+func TestWorldPublished(t *testing.T) {
+	worldtest.RunSome(t, func(t testing.TB) world.World {
+		u := pgtest.URL(t)
+		execute(t, pgtest.Shared(t).AdminURL(u), "CREATE PUBLICATION everything FOR ALL TABLES")
+		return openAt(t, u)
+	}, sample.Share(t, *publishedShare))
 }
 
 // Two Worlds of one database share it as two processes do.
