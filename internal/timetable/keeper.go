@@ -35,7 +35,7 @@ type Keeper struct {
 	Start  func(ctx context.Context, f *Firing) (run string, existed bool, err error)
 	Cancel func(ctx context.Context, run, reason string) error
 	Last   func(ctx context.Context, run string) (LastRun, error)
-	Beside func(ctx context.Context) (next time.Duration) // looks after something else, and tells when next; nil: nothing
+	Beside func(ctx context.Context) (next time.Duration) // looks after something else, beside, and tells when next; nil: nothing
 }
 
 const (
@@ -64,14 +64,19 @@ type waiting struct {
 // Run works until ctx ends, and returns when nothing is worked on any more.
 func (k *Keeper) Run(ctx context.Context) {
 	l := &looking{Keeper: k, waits: map[string]waiting{}, ended: map[string]bool{}, shun: map[string]time.Time{}}
-	news := courier.NewsOf(k.Notifier, l.concerns)
-	defer news.Stop()
 	look := k.Poll
 	if look <= 0 {
 		if look = courier.LookAgain; k.Notifier != nil {
 			look = idle
 		}
 	}
+	var beside sync.WaitGroup
+	defer beside.Wait()
+	if k.Beside != nil {
+		beside.Go(func() { k.lookBeside(ctx, look) })
+	}
+	news := courier.NewsOf(k.Notifier, l.concerns)
+	defer news.Stop()
 	for failed := 0; ctx.Err() == nil; {
 		wait, err := l.look(ctx, look)
 		switch {
@@ -85,13 +90,31 @@ func (k *Keeper) Run(ctx context.Context) {
 		default:
 			failed = 0
 		}
-		again := time.NewTimer(wait)
-		select {
-		case <-news.Came:
-		case <-again.C:
-		case <-ctx.Done():
+		rests(ctx, wait, news)
+	}
+}
+
+// rests waits for a time, or for news.
+func rests(ctx context.Context, wait time.Duration, news *courier.News) {
+	again := time.NewTimer(wait)
+	defer again.Stop()
+	select {
+	case <-news.Came:
+	case <-again.C:
+	case <-ctx.Done():
+	}
+}
+
+// lookBeside calls Beside, on a goroutine of its own: schedules do not wait for it.
+func (k *Keeper) lookBeside(ctx context.Context, most time.Duration) {
+	news := courier.NewsOf(k.Notifier, func(n world.Notice) bool { return n.Kind == world.NoticeSchedule })
+	defer news.Stop()
+	for ctx.Err() == nil {
+		wait := most
+		if next := k.Beside(ctx); next > 0 {
+			wait = min(wait, next)
 		}
-		again.Stop()
+		rests(ctx, wait, news)
 	}
 }
 
@@ -117,11 +140,6 @@ func (l *looking) concerns(n world.Notice) bool {
 // look does what is due, and tells for how long nothing is.
 func (l *looking) look(ctx context.Context, most time.Duration) (time.Duration, error) {
 	wait := most
-	if l.Beside != nil {
-		if next := l.Beside(ctx); next > 0 {
-			wait = min(wait, next)
-		}
-	}
 	for _, code := range append([]string{""}, slices.Sorted(maps.Keys(l.Inputs))...) {
 		for {
 			due, err := l.Store.DueSchedules(ctx, code, atOnce, hold)

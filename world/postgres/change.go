@@ -93,6 +93,9 @@ func (db *database) changeWith(ctx context.Context, options pgx.TxOptions, f fun
 	if err := db.mayAsk(ctx); err != nil {
 		return err
 	}
+	if db.pooled { // else the session says so
+		options.BeginQuery += "; SET LOCAL jit = off"
+	}
 	tx, err := db.pool.BeginTx(ctx, options)
 	if err != nil {
 		return err

@@ -49,7 +49,8 @@ func (db *database) readOnce(ctx context.Context, s *statement, each func(row pg
 	if err := db.mayAsk(ctx); err != nil {
 		return false, err
 	}
-	rows, err := db.pool.Query(ctx, db.sql(s), args...)
+	rows, end, err := db.query(ctx, s, args)
+	defer end()
 	if err != nil {
 		return false, db.failedRead(err)
 	}
@@ -62,6 +63,27 @@ func (db *database) readOnce(ctx context.Context, s *statement, each func(row pg
 	}
 	return begun, db.failedRead(rows.Err())
 }
+
+// query asks on a connection of the pool, in one round trip. Behind a pooler, where sessions are not ours, the server is told not to
+// compile the statement: it would, where it has no statistics of a table and takes it for large, and be busy with that for seconds.
+func (db *database) query(ctx context.Context, s *statement, args []any) (rows pgx.Rows, end func(), err error) {
+	if !db.pooled {
+		rows, err = db.pool.Query(ctx, db.sql(s), args...)
+		return rows, func() {}, err
+	}
+	var q pgx.Batch
+	q.Queue(db.sql(interpreted))
+	q.Queue(db.sql(s), args...)
+	b := db.pool.SendBatch(ctx, &q)
+	end = func() { _ = b.Close() } // the rows have told what failed
+	if _, err := b.Exec(); err != nil {
+		return nil, end, err
+	}
+	rows, err = b.Query()
+	return rows, end, err
+}
+
+var interpreted = load("interpreted")
 
 // failedRead says what a failure of the pool or the server means.
 func (db *database) failedRead(err error) error {

@@ -1,10 +1,13 @@
 package postgres
 
 import (
+	"context"
 	"fmt"
 	"net/url"
 	"strings"
 	"testing"
+
+	"github.com/jackc/pgx/v5"
 
 	"github.com/stepwell/stepwell/internal/pgtest"
 	"github.com/stepwell/stepwell/world"
@@ -71,6 +74,29 @@ func TestSettingsOfTheDatabase(t *testing.T) {
 		}
 		if _, err := w.Stats(t.Context()); err != nil {
 			t.Error(err)
+		}
+	}
+}
+
+// Statements are not compiled: not in a session of ours, and not in what a pooler gives.
+func TestNothingIsCompiled(t *testing.T) {
+	t.Parallel()
+	u := pgtest.URL(t)
+	for _, at := range []string{u, pgtest.Pooler(t, pgtest.Shared(t)).URL(u)} {
+		w := openAt(t, at)
+		s := &statement{name: "show_jit", index: len(w.texts)}
+		w.texts = append(w.texts, "SELECT current_setting('jit')")
+		var read, changed string
+		if err := w.read(t.Context(), s, func(row pgx.Rows) error { return row.Scan(&read) }); err != nil {
+			t.Error(err)
+		}
+		if err := w.change(t.Context(), func(ctx context.Context, tx pgx.Tx) error {
+			return w.in(tx).each(ctx, s, func(row scanner) error { return row.Scan(&changed) })
+		}); err != nil {
+			t.Error(err)
+		}
+		if read != "off" || changed != "off" {
+			t.Errorf("pooled %v: jit is %q in a read and %q in a change, want off", w.pooled, read, changed)
 		}
 	}
 }

@@ -68,6 +68,10 @@ SELECT set_config('lock_timeout', $1::text, true)
 -- How long statements of this session wait for the locks of others. Not for use behind a pooler.
 SELECT set_config('lock_timeout', $1::text, false)
 
+-- name: interpreted
+-- This transaction's statements are not compiled.
+SELECT set_config('jit', 'off', true)
+
 -- name: set_patience
 -- How long this transaction waits for a lock. A stranger may hold one: whoever comes next tries again.
 SELECT set_config('lock_timeout', '3s', true)
