@@ -46,6 +46,9 @@ func wireMessage(d *doors, r *request, in *wire.MessageAct) (wire.MessageActed, 
 			return wire.MessageActed{}, err
 		}
 	}
+	if err := ownKeys(r, k, in.Send); err != nil {
+		return wire.MessageActed{}, err
+	}
 	people := r.people()
 	if p := in.Pause; p != nil && p.Pause != nil {
 		p.Pause.By = r.author(p.Pause.By)
@@ -60,6 +63,41 @@ func wireMessage(d *doors, r *request, in *wire.MessageAct) (wire.MessageActed, 
 		d.audit.note(r.Request, r.name(), r.route.op.id, "", act, err, because(reason)...)
 	}
 	return out, err
+}
+
+// ownKeys leaves out what a sender below a worker says of keys that stand in the payload: the store reads them there.
+func ownKeys(r *request, k world.Messenger, sent []wire.Message) error {
+	if r.sees(Worker) {
+		return nil
+	}
+	paths := map[string][]world.SaidLimit{} // by queue
+	for i := range sent {
+		m := &sent[i]
+		if len(m.Keys) == 0 || m.Encrypted != "" {
+			continue
+		}
+		limits, known := paths[m.Queue]
+		if !known {
+			if err := world.CheckQueueName(m.Queue); err != nil {
+				return err
+			}
+			all, err := k.Queues(r.Context(), m.Queue)
+			if err != nil {
+				return err
+			}
+			if len(all) > 0 {
+				limits = all[0].Limits
+			}
+			paths[m.Queue] = limits
+		}
+		for j := range limits {
+			if limits[j].Path != "" {
+				delete(m.Keys, limits[j].Name)
+			}
+		}
+		delete(m.Keys, "") // of any key that cannot be read
+	}
+	return nil
 }
 
 // operatorAct names what operators do to a queue; "": it is what programs do.

@@ -102,7 +102,7 @@ func MessagePlaces(limits []SaidLimit, m *Message) (places []Place, err error) {
 func (m *Message) keyOf(l *SaidLimit) (key string, err error) {
 	key, said := m.Keys[l.Name]
 	switch {
-	case said && (l.Path == "" || m.Encrypted != ""): // else the payload says it, whoever sends it
+	case said:
 	case l.Path != "":
 		isJSON, found := m.Encrypted == "", false
 		if isJSON {
