@@ -69,12 +69,29 @@ func (h uiHost) Locked() bool { return len(h.s.opts.Keys) > 0 }
 
 // Identify: see [ui.Host].
 func (h uiHost) Identify(secret string) (ui.Who, bool) {
-	key := h.s.entry.keyOf(secret)
+	return whoOf(h.s.entry.keyOf(secret))
+}
+
+// whoOf is who has a key, for the pages: a step worker, and whose key is limited, has no business there.
+func whoOf(key *Key) (ui.Who, bool) {
 	if key == nil || key.Limit.limits() {
 		return ui.Who{}, false
 	}
 	return ui.Who{Name: key.Name, Level: levels[key.Scope]}, true
 }
+
+// Session: see [ui.Host].
+func (h uiHost) Session(secret string, until time.Time) (string, error) {
+	return h.s.entry.session(secret, until)
+}
+
+// Visitor: see [ui.Host].
+func (h uiHost) Visitor(session string, now time.Time) (ui.Who, bool) {
+	return whoOf(h.s.entry.visitor(session, now))
+}
+
+// FormSecret: see [ui.Host].
+func (h uiHost) FormSecret() []byte { return h.s.entry.formSecret() }
 
 // Pushed: see [ui.Host].
 func (h uiHost) Pushed(workflow string) bool {

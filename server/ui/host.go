@@ -46,6 +46,12 @@ type Host interface {
 	Locked() bool
 	// Identify finds whose key has a secret. It takes as long whoever it is.
 	Identify(secret string) (Who, bool)
+	// Session makes a session of whose key has a secret, which ends at some time. Each server with the same keys knows it.
+	Session(secret string, until time.Time) (string, error)
+	// Visitor finds whose session it is, unless it is over.
+	Visitor(session string, now time.Time) (Who, bool)
+	// FormSecret signs the tokens of forms, on each server with the same keys; nil: there are no keys.
+	FormSecret() []byte
 	// Pushed reports whether an endpoint that is pushed to has a workflow.
 	Pushed(workflow string) bool
 	// Filter reads the query of a list of runs as the API does: workflow, status, since, until, input.… and attr.…

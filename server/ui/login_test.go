@@ -55,10 +55,13 @@ func TestLogin(t *testing.T) {
 			t.Errorf("%s without a key: got %s", path, p.at)
 		}
 	}
-	for _, wrong := range []string{"", "nobody's-secret-0123456789", viewerSecret[:len(viewerSecret)-1], strings.Repeat("x", 100_000)} {
+	for _, wrong := range []string{"", "nobody's-secret-0123456789", viewerSecret[:len(viewerSecret)-1], strings.Repeat("x", 10_000)} {
 		if p := s.login(wrong); p.status != http.StatusUnauthorized || len(s.cookies()) != 0 {
 			t.Errorf("%.40q: got %d and cookies %q, want 401 and none", wrong, p.status, s.cookies())
 		}
+	}
+	if p := s.login(strings.Repeat("x", 100_000)); p.status != http.StatusRequestEntityTooLarge || len(s.cookies()) != 0 {
+		t.Errorf("a key of 100 kB: got %d and cookies %q, want 413 and none: its form has 16 KiB", p.status, s.cookies())
 	}
 	s.http.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	p = s.login(operatorSecret)

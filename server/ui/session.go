@@ -1,11 +1,10 @@
 package ui
 
-// This file lets visitors in: a key is exchanged for a session, whose random ID is in a cookie. Of IDs only hashes are kept, in memory alone: a
-// session ends with its time, with the server, or when its owner logs out.
+// This file lets visitors in: a key is exchanged for a session in a cookie. The server keeps none: what is in the cookie tells who it is, on each
+// server with the same keys and after a restart. A session ends with its time, with its key, or when its owner logs out, on the server where that is.
 
 import (
 	"crypto/hmac"
-	"crypto/rand"
 	"crypto/sha256"
 	"encoding/base64"
 	"net"
@@ -19,72 +18,59 @@ import (
 const (
 	sessionCookie = "stepwell_session"
 	sessionTime   = 12 * time.Hour
-	mostSessions  = 4096
+	mostLeft      = 4096
 )
 
-// session is one visitor who has shown a key.
-type session struct {
-	who   Who
-	until time.Time
-}
-
-type sessions struct {
+// left are the sessions that were logged out here, by their hashes: a copy of a cookie opens nothing any more.
+type left struct {
 	mu  sync.Mutex
-	all map[[sha256.Size]byte]session
+	all map[[sha256.Size]byte]time.Time // when each would end
 }
 
-// begin makes a session and returns its ID. Where there are too many, the one that ends first has to go.
-func (s *sessions) begin(who Who, now time.Time) string {
-	id := rand.Text()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.all == nil {
-		s.all = map[[sha256.Size]byte]session{}
+// add notes one. Where there are too many, those that are over go, and else the one that ends first.
+func (l *left) add(session string, now time.Time) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.all == nil {
+		l.all = map[[sha256.Size]byte]time.Time{}
 	}
-	if len(s.all) >= mostSessions {
-		s.makeRoom(now)
-	}
-	s.all[sha256.Sum256([]byte(id))] = session{who, now.Add(sessionTime)}
-	return id
-}
-
-func (s *sessions) makeRoom(now time.Time) {
-	var first [sha256.Size]byte
-	var ends time.Time
-	for key, is := range s.all {
-		if !is.until.After(now) {
-			delete(s.all, key)
-		} else if ends.IsZero() || is.until.Before(ends) {
-			first, ends = key, is.until
+	if len(l.all) >= mostLeft {
+		var first [sha256.Size]byte
+		var ends time.Time
+		for key, until := range l.all {
+			if !until.After(now) {
+				delete(l.all, key)
+			} else if ends.IsZero() || until.Before(ends) {
+				first, ends = key, until
+			}
+		}
+		if len(l.all) >= mostLeft {
+			delete(l.all, first)
 		}
 	}
-	if len(s.all) >= mostSessions {
-		delete(s.all, first)
-	}
+	l.all[sha256.Sum256([]byte(session))] = now.Add(sessionTime)
 }
 
-// find returns the session of a request; "" and nil where there is none.
-func (s *sessions) find(r *http.Request, now time.Time) (id string, who *Who) {
+func (l *left) has(session string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	_, has := l.all[sha256.Sum256([]byte(session))]
+	return has
+}
+
+// visitor is the session of a request, and whose it is; "" and nil where there is none.
+func (u *UI) visitor(r *http.Request, now time.Time) (session string, who *Who) {
 	for _, c := range r.CookiesNamed(cookieName(r)) {
-		s.mu.Lock()
-		is, ok := s.all[sha256.Sum256([]byte(c.Value))]
-		s.mu.Unlock()
-		if ok && is.until.After(now) {
-			return c.Value, &is.who
+		if is, ok := u.host.Visitor(c.Value, now); ok && !u.left.has(c.Value) {
+			return c.Value, &is
 		}
 	}
 	return "", nil
 }
 
-func (s *sessions) end(id string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.all, sha256.Sum256([]byte(id)))
-}
-
 // token is what the forms of a session have: a page of another origin cannot know it.
 func (u *UI) token(session string) string {
-	h := hmac.New(sha256.New, u.secret[:])
+	h := hmac.New(sha256.New, u.secret)
 	h.Write([]byte(session))
 	return base64.RawURLEncoding.EncodeToString(h.Sum(nil))
 }
@@ -153,24 +139,29 @@ func (u *UI) login(v *visit) error {
 		v.draw(http.StatusTooManyRequests, "login", "Log in", loginPage{Next: next, Wrong: true})
 		return nil
 	}
-	who, ok := u.host.Identify(strings.TrimSpace(v.Form.Get("key")))
+	secret := strings.TrimSpace(v.Form.Get("key"))
+	who, ok := u.host.Identify(secret)
 	u.wrong.note(from, ok, time.Now())
 	if !ok {
 		u.host.Audit(v.Request, "anonymous", "ui login", "", errWrongKey)
 		v.draw(http.StatusUnauthorized, "login", "Log in", loginPage{Next: next, Wrong: true})
 		return nil
 	}
+	session, err := u.host.Session(secret, time.Now().Add(sessionTime))
+	if err != nil {
+		return err
+	}
 	if v.session != "" {
-		u.sessions.end(v.session)
+		u.left.add(v.session, time.Now())
 	}
 	u.host.Audit(v.Request, who.Name, "ui login", "", nil)
-	http.SetCookie(v.w, sessionCookieOf(v.Request, u.sessions.begin(who, time.Now()), sessionTime))
+	http.SetCookie(v.w, sessionCookieOf(v.Request, session, sessionTime))
 	v.redirect(next)
 	return nil
 }
 
 func (u *UI) logout(v *visit) error {
-	u.sessions.end(v.session)
+	u.left.add(v.session, time.Now())
 	http.SetCookie(v.w, sessionCookieOf(v.Request, "", 0))
 	v.redirect(Base + "login")
 	return nil

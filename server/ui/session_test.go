@@ -3,6 +3,7 @@ package ui
 // What is kept of visitors is bounded, ends, and cannot be made up.
 
 import (
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"testing"
@@ -17,43 +18,31 @@ func withCookies(cookies ...string) *http.Request {
 	return r
 }
 
-func TestSessions(t *testing.T) {
-	var s sessions
+// TestLeft: what is kept of sessions that were logged out is bounded.
+func TestLeft(t *testing.T) {
+	var l left
 	now := time.Now()
-	first := s.begin(Who{Name: "first", Level: Admin}, now)
-	if id, who := s.find(withCookies(sessionCookie, first), now); id != first || who == nil || who.Name != "first" {
-		t.Fatalf("got %q, %v", id, who)
+	if l.has("first") {
+		t.Error("a session is left that nobody ended")
 	}
-	for name, r := range map[string]*http.Request{
-		"none": withCookies(), "empty": withCookies(sessionCookie, ""), "made up": withCookies(sessionCookie, first[:len(first)-1]+"x"), "another name": withCookies("session", first),
-	} {
-		if id, who := s.find(r, now); id != "" || who != nil {
-			t.Errorf("%s: got %q, %v", name, id, who)
-		}
+	l.add("first", now)
+	if !l.has("first") || l.has("second") {
+		t.Error("want the one that was ended, and no other")
 	}
-	if _, who := s.find(withCookies(sessionCookie, "made-up", sessionCookie, first), now); who == nil {
-		t.Error("a cookie of somebody else's hides the right one")
+	for i := range mostLeft {
+		l.add(fmt.Sprint("s", i), now.Add(time.Duration(i+1)*time.Millisecond))
 	}
-	if _, who := s.find(withCookies(sessionCookie, first), now.Add(sessionTime)); who != nil {
-		t.Error("a session goes on behind its time")
+	if len(l.all) != mostLeft || l.has("first") {
+		t.Errorf("got %d, want %d, without the one that ends first", len(l.all), mostLeft)
 	}
-	for i := range mostSessions {
-		s.begin(Who{}, now.Add(time.Duration(i+1)*time.Millisecond))
-	}
-	if got := len(s.all); got != mostSessions {
-		t.Errorf("got %d sessions, want %d at most", got, mostSessions)
-	}
-	if _, who := s.find(withCookies(sessionCookie, first), now); who != nil {
-		t.Error("the session that ends first has not gone")
-	}
-	s.begin(Who{}, now.Add(2*sessionTime))
-	if got := len(s.all); got != 1 {
-		t.Errorf("got %d sessions, want those gone whose time is over", got)
+	l.add("last", now.Add(2*sessionTime))
+	if len(l.all) != 1 {
+		t.Errorf("got %d, want those gone whose time is over", len(l.all))
 	}
 }
 
 func TestTokens(t *testing.T) {
-	a, b := &UI{secret: [32]byte{1}}, &UI{secret: [32]byte{2}}
+	a, b := &UI{secret: []byte{1}}, &UI{secret: []byte{2}}
 	for _, c := range []struct {
 		session, token string
 		want           bool

@@ -25,20 +25,23 @@ const Base = "/ui/"
 
 // UI is the [http.Handler] of the pages. It is safe for concurrent use.
 type UI struct {
-	app      *stepwell.App
-	world    world.World
-	host     Host
-	mux      *http.ServeMux
-	sessions sessions
-	wrong    wrongKeys
-	secret   [32]byte // of this process: it signs the tokens of forms
-	history  history
+	app     *stepwell.App
+	world   world.World
+	host    Host
+	mux     *http.ServeMux
+	left    left
+	wrong   wrongKeys
+	secret  []byte // it signs the tokens of forms
+	history history
 }
 
 // New makes the pages of an App. It starts nothing.
 func New(app *stepwell.App, host Host) *UI {
 	u := &UI{app: app, world: app.World(), host: host, mux: http.NewServeMux()}
-	rand.Read(u.secret[:]) // never fails, says crypto/rand
+	if u.secret = host.FormSecret(); u.secret == nil { // that of this process
+		u.secret = make([]byte, 32)
+		rand.Read(u.secret) // never fails, says crypto/rand
+	}
 	for _, rt := range routes() {
 		u.mux.Handle(rt.method+" "+rt.path, u.at(rt))
 	}
@@ -76,7 +79,7 @@ var (
 	errNoPage   = fmt.Errorf("%w: there is no such page", world.ErrNotFound)
 	errLevel    = error(forbidden("your key does not allow this"))
 	errWrongKey = fmt.Errorf("%w: no such key", errLevel)
-	errForm     = error(forbidden("this form belongs to another session, or to one before the server was restarted: go back, reload the page, and send it again"))
+	errForm     = error(forbidden("this form belongs to another session, or to one before the server had other keys: go back, reload the page, and send it again"))
 )
 
 // route is one page.
@@ -132,7 +135,7 @@ type deed struct {
 func (u *UI) visit(w http.ResponseWriter, r *http.Request) *visit {
 	v := &visit{Request: r, u: u, w: w, prefs: readPrefs(r)}
 	v.now = world.Now().In(v.prefs.zone)
-	v.session, v.who = u.sessions.find(r, time.Now())
+	v.session, v.who = u.visitor(r, time.Now())
 	if !u.host.Locked() {
 		v.who = &Who{Level: Admin}
 	}
