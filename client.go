@@ -1,6 +1,7 @@
 package stepwell
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -94,7 +95,7 @@ func checkInput(ctx context.Context, a *App, workflow string, version int, input
 }
 
 func startRun[Out any](ctx context.Context, a *App, workflow string, input []byte, o *startOptions) (*Run[Out], error) {
-	if err := world.CheckWorkflowName(workflow); err != nil {
+	if err := cmp.Or(world.CheckWorkflowName(workflow), world.CheckStart(workflow)); err != nil {
 		return nil, fmt.Errorf("start: %w", err)
 	}
 	if err := o.check(); err != nil {

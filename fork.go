@@ -49,6 +49,9 @@ func (a *App) Fork(ctx context.Context, run string, o ForkOptions) (*Run[json.Ra
 	if err != nil {
 		return nil, fmt.Errorf("fork run %s: %w", run, err)
 	}
+	if err := world.CheckStart(h.Events[0].Birth.Workflow); err != nil {
+		return nil, fmt.Errorf("fork run %s: %w", run, err)
+	}
 	cut := history.Cut{Run: o.ID, At: o.At, Version: o.Version, Input: o.Input, Results: map[string]json.RawMessage{}}
 	if cut.At == 0 {
 		cut.At = h.Last()
@@ -135,6 +138,9 @@ func restart(ctx context.Context, a *App, run string, o RestartOptions) (*Run[js
 		return nil, err
 	}
 	created := &page.Events[0]
+	if err := world.CheckStart(created.Birth.Workflow); err != nil {
+		return nil, err
+	}
 	b := *created.Birth
 	b.Version, b.Seed, b.Key, b.NotBefore, b.Parent = o.Version, 0, key, time.Time{}, nil
 	b.Origin = &world.Origin{Run: run, Seq: created.Seq}

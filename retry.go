@@ -122,6 +122,8 @@ func (a *App) adviseOf(ctx context.Context, h *History) (RetryAdvice, error) {
 // adviseOn says what a retry of a run would do, where newest has its place and that history.
 func adviseOn(ctx context.Context, a *App, run string, newest *RunInfo, h *History) (advice RetryAdvice, err error) {
 	switch {
+	case newest.driven():
+		return RetryAdvice{Refused: "its code runs in an app of Workflow DevKit, and only the app starts its runs: call start() there"}, nil
 	case newest.ID == run:
 		return a.advise(ctx, h)
 	case newest.Status == world.Failed:

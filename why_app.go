@@ -15,11 +15,8 @@ import (
 	"github.com/stepwell/stepwell/world/journal"
 )
 
-// wdk begins the workflows of runs whose code runs in apps of Workflow DevKit, and the queues of their deployments: see package server/wdk.
-const wdk = "wdk."
-
 // driven reports whether the run's code is an app's of Workflow DevKit: its owner is never done with it.
-func (i *RunInfo) driven() bool { return strings.HasPrefix(i.Workflow, wdk) }
+func (i *RunInfo) driven() bool { return strings.HasPrefix(i.Workflow, world.AppWorkflows) }
 
 // deployment is which apps have the run's code; "": that is not known.
 func (i *RunInfo) deployment() string {

@@ -62,7 +62,30 @@ func (g *guard) mayCommit(r *request, c *wire.Commit) error {
 	if err := g.mayActFor(r, c.Worker); err != nil {
 		return err
 	}
+	if err := startable(c); err != nil {
+		return err
+	}
 	return g.mayWrite(r, c, nil)
+}
+
+// startable refuses runs whose code runs in apps of Workflow DevKit, which come through their own door.
+func startable(c *wire.Commit) error {
+	for i := range c.Events {
+		if b := c.Events[i].Birth; b != nil {
+			if err := world.CheckStart(b.Workflow); err != nil {
+				return err
+			}
+		}
+	}
+	for _, b := range c.Births {
+		if b == nil {
+			continue // the world refuses it
+		}
+		if err := startable(b); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // mostSkew is how far a client's clock may be off when it starts a run. Off by more than littleSkew, the run is created at the world's time all the same: lists are

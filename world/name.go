@@ -2,6 +2,7 @@ package world
 
 import (
 	"fmt"
+	"strings"
 	"unicode"
 	"unicode/utf8"
 )
@@ -25,6 +26,19 @@ func CheckWorkflowName(name string) error {
 		}
 	}
 	return nil
+}
+
+// AppWorkflows begins the names of workflows whose code runs in apps of Workflow DevKit, which start their runs
+// themselves: see package server/wdk.
+const AppWorkflows = "wdk."
+
+// CheckStart refuses, with [ErrInvalid], a workflow whose runs nobody starts but an app of Workflow DevKit: one that
+// anybody else created would wait for ever, as no app is told of it.
+func CheckStart(workflow string) error {
+	if !strings.HasPrefix(workflow, AppWorkflows) {
+		return nil
+	}
+	return fmt.Errorf("%w: the code of workflow %s runs in an app of Workflow DevKit, and only the app starts its runs: call start() there", ErrInvalid, show(workflow))
 }
 
 // CheckRunID refuses IDs that a caller may not choose for a run: they have 1 to 128 characters of [A-Za-z0-9_.:@~-], and are

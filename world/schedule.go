@@ -185,7 +185,7 @@ func CheckSchedule(s *Schedule) error {
 
 func (s *Schedule) check() error {
 	x := &s.Says
-	if err := CheckWorkflowName(x.Workflow); err != nil {
+	if err := cmp.Or(CheckWorkflowName(x.Workflow), CheckStart(x.Workflow)); err != nil {
 		return err
 	}
 	if err := CheckVersion(x.Version); err != nil {

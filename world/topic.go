@@ -3,6 +3,7 @@ package world
 // This file holds what topics are made of, and what of it can be refused without looking at anything.
 
 import (
+	"cmp"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
@@ -354,7 +355,7 @@ func (s *Subscription) check() error {
 }
 
 func (t *StartTarget) check() error {
-	if err := CheckWorkflowName(t.Name); err != nil {
+	if err := cmp.Or(CheckWorkflowName(t.Name), CheckStart(t.Name)); err != nil {
 		return err
 	}
 	if t.Version < 0 {

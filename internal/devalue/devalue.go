@@ -9,6 +9,8 @@ import (
 	"encoding/json"
 	"io"
 	"strings"
+
+	"github.com/klauspost/compress/zstd"
 )
 
 const prefix = "devl"
@@ -64,11 +66,8 @@ func Message(value json.RawMessage) string {
 		return unread
 	}
 	text := v.Text
-	if packed, ok := bytes.CutPrefix(v.Bytes, []byte("gzip")); ok {
-		if z, err := gzip.NewReader(bytes.NewReader(packed)); err == nil {
-			b, _ := io.ReadAll(io.LimitReader(z, largest)) // what breaks off is not read below
-			text = string(b)
-		}
+	if len(v.Bytes) > 0 {
+		text = unpacked(v.Bytes)
 	}
 	var all []json.RawMessage
 	if text, ok := strings.CutPrefix(text, prefix); !ok || json.Unmarshal([]byte(text), &all) != nil {
@@ -88,6 +87,32 @@ func Message(value json.RawMessage) string {
 		return textOf(all[0])
 	}
 	return "it threw a value that is not an error"
+}
+
+// unpacked is a value that was packed, as the runtime does it: with gzip, or with zstd from Node 22.15 on; "": it
+// cannot be read. What breaks off is not read by who gets it.
+func unpacked(b []byte) string {
+	kind, rest := b[:min(len(b), len(prefix))], bytes.NewReader(b[min(len(b), len(prefix)):])
+	var from io.Reader
+	switch string(kind) {
+	case "gzip":
+		z, err := gzip.NewReader(rest)
+		if err != nil {
+			return ""
+		}
+		from = z
+	case "zstd":
+		z, err := zstd.NewReader(rest, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(8<<20))
+		if err != nil {
+			return ""
+		}
+		defer z.Close()
+		from = z
+	default:
+		return ""
+	}
+	text, _ := io.ReadAll(io.LimitReader(from, largest))
+	return string(text)
 }
 
 // textOf reads what is a string; "" where it is none.

@@ -5,6 +5,8 @@ import (
 	"compress/gzip"
 	"encoding/json"
 	"testing"
+
+	"github.com/klauspost/compress/zstd"
 )
 
 func TestOf(t *testing.T) {
@@ -30,7 +32,14 @@ func TestMessage(t *testing.T) {
 	_, _ = z.Write([]byte(`devl[{"message":1},"packed"]`))
 	_ = z.Close()
 	inBytes, _ := json.Marshal(map[string][]byte{"$bytes": append([]byte("gzip"), packed.Bytes()...)})
+	w, err := zstd.NewWriter(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	inZstd, _ := json.Marshal(map[string][]byte{"$bytes": w.EncodeAll([]byte(`devl[{"message":1},"packed anew"]`), []byte("zstd"))})
 	for value, want := range map[string]string{
+		`{"$bytes":"enN0ZAAA"}`: "an error that Workflow DevKit has encoded",
+		string(inZstd):          "packed anew",
 		`{"$text":"devl[{\"message\":1},\"broken\"]"}`: "broken",
 		`{"$text":"devl[\"a string\"]"}`:               "a string",
 		`{"$text":"devl[{\"message\":9}]"}`:            "it threw a value that is not an error",

@@ -133,10 +133,14 @@ func (h *Host) birth(ctx context.Context, in *createIn) (out *createOut, err err
 		e.Data = map[string]json.RawMessage{}
 	}
 	now := world.Now()
+	kept, err := h.kept(ctx)
+	if err != nil {
+		return nil, err
+	}
 	e.Data[specMember] = json.RawMessage(strconv.Itoa(e.Spec))
 	events := []world.Event{{Type: world.RunCreated, Time: now, Payload: e.data(), Birth: &world.Birth{
 		Workflow: workflowName(e.text("workflowName")), Version: version, Seed: rand.Uint64() | 1, Priority: 1,
-		Deployment: e.text("deploymentId"), Attributes: attributes,
+		Deployment: e.text("deploymentId"), Attributes: attributes, Retention: kept,
 	}}}
 	if e.Type == world.RunStarted {
 		events = append(events, world.Event{Type: world.RunStarted, Time: now})

@@ -13,7 +13,7 @@ import (
 )
 
 // Prefix begins the names of the workflows of Workflow DevKit's runs.
-const Prefix = "wdk."
+const Prefix = world.AppWorkflows
 
 // version is that of all of its workflows: which code a run has is its deployment's to say.
 const version = 1
@@ -28,6 +28,7 @@ type Host struct {
 	queues queues
 	holds  holds
 	beside beside
+	keeps  kept
 }
 
 // New makes a host over a world. It starts nothing before its first call.

@@ -6,6 +6,7 @@ import { setMaxListeners } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { request as http } from 'node:http';
 import { request as https } from 'node:https';
+import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { SPEC_VERSION_CURRENT } from '@workflow/world';
 import type { World } from '@workflow/world';
@@ -216,8 +217,28 @@ function packageName(): string | undefined {
   try { return JSON.parse(readFileSync('package.json', 'utf8')).name; } catch { return undefined; }
 }
 
+/** The releases of Workflow DevKit that drive this World. One before 5 has other events, and its runs would wait for ever. */
+const drivenBy = '5.0.0-beta.35 up to 5.0.0-beta.55';
+
+/** checkDevKit refuses an installed Workflow DevKit whose runtime does not drive this World. It looks where Node does, from the app upwards. */
+export function checkDevKit(from = process.cwd()): void {
+  for (let dir = from; ; dir = dirname(dir)) {
+    let version: unknown;
+    try { version = JSON.parse(readFileSync(join(dir, 'node_modules', 'workflow', 'package.json'), 'utf8')).version; } catch { /* not here */ }
+    if (typeof version === 'string') {
+      const [major, beta] = [parseInt(version, 10), /^5\.0\.0-beta\.(\d+)$/.exec(version)?.[1]];
+      if (major < 5 || (beta !== undefined && Number(beta) < 35)) {
+        throw new Error(`@stepwell/world does not work with workflow ${version}, whose runs would wait for ever; install one of ${drivenBy}: npm install workflow@5.0.0-beta.55`);
+      }
+      return;
+    }
+    if (dirname(dir) === dir) return; // the app has it elsewhere
+  }
+}
+
 /** createWorld makes the World of a Stepwell server. */
 export function createWorld(options: Options = {}): World {
+  checkDevKit();
   const env = process.env;
   const server = new Server((options.url ?? env.STEPWELL_URL ?? 'http://127.0.0.1:7373').replace(/\/+$/, ''), secretOf(options.apiKey ?? env.STEPWELL_API_KEY));
   const deployment = options.deployment ?? env.STEPWELL_DEPLOYMENT ?? packageName() ?? 'default';
