@@ -16,7 +16,7 @@ import (
 
 func bulkRoutes() []route {
 	return []route{{method: "POST", path: "/v1/bulk/{act}", scope: Admin, handle: (*Server).bulk, audit: true, op: operation{
-		id: "bulk", summary: "Cancel, pause, resume, signal, wake or retry the runs that a filter finds", body: "Bulk",
+		id: "bulk", summary: "Cancel, pause, resume, signal, wake, retry or restart the runs that a filter finds", body: "Bulk",
 		key: "For signal, the delivery ID: the same ID is delivered to a run once for each event, for at least 24 hours and the last 10,000 deliveries of the run.",
 		responses: []response{
 			{200, "Bulked", "", "The result for each run, newest first: all that were done in 10 s, 10,000 at most. With a cursor there are more: send the same request with it. " +

@@ -133,7 +133,7 @@ func (t *tools) signal(ctx context.Context, who caller, in *signalIn) (acted, er
 }
 
 type bulkIn struct {
-	Act string `json:"act" jsonschema:"cancel, pause, resume, wake, retry or signal"`
+	Act string `json:"act" jsonschema:"cancel, pause, resume, wake, retry, restart or signal"`
 	filter
 	All    bool   `json:"all,omitempty" jsonschema:"all runs, where no filter is given"`
 	Reason string `json:"reason,omitempty" jsonschema:"of a cancel or a pause: why, for the log"`
@@ -172,7 +172,7 @@ func (t *tools) bulk(ctx context.Context, who caller, in *bulkIn) (out bulkOut, 
 	act := operate.Find(in.Act)
 	switch {
 	case act == nil:
-		return out, fmt.Errorf("there is no act %s: want cancel, pause, resume, wake, retry or signal", strconv.Quote(short(in.Act)))
+		return out, fmt.Errorf("there is no act %s: want cancel, pause, resume, wake, retry, restart or signal", strconv.Quote(short(in.Act)))
 	case in.Act == "signal" && in.Event == "":
 		return out, errors.New("a signal needs the name of an event; nothing was done")
 	case in.Act == "wake" && !in.any():

@@ -127,6 +127,15 @@ var All = []Act{
 			return err
 		}
 	}},
+	{"restart", "created", []world.Status{world.Failed}, parallelRetry, func(app *stepwell.App, _ Words) stepwell.Act {
+		return func(ctx context.Context, r stepwell.RunInfo) error {
+			made, err := app.Restart(ctx, r.ID, stepwell.RestartOptions{InPlace: true})
+			if err == nil && made.Existed() {
+				err = ErrAlready
+			}
+			return err
+		}
+	}},
 	{"signal", "sent", live, parallel, func(app *stepwell.App, w Words) stepwell.Act {
 		return func(ctx context.Context, r stepwell.RunInfo) error {
 			return app.Signal(ctx, r.ID, w.Event, w.Payload, stepwell.DeliveryID(w.Delivery))

@@ -157,7 +157,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Cancel, pause, resume, signal, wake or retry the runs that a filter finds */
+        /** Cancel, pause, resume, signal, wake, retry or restart the runs that a filter finds */
         post: operations["bulk"];
         delete?: never;
         options?: never;
@@ -6237,7 +6237,7 @@ export interface operations {
                 "Idempotency-Key"?: components["schemas"]["Text"];
             };
             path: {
-                act: "cancel" | "pause" | "resume" | "retry" | "signal" | "wake";
+                act: "cancel" | "pause" | "restart" | "resume" | "retry" | "signal" | "wake";
             };
             cookie?: never;
         };
