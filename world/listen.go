@@ -172,10 +172,18 @@ type Listener struct {
 	Wait  string // its ID
 	Shape string
 	Hash  int64
-	From  time.Time // of one that looks back: since when
+	From  time.Time // what went out before it is none of its, unless it was published after Last
+	Last  int64     // number of the last publication when it began
 
 	// Match is what one that looks back matches, as its event has it; empty: everything.
 	Match json.RawMessage
+}
+
+// Hears reports whether a publication went out after the wait began, or after what it looks back to. Times alone do not tell where the
+// database's clock was set back, nor numbers alone of one that is delayed.
+func (l *Listener) Hears(p *Publication) bool {
+	number, _ := PublicationNumber(p.ID)
+	return number > l.Last || !p.Due.Before(l.From)
 }
 
 // ListenerQuery says which waits are to be listed: those with one of these hashes, or those that look back and have not yet.

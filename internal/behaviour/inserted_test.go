@@ -30,7 +30,7 @@ var insertions = map[string]func(ctx stepwell.Context) error{
 	`attribute "new"`:                         func(ctx stepwell.Context) error { return stepwell.SetAttribute(ctx, "new", 1) },
 	`registered step "task"`:                  func(ctx stepwell.Context) error { insertedTask.Start(ctx, 1); return nil },
 	`child run "kid"`:                         func(ctx stepwell.Context) error { insertedKid.Child(stepwell.Detached()).Start(ctx, 1); return nil },
-	`wait for event "number"`:                func(ctx stepwell.Context) error { numbers.Start(ctx); return nil },
+	`wait for event "number"`:                 func(ctx stepwell.Context) error { numbers.Start(ctx); return nil },
 	`sleep "new"`:                             func(ctx stepwell.Context) error { stepwell.Timer(ctx, "new", time.Hour); return nil },
 }
 

@@ -107,7 +107,9 @@ func (p *plan) one(ctx context.Context, x *world.Publication, cut world.Cut) (wh
 				p.cut(cut, begun)
 				return false, nil
 			}
-			p.Mail = append(p.Mail, world.ListenMail(x, found[i].Run, found[i].Wait))
+			if found[i].Hears(x) {
+				p.Mail = append(p.Mail, world.ListenMail(x, found[i].Run, found[i].Wait))
+			}
 			cut.Wait = found[i].Place
 		}
 		if len(found) < max(free, 1) {

@@ -7,7 +7,6 @@ import (
 	"context"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/stepwell/stepwell/world"
 	"github.com/stepwell/stepwell/world/rules"
@@ -29,7 +28,8 @@ type listen struct {
 }
 
 // follow does what events of a run say.
-func (k *listens) follow(r *run, events []world.Event) {
+// last is the number of the last publication.
+func (k *listens) follow(r *run, events []world.Event, last int64) {
 	l := rules.Listens(events)
 	if l == nil {
 		return
@@ -41,9 +41,9 @@ func (k *listens) follow(r *run, events []world.Event) {
 		k.by, k.all, k.runs, k.shape = make(map[world.Hashed][]*listen), make(map[string]*listen), make(map[int64][]*listen), make(map[string]int)
 	}
 	for _, e := range l.Created {
-		x := &listen{Listener: world.Listener{Place: world.ListenerPlace(r.key, e.ID), Run: r.id, Wait: e.ID, Shape: e.Listen.Shape, Hash: e.Listen.Hash}, run: r.key}
+		x := &listen{Listener: world.Listener{Place: world.ListenerPlace(r.key, e.ID), Run: r.id, Wait: e.ID, Shape: e.Listen.Shape, Hash: e.Listen.Hash, From: e.Time.Add(-e.Listen.Since), Last: last}, run: r.key}
 		if e.Listen.Since > 0 {
-			x.back, x.From, x.Match, k.news = true, e.Time.Add(-e.Listen.Since), e.Match, true
+			x.back, x.Match, k.news = true, e.Match, true
 		}
 		id := world.Hashed{Shape: x.Shape, Hash: x.Hash}
 		k.all[x.Place], k.by[id], k.runs[r.key] = x, append(k.by[id], x), append(k.runs[r.key], x)
@@ -125,7 +125,7 @@ func (k *topics) Listeners(ctx context.Context, q world.ListenerQuery) (all []wo
 	for _, x := range found[:min(q.Limit, len(found))] {
 		out := x.Listener
 		if !q.Back {
-			out.From, out.Match = time.Time{}, nil
+			out.Match = nil
 		}
 		all = append(all, out)
 	}

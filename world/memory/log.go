@@ -59,7 +59,7 @@ func (w *World) append(r *run, enc row) {
 	for i := range events {
 		w.follow(r, &events[i], first+int64(i))
 	}
-	w.topics.listens.follow(r, events)
+	w.topics.listens.follow(r, events, w.topics.last)
 }
 
 // store copies a row to where it stays.

@@ -36,7 +36,8 @@ type listenRow struct {
 	run         int64
 	wait, shape string
 	hash        int64
-	back        *time.Time
+	from        time.Time
+	back        bool
 	match       *string // of one that looks back
 }
 
@@ -62,7 +63,7 @@ func (b *script) writeTold(t *toldRows) {
 		return []any{
 			column(rows, func(r *listenRow) int64 { return r.run }), column(rows, func(r *listenRow) string { return r.wait }),
 			column(rows, func(r *listenRow) string { return r.shape }), column(rows, func(r *listenRow) int64 { return r.hash }),
-			column(rows, func(r *listenRow) *time.Time { return r.back }), column(rows, func(r *listenRow) *string { return r.match }),
+			column(rows, func(r *listenRow) time.Time { return r.from }), column(rows, func(r *listenRow) bool { return r.back }), column(rows, func(r *listenRow) *string { return r.match }),
 		}
 	})
 	b.put(len(t.deaf), deleteListens, func() []any { return stepArgs(t.deaf) })
@@ -79,10 +80,9 @@ func (d *draft) listens(r *run, events []world.Event) {
 		t.silent = append(t.silent, r.key)
 	}
 	for _, e := range l.Created {
-		row := listenRow{run: r.key, wait: clean(e.ID), shape: clean(e.Listen.Shape), hash: e.Listen.Hash}
+		row := listenRow{run: r.key, wait: clean(e.ID), shape: clean(e.Listen.Shape), hash: e.Listen.Hash, from: e.Time.Add(-e.Listen.Since)}
 		if e.Listen.Since > 0 {
-			back := e.Time.Add(-e.Listen.Since)
-			row.back, row.match = &back, orNull(string(e.Match))
+			row.back, row.match = true, orNull(string(e.Match))
 			d.notice(world.NoticeTopic, "")
 		}
 		t.listens = append(t.listens, row)
@@ -117,9 +117,9 @@ func (k *topics) Listeners(ctx context.Context, q world.ListenerQuery) (all []wo
 		var l world.Listener
 		var key int64
 		var match *string
-		into := []any{&key, &l.Run, &l.Wait, &l.Shape, &l.Hash}
+		into := []any{&key, &l.Run, &l.Wait, &l.Shape, &l.Hash, &l.From, &l.Last}
 		if q.Back {
-			into = append(into, &l.From, &match)
+			into = append(into, &match)
 		}
 		err := row.Scan(into...)
 		if match != nil {

@@ -489,12 +489,14 @@ CREATE TABLE {schema}.listens (
   wait  text        NOT NULL,
   shape text        NOT NULL, -- JSON: pattern, paths of the match, key
   hash  bigint      NOT NULL,
-  back  timestamptz,          -- it gets what went out since then, too, and has not yet; null: no
+  since timestamptz NOT NULL, -- what went out before is none of its, unless it was published after last
+  last  bigint      NOT NULL, -- the last publication when it began
+  back  boolean     NOT NULL, -- it is to get what went out since, and has not yet
   match text,                 -- what a wait that looks back matches, as its event has it: what is in arrays is in no hash; null: it has looked back
   PRIMARY KEY (run, wait)
 ) WITH (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 5000);
-CREATE INDEX listens_hash ON {schema}.listens (shape, hash, run, wait);
-CREATE INDEX listens_back ON {schema}.listens (run, wait) WHERE back IS NOT NULL;
+CREATE INDEX listens_hash ON {schema}.listens (shape, hash, run, wait) INCLUDE (since, last);
+CREATE INDEX listens_back ON {schema}.listens (run, wait) WHERE back;
 
 -- Limits: so many runs, tasks or messages of a key at once, or so many in a period. Who needs places has them in its row of queue, tasks or
 -- messages.

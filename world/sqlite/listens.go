@@ -36,12 +36,13 @@ func followListens(tx *txn, r *run, events []world.Event) error {
 		}
 	}
 	for _, e := range l.Created {
-		var back, match any
-		if e.Listen.Since > 0 {
-			back, match = e.Time.Add(-e.Listen.Since).UnixMicro(), orNull(string(e.Match))
+		var match any
+		back := e.Listen.Since > 0
+		if back {
+			match = orNull(string(e.Match))
 			tx.notice(world.NoticeTopic, "")
 		}
-		if err := tx.exec(insertListen, r.key, e.ID, e.Listen.Shape, e.Listen.Hash, back, match); err != nil {
+		if err := tx.exec(insertListen, r.key, e.ID, e.Listen.Shape, e.Listen.Hash, e.Time.Add(-e.Listen.Since).UnixMicro(), back, match); err != nil {
 			return err
 		}
 	}
@@ -79,12 +80,9 @@ func (k topics) Listeners(ctx context.Context, q world.ListenerQuery) (all []wor
 	}
 	var found []placed
 	scan := func(r row) (bool, error) {
-		l := placed{world.Listener{Run: r.text(1), Wait: r.text(2), Shape: r.text(3), Hash: r.int(4)}, r.int(0)}
-		if l.Place = world.ListenerPlace(l.run, l.Wait); q.Back {
-			l.From = r.time(5)
-			if !r.null(6) {
-				l.Match = json.RawMessage(r.text(6))
-			}
+		l := placed{world.Listener{Run: r.text(1), Wait: r.text(2), Shape: r.text(3), Hash: r.int(4), From: r.time(5), Last: r.int(6)}, r.int(0)}
+		if l.Place = world.ListenerPlace(l.run, l.Wait); q.Back && !r.null(7) {
+			l.Match = json.RawMessage(r.text(7))
 		}
 		found = append(found, l)
 		return true, nil

@@ -40,7 +40,7 @@ func TestSweepOfListens(t *testing.T) {
 			}
 			key = r.key
 		}
-		return struct{}{}, g.tx.exec(insertListen, key, "w", shape.Shape, shape.Hash, nil, nil)
+		return struct{}{}, g.tx.exec(insertListen, key, "w", shape.Shape, shape.Hash, int64(0), int64(0), nil)
 	}); err != nil {
 		t.Fatal(err)
 	}

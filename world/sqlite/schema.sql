@@ -416,12 +416,14 @@ CREATE TABLE listens (
   wait    TEXT    NOT NULL,
   shape   TEXT    NOT NULL, -- JSON: pattern, paths of the match, key
   hash    INTEGER NOT NULL,
-  back_us INTEGER,          -- it gets what went out since then, too, and has not yet; null: no
+  from_us INTEGER NOT NULL, -- what went out before is none of its, unless it was published after last
+  last    INTEGER NOT NULL, -- the last publication when it began
+  back    INTEGER NOT NULL, -- 1: it is to get what went out since from_us, and has not yet
   match   TEXT,             -- of a wait that looks back, as its event has it: what is in arrays is in no hash; null: it has looked back
   PRIMARY KEY (run, wait)
 ) WITHOUT ROWID;
-CREATE INDEX listens_hash ON listens (shape, hash, run, wait);
-CREATE INDEX listens_back ON listens (run, wait) WHERE back_us IS NOT NULL;
+CREATE INDEX listens_hash ON listens (shape, hash, run, wait, from_us, last);
+CREATE INDEX listens_back ON listens (run, wait) WHERE back = 1;
 
 -- Schedules: when runs start by themselves.
 CREATE TABLE schedules (

@@ -23,7 +23,7 @@ func BenchmarkLookBack(b *testing.B) {
 		for from := 0; from < 1_000_000; from += 50_000 {
 			if _, err := ask(b.Context(), w, func(g *group) (struct{}, error) {
 				for n := from; n < from+50_000; n++ {
-					if err := g.tx.exec(insertListen, int64(1_000_000+n), "w", stands.Shape, int64(n), nil, nil); err != nil {
+					if err := g.tx.exec(insertListen, int64(1_000_000+n), "w", stands.Shape, int64(n), int64(0), int64(0), nil); err != nil {
 						return struct{}{}, err
 					}
 				}

@@ -51,6 +51,17 @@ var listening = []check{
 		p.spread()
 		p.same(len(s.heard()), 3, "mail after another look")
 	})},
+	{"a wait gets nothing from before it", "what was published, and has not gone out, before a run was there is none of its; what is delayed is", withTopics(func(p *publishing) {
+		p.put(world.Publication{Topic: "order.paid", Payload: []byte(`1`)})
+		p.put(world.Publication{Topic: "order.paid", Payload: []byte(`2`), Delay: time.Millisecond})
+		for end := world.Now().Add(5 * time.Millisecond); world.Now().Before(end); { // until the delayed one is due by any clock
+		}
+		early := p.worker("greet").create("greet")
+		early.append(listens("wait_a", "order.paid", ``, 0), listens("wait_b", "order.paid", ``, time.Hour))
+		p.put(world.Publication{Topic: "order.paid", Payload: []byte(`3`)})
+		p.spread()
+		p.same(early.heard(), []string{"wait_a", "wait_b", "wait_b", "wait_b"}, "waits that got it")
+	})},
 	{"a wait that is over gets nothing", "what listens ends with its wait, its segment and its run", withTopics(func(p *publishing) {
 		k := p.worker("greet")
 		over := func(e world.Event) world.Event { e.Listened, e.Time = true, world.Now(); return e }

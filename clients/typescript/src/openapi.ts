@@ -4546,6 +4546,7 @@ export interface components {
             /** Format: date-time */
             from?: string;
             hash: number;
+            last?: number;
             /** @description Any JSON; bytes that are not, or have white space between tokens, as {"$base64": …}. */
             match?: unknown;
             place: string;

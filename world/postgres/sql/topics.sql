@@ -123,8 +123,9 @@ SELECT CASE WHEN bool_and(old) AND count(*) = $3::bigint THEN max(key) END FROM 
 
 -- name: insert_listens
 -- Waits that listen to what is published.
-INSERT INTO {schema}.listens (run, wait, shape, hash, back, match)
-SELECT * FROM unnest($1::bigint[], $2::text[], $3::text[], $4::bigint[], $5::timestamptz[], $6::text[])
+INSERT INTO {schema}.listens (run, wait, shape, hash, since, last, back, match)
+SELECT a.run, a.wait, a.shape, a.hash, a.since, (SELECT coalesce(max(key), 0) FROM {schema}.publications), a.back, a.match
+FROM unnest($1::bigint[], $2::text[], $3::text[], $4::bigint[], $5::timestamptz[], $6::boolean[], $7::text[]) a(run, wait, shape, hash, since, back, match)
 
 -- name: delete_listens
 -- Those that are over. Index listens_pkey.
@@ -144,17 +145,17 @@ SELECT shape FROM s WHERE shape IS NOT NULL
 
 -- name: listeners
 -- A page of the waits with some hashes. Index listens_hash, for each of them.
-SELECT l.run, r.id, l.wait, l.shape, l.hash
+SELECT l.run, r.id, l.wait, l.shape, l.hash, l.since, l.last
 FROM unnest($1::text[], $2::bigint[]) a(shape, hash) CROSS JOIN LATERAL (
-  SELECT run, wait, shape, hash FROM {schema}.listens l WHERE l.shape = a.shape AND l.hash = a.hash AND (l.run, l.wait) > ($3::bigint, $4::text)
+  SELECT run, wait, shape, hash, since, last FROM {schema}.listens l WHERE l.shape = a.shape AND l.hash = a.hash AND (l.run, l.wait) > ($3::bigint, $4::text)
   ORDER BY l.run, l.wait LIMIT $5) l JOIN {schema}.runs r ON r.key = l.run
 ORDER BY l.run, l.wait LIMIT $5
 
 -- name: looking_back
 -- A page of the waits that look back, and have not yet. Index listens_back.
-SELECT l.run, r.id, l.wait, l.shape, l.hash, l.back, l.match FROM {schema}.listens l JOIN {schema}.runs r ON r.key = l.run
-WHERE l.back IS NOT NULL AND (l.run, l.wait) > ($1::bigint, $2::text) ORDER BY l.run, l.wait LIMIT $3
+SELECT l.run, r.id, l.wait, l.shape, l.hash, l.since, l.last, l.match FROM {schema}.listens l JOIN {schema}.runs r ON r.key = l.run
+WHERE l.back AND (l.run, l.wait) > ($1::bigint, $2::text) ORDER BY l.run, l.wait LIMIT $3
 
 -- name: looked_back
 -- Waits that have looked back. Index listens_pkey.
-UPDATE {schema}.listens l SET back = NULL, match = NULL FROM unnest($1::bigint[], $2::text[]) a(run, wait) WHERE l.run = a.run AND l.wait = a.wait
+UPDATE {schema}.listens l SET back = false, match = NULL FROM unnest($1::bigint[], $2::text[]) a(run, wait) WHERE l.run = a.run AND l.wait = a.wait

@@ -134,6 +134,7 @@ type Listener struct {
 	Shape string    `json:"shape"`
 	Hash  int64     `json:"hash"`
 	From  time.Time `json:"from,omitzero"`
+	Last  int64     `json:"last,omitempty"`
 
 	Match json.RawMessage `json:"match,omitempty"`
 }

@@ -72,7 +72,8 @@ DELETE FROM publications WHERE key = ?1
 
 -- name: insert_listen
 -- A wait that listens to what is published.
-INSERT INTO listens (run, wait, shape, hash, back_us, match) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+INSERT INTO listens (run, wait, shape, hash, from_us, last, back, match)
+VALUES (?1, ?2, ?3, ?4, ?5, (SELECT coalesce(max(key), 0) FROM publications), ?6, ?7)
 
 -- name: delete_listen
 -- A wait that listens no more. Primary key of listens.
@@ -96,14 +97,14 @@ SELECT shape FROM s WHERE shape IS NOT NULL
 
 -- name: listeners
 -- A page of the waits with a hash. Index listens_hash.
-SELECT l.run, r.id, l.wait, l.shape, l.hash FROM listens l JOIN runs r ON r.key = l.run
+SELECT l.run, r.id, l.wait, l.shape, l.hash, l.from_us, l.last FROM listens l JOIN runs r ON r.key = l.run
 WHERE l.shape = ?1 AND l.hash = ?2 AND (l.run, l.wait) > (?3, ?4) ORDER BY l.run, l.wait LIMIT ?5
 
 -- name: looking_back
 -- A page of the waits that look back, and have not yet. Index listens_back.
-SELECT l.run, r.id, l.wait, l.shape, l.hash, l.back_us, l.match FROM listens l JOIN runs r ON r.key = l.run
-WHERE l.back_us IS NOT NULL AND (l.run, l.wait) > (?1, ?2) ORDER BY l.run, l.wait LIMIT ?3
+SELECT l.run, r.id, l.wait, l.shape, l.hash, l.from_us, l.last, l.match FROM listens l JOIN runs r ON r.key = l.run
+WHERE l.back = 1 AND (l.run, l.wait) > (?1, ?2) ORDER BY l.run, l.wait LIMIT ?3
 
 -- name: looked_back
 -- A wait that has looked back. Primary key of listens.
-UPDATE listens SET back_us = NULL, match = NULL WHERE run = ?1 AND wait = ?2
+UPDATE listens SET back = 0, match = NULL WHERE run = ?1 AND wait = ?2
