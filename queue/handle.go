@@ -111,24 +111,21 @@ type consumer[T any] struct {
 
 // work calls the handler, and says how the receive ends.
 func (c *consumer[T]) work(ctx context.Context, m *world.Message) world.Settlement {
-	s := world.Settlement{Receipt: m.Receipt, Kind: world.Ack}
 	typed, err := read[T](c.room, m)
 	switch {
 	case errors.Is(err, world.ErrNoKey): // another program may have it
 		c.log.Warn("this program cannot process a message", "message", m.ID, "error", err, "hint", "Give this program the key, or let one process it that has the key")
 		return courier.Unread(m, noKey)
 	case err != nil:
-		s.Kind, s.Error = world.Bury, err.Error()
-		return s
+		return m.End(world.Bury, 0, err.Error())
 	}
 	handle := c.call
 	if c.inTx {
 		handle = c.callInTx
 	}
 	if err = handle(ctx, typed); err == nil {
-		return s
+		return m.End(world.Ack, 0, "")
 	}
-	s.Error = err.Error()
 	told, ok := err.(*engine.Told)
 	if !ok {
 		told = c.policy.Ask(err) // it is none of the handler's
@@ -136,18 +133,16 @@ func (c *consumer[T]) work(ctx context.Context, m *world.Message) world.Settleme
 	delay, again := c.policy.Verdict(told, m.Receives, time.Time{}, time.Time{})
 	switch {
 	case errors.Is(err, errSettled), errors.Is(context.Cause(ctx), ErrReceipt):
-		s.Kind = "" // it is somebody else's
+		return m.End("", 0, "") // it is somebody else's
 	case errors.Is(context.Cause(ctx), stepwell.ErrDraining):
 		return courier.Unread(m, 0)
 	case errors.Is(err, errNotBegun):
 		c.log.Warn("cannot begin a transaction for a message", "message", m.ID, "error", err, "hint", "It is ready again in a second")
 		return courier.Unread(m, time.Second)
 	case again:
-		s.Kind, s.After = world.Nack, min(delay, world.MaxDelay)
-	default:
-		s.Kind = world.Bury
+		return m.End(world.Nack, delay, err.Error())
 	}
-	return s
+	return m.End(world.Bury, 0, err.Error())
 }
 
 // call calls the handler. A panic, and a call of Goexit, is an error.

@@ -92,7 +92,7 @@ func (q *Queue[T]) Receive(ctx context.Context, app *stepwell.App, opts ...Recei
 			missing = err
 			ends = append(ends, courier.Unread(m, noKey))
 		default:
-			buried = append(buried, world.Settlement{Receipt: m.Receipt, Kind: world.Bury, Error: err.Error()})
+			buried = append(buried, m.End(world.Bury, 0, err.Error()))
 		}
 	}
 	if missing == nil {

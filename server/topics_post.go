@@ -189,38 +189,33 @@ func (o *outlet) room(most int) (int, time.Duration) {
 
 // do posts a message, and says how its receive ends.
 func (o *outlet) do(ctx context.Context, m *world.Message) world.Settlement {
-	s := world.Settlement{Receipt: m.Receipt, Kind: world.Ack}
 	switch {
 	case m.Damage != "":
-		s.Kind, s.Error = world.Bury, m.Damage
-		return s
+		return m.End(world.Bury, 0, m.Damage)
 	case m.Encrypted != "" || o.hidden != "":
-		s.Kind, s.After, s.Error = world.Unread, unreadPause, fmt.Sprintf("this server does not have the key %q", cmp.Or(m.Encrypted, o.hidden))
-		return s
+		return m.End(world.Unread, unreadPause, fmt.Sprintf("this server does not have the key %q", cmp.Or(m.Encrypted, o.hidden)))
 	}
 	wait, err := o.post(ctx, m)
 	switch {
 	case err == nil:
 		o.answered(nil)
-		return s
+		return m.End(world.Ack, 0, "")
 	case errors.Is(context.Cause(ctx), world.ErrReceipt):
-		s.Kind = ""
-		return s
+		return m.End("", 0, "")
 	case ctx.Err() != nil: // the server ends
 		return courier.Unread(m, 0)
 	}
 	o.answered(err)
-	s.Kind, s.Error = world.Nack, err.Error()
+	why := err.Error()
 	backoff := min(firstPostWait<<min(max(m.Receives-1, 0), 16), mostPostWait)
-	s.After = max(backoff-rand.N(backoff/4), min(wait, mostRetryWait))
+	after := max(backoff-rand.N(backoff/4), min(wait, mostRetryWait))
 	switch {
 	case errors.Is(err, errPostGone):
-		s.Error += o.pause(ctx)
-	case time.Since(m.SentAt)+s.After > cmp.Or(o.to.GiveUp, defaultGiveUp):
-		s.Kind = world.Bury
-		s.Error += fmt.Sprintf(" (given up after %s, and %d tries)", time.Since(m.SentAt).Round(time.Second), m.Receives)
+		why += o.pause(ctx)
+	case time.Since(m.SentAt)+after > cmp.Or(o.to.GiveUp, defaultGiveUp):
+		return m.End(world.Bury, 0, why+fmt.Sprintf(" (given up after %s, and %d tries)", time.Since(m.SentAt).Round(time.Second), m.Receives))
 	}
-	return s
+	return m.End(world.Nack, after, why)
 }
 
 // errPostGone: the endpoint says that it is to be posted to no more.

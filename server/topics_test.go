@@ -190,8 +190,15 @@ func posting(t *testing.T, to world.PostTarget, private bool) (*courier.Work, *w
 	if err := w.Messages().DeclareQueue(t.Context(), world.MessageQueue{Name: s.OwnQueue()}); err != nil {
 		t.Fatal(err)
 	}
+	if _, err := w.Messages().SendMessages(t.Context(), []world.Message{{Queue: s.OwnQueue(), Payload: []byte("1"), Priority: 1}}); err != nil {
+		t.Fatal(err)
+	}
+	got, err := w.Messages().ReceiveMessages(t.Context(), world.ReceiveQuery{Queue: s.OwnQueue(), Limit: 1})
+	if err != nil || len(got.Messages) != 1 {
+		t.Fatal(got, err)
+	}
 	m := &world.Message{
-		ID: "mesg_1", Receipt: "rcpt_1", Receives: 1, SentAt: time.Now(), Payload: []byte(`{"n":1}`),
+		ID: "mesg_1", Receipt: got.Messages[0].Receipt, Receives: 1, SentAt: time.Now(), Payload: []byte(`{"n":1}`),
 		Headers: map[string]string{world.HeaderTopic: "a.b", world.HeaderPublication: "publ_1"},
 	}
 	work := newOutlet(s, slog.New(slog.DiscardHandler), w.Messages(), private)
@@ -199,7 +206,7 @@ func posting(t *testing.T, to world.PostTarget, private bool) (*courier.Work, *w
 	return work, m, w.Messages()
 }
 
-// TestPostAnswers: what an endpoint answers says what becomes of the message.
+// TestPostAnswers: what an endpoint answers says what becomes of the message, and a store takes that.
 func TestPostAnswers(t *testing.T) {
 	t.Parallel()
 	elsewhere := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("a redirect was followed") }))
@@ -217,7 +224,7 @@ func TestPostAnswers(t *testing.T) {
 		"a failure":         {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(500) }, 1, 0, world.Nack, "500 Internal", 3 * time.Second, 5 * time.Second},
 		"the sixth failure": {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(404) }, 6, time.Hour, world.Nack, "404 Not Found", 120 * time.Second, 160 * time.Second},
 		"the hundredth":     {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(500) }, 100, time.Hour, world.Nack, "500", 45 * time.Minute, time.Hour},
-		"too old":           {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(500) }, 80, 72 * time.Hour, world.Bury, "given up after 72h", 0, time.Hour},
+		"too old":           {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(500) }, 80, 72 * time.Hour, world.Bury, "given up after 72h", 0, 0},
 		"moved": {func(w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, elsewhere.URL, http.StatusMovedPermanently)
 		}, 1, 0, world.Nack, "301 Moved Permanently: it is not followed", 0, 5 * time.Second},
@@ -254,11 +261,18 @@ func TestPostAnswers(t *testing.T) {
 			t.Parallel()
 			s := httptest.NewServer(http.HandlerFunc(test.answer))
 			t.Cleanup(s.Close)
-			work, m, _ := posting(t, world.PostTarget{URL: s.URL, Private: true, Secrets: []world.Secret{standard}}, true)
+			work, m, keep := posting(t, world.PostTarget{URL: s.URL, Private: true, Secrets: []world.Secret{standard}}, true)
 			m.Receives, m.SentAt = test.receives, time.Now().Add(-test.age)
 			got := work.Do(t.Context(), m)
 			if got.Kind != test.kind || got.Receipt != m.Receipt || !strings.Contains(got.Error, test.error) || got.After < test.least || got.After > test.most {
 				t.Errorf("got %+v, want %s %q, after %s to %s", got, test.kind, test.error, test.least, test.most)
+			}
+			if done, err := keep.SettleMessages(t.Context(), []world.Settlement{got}); err != nil || !done[0] {
+				t.Fatalf("the store settles %+v: %v, %v", got, done, err)
+			}
+			stats, err := keep.Queues(t.Context(), "subscription.s")
+			if err != nil || len(stats) != 1 || (stats[0].Counts[world.MessageDead] == 1) != (test.kind == world.Bury) {
+				t.Errorf("the queue is %+v, %v", stats, err)
 			}
 		})
 	}

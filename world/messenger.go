@@ -119,6 +119,15 @@ type Settlement struct {
 	Queues  string        // how the name of the message's queue must begin: else the receipt does not hold; "": in any way
 }
 
+// End is how a receive of the message ends, and why. after counts where the message is ready again, for [Nack] and [Unread], and
+// is kept within what a store takes.
+func (m *Message) End(kind SettleKind, after time.Duration, why string) Settlement {
+	if kind != Nack && kind != Unread {
+		after = 0
+	}
+	return Settlement{Receipt: m.Receipt, Kind: kind, After: min(max(after, 0), MaxDelay), Error: why}
+}
+
 // PeekQuery says what is to be looked at.
 type PeekQuery struct {
 	Queue  string

@@ -263,5 +263,5 @@ func (c *Consumer) workAlone(ctx context.Context, w *working) {
 
 // Unread gives back a message that nobody has looked at, as it was.
 func Unread(m *world.Message, after time.Duration) world.Settlement {
-	return world.Settlement{Receipt: m.Receipt, Kind: world.Unread, After: after, Error: m.Error}
+	return m.End(world.Unread, after, m.Error)
 }

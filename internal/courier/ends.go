@@ -52,9 +52,7 @@ func (c *Consumer) settle(batch []end) bool {
 	defer cancel()
 	all := make([]world.Settlement, len(batch))
 	for i, e := range batch {
-		if all[i] = e.s; e.s.Kind == world.Bury {
-			c.says.Warn("a message is a dead letter", slog.Attr{}, "message", e.m.ID, "error", e.s.Error, "hint", c.hint())
-		}
+		all[i] = e.s
 	}
 	done, err := c.Keep.SettleMessages(ctx, all)
 	if err != nil {
@@ -62,9 +60,17 @@ func (c *Consumer) settle(batch []end) bool {
 		return false
 	}
 	for i, e := range batch {
+		c.tellDead(e, done[i])
 		c.tellLate(e, done[i], "a message was worked on for longer than it was this program's: it is worked on again")
 	}
 	return true
+}
+
+// tellDead says so once it is written: a store may refuse.
+func (c *Consumer) tellDead(e end, settled bool) {
+	if settled && e.s.Kind == world.Bury {
+		c.says.Warn("a message is a dead letter", slog.Attr{}, "message", e.m.ID, "error", e.s.Error, "hint", c.hint())
+	}
 }
 
 func (c *Consumer) tellLate(e end, settled bool, text string) {
@@ -80,6 +86,7 @@ func (c *Consumer) settleAlone(e end) {
 	for rest(ctx, pause) {
 		done, err := c.Keep.SettleMessages(ctx, []world.Settlement{e.s})
 		if err == nil {
+			c.tellDead(e, done[0])
 			c.tellLate(e, done[0], "the end of a message was written before, when the answer was lost, or came too late: then it is worked on again")
 			return
 		}

@@ -39,33 +39,31 @@ func Starts(s *world.Subscription, log *slog.Logger, start func(ctx context.Cont
 	var said atomic.Int64 // when the log was told last that it waits
 	var blind keyless
 	return &Work{Room: blind.room, Do: func(ctx context.Context, m *world.Message) world.Settlement {
-		out := world.Settlement{Receipt: m.Receipt, Kind: world.Ack}
 		err := startFor(ctx, &target, m, start)
+		why := ""
 		if err != nil {
-			out.Error = err.Error()
+			why = err.Error()
 		}
 		switch {
 		case err == nil, errors.Is(err, world.ErrReceipt): // it is gone, or somebody else's
-			out.Kind = ""
+			return m.End("", 0, "")
 		case errors.Is(err, world.ErrNoKey): // another program may have it
-			out.Kind, out.After = world.Unread, blind.rest(m.Error == out.Error)
+			return m.End(world.Unread, blind.rest(m.Error == why), why)
 		case errors.Is(err, ErrNobody):
 			if now := time.Now().Unix(); now-said.Load() >= 60 {
 				said.Store(now)
 				log.Warn("a subscription waits for a worker", "subscription", name, "workflow.name", target.Name, "error", err)
 			}
-			out.Kind, out.After = world.Unread, unknownPause
+			return m.End(world.Unread, unknownPause, why)
 		case errors.Is(context.Cause(ctx), world.ErrReceipt):
-			out.Kind = ""
+			return m.End("", 0, "")
 		case errors.Is(context.Cause(ctx), engine.ErrDraining):
 			return Unread(m, 0)
 		case errors.Is(err, world.ErrInvalid), errors.Is(err, world.ErrTooLarge), errors.Is(err, world.ErrCorrupt):
-			out.Kind = world.Bury
-		default:
-			out.Kind = world.Nack
-			out.After, _ = startPolicy.Verdict(startPolicy.Ask(err), m.Receives, time.Time{}, time.Time{})
+			return m.End(world.Bury, 0, why)
 		}
-		return out
+		after, _ := startPolicy.Verdict(startPolicy.Ask(err), m.Receives, time.Time{}, time.Time{})
+		return m.End(world.Nack, after, why)
 	}}
 }
 
