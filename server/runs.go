@@ -415,7 +415,7 @@ func (s *Server) listRuns(w http.ResponseWriter, r *request) error {
 			page.Runs = append(page.Runs, listedRun{*run, waits.Why(run, stats.Now)})
 		}
 		page.Cursor, page.Reached = some.Cursor, some.Reached
-		if page.Cursor == "" || len(page.Runs) >= limit || bytes > s.pageBytes || len(f.Input)+len(f.Attributes) > 0 || f.Patch != "" || f.Unpatched != "" { // such a page has looked at many
+		if page.Cursor == "" || len(page.Runs) >= limit || bytes > s.pageBytes || operate.Dear(&f) {
 			return answer(w, http.StatusOK, page)
 		}
 	}

@@ -130,9 +130,12 @@ func (p *Run) failure(message, where string) string {
 func (p *Run) attempts(en *journal.Entry) string {
 	var texts []string
 	for _, a := range timeline.Earlier(en) {
-		text := timeline.Lost
-		if !a.Lost {
-			text = p.failure(a.Message, a.Where)
+		text := p.failure(a.Message, a.Where)
+		switch {
+		case a.Lost:
+			text = timeline.Lost
+		case a.Past:
+			text = timeline.Past
 		}
 		texts = append(texts, fmt.Sprintf("%d × %s", a.Count, text))
 	}

@@ -61,18 +61,19 @@ type Attempts struct {
 	Message string // of the error; "" where they were lost
 	Where   string // file:line
 	Lost    bool   // they began and were never heard of again
+	Past    bool   // they are so long ago that nothing of them is kept
 }
 
 // Lost is said of attempts that began and were never heard of again.
 const Lost = "its process died"
 
-// mostEarlier is how many earlier attempts a journal keeps of a step.
-const mostEarlier = 10
+// Past is said of attempts of which nothing is kept.
+const Past = "no longer kept"
 
 // Earlier lists how attempts ended before the one that counts, in order; those of which nobody heard are among them.
 func Earlier(en *journal.Entry) (list []Attempts) {
 	add := func(a Attempts) {
-		if n := len(list); n > 0 && list[n-1].Message == a.Message && list[n-1].Where == a.Where && list[n-1].Lost == a.Lost {
+		if n := len(list); n > 0 && list[n-1].Message == a.Message && list[n-1].Where == a.Where && list[n-1].Lost == a.Lost && !list[n-1].Past {
 			list[n-1].Count++
 			return
 		}
@@ -81,9 +82,9 @@ func Earlier(en *journal.Entry) (list []Attempts) {
 	}
 	ended := slices.Clone(en.Earlier)
 	slices.SortStableFunc(ended, func(a, b journal.AttemptError) int { return cmp.Compare(a.Attempt, b.Attempt) }) // some are heard of late
-	next := 1
-	if len(ended) >= mostEarlier {
-		next = ended[0].Attempt // those before are no longer known
+	next := 1 + en.Past
+	if en.Past > 0 {
+		list = append(list, Attempts{Count: en.Past, Past: true})
 	}
 	if en.Status == journal.EntryPending && en.Error != nil { // the last attempt has failed, and the next is to come
 		ended = append(ended, journal.AttemptError{Attempt: en.Attempt, Message: en.Error.Message, Where: en.Error.Where})

@@ -3,6 +3,7 @@ package ui_test
 // Lists that look at more than they show.
 
 import (
+	"context"
 	"fmt"
 	"html"
 	"net/http"
@@ -232,5 +233,29 @@ func TestNothingHasRun(t *testing.T) {
 	}
 	if err := app.World().Close(); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// distant is a world whose first page of a filter has no run: it has looked at as many as it does at once.
+type distant struct{ *memory.World }
+
+func (w distant) Runs(ctx context.Context, q world.RunQuery) (world.RunPage, error) {
+	switch {
+	case len(q.Status) > 0 && q.Cursor == "":
+		return world.RunPage{Cursor: "far"}, nil
+	case q.Cursor == "far":
+		q.Cursor = ""
+	}
+	return w.World.Runs(ctx, q)
+}
+
+// TestWhatFailedIsFoundBehindMany: a list by status goes on where the store has looked at many and found none, as over REST.
+func TestWhatFailedIsFoundBehindMany(t *testing.T) {
+	t.Parallel()
+	s := newSiteOn(t, distant{memory.New()}, server.Options{})
+	s.start("o-2", order{"bob", 0, nil})
+	s.until("o-2", stepwell.WhyOver)
+	if p := s.want("/ui/runs?status=failed", "o-2"); strings.Contains(p.body, "Looked at runs back to") {
+		t.Error("it stopped on the way")
 	}
 }

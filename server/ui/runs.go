@@ -173,6 +173,12 @@ func (u *UI) runs(v *visit) error {
 // first.
 func runsOf(u *UI, v *visit, q stepwell.ListFilter, cursor string) (stepwell.RunsPage, error) {
 	page, err := u.app.Page(v.Context(), q, cursor, runsPage)
+	for err == nil && page.Cursor != "" && len(page.Runs) < runsPage && !operate.Dear(&q) { // the store has looked at so many and found few
+		var more stepwell.RunsPage
+		more, err = u.app.Page(v.Context(), q, page.Cursor, runsPage-len(page.Runs))
+		more.Runs = append(page.Runs, more.Runs...)
+		page = more
+	}
 	if err != nil || page.Cursor == "" || len(page.Runs) < runsPage {
 		return page, err
 	}

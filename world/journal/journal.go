@@ -116,6 +116,7 @@ type Entry struct {
 	Progress    *world.Progress `json:"progress,omitempty"`    // what a step that has not completed said last; [Journal].Add does not know it
 	Error       *world.Error    `json:"error,omitempty"`       // of a failed step, or of the last attempt
 	Earlier     []AttemptError  `json:"earlier,omitempty"`     // of attempts before, the last ones
+	Past        int             `json:"-"`                     // of the attempts up to this one nothing is kept
 	Peer        string          `json:"peer,omitempty"`        // the other run
 	By          string          `json:"by,omitempty"`          // the worker of a remote step's last attempt
 	Token       string          `json:"token,omitempty"`       // of a hook
@@ -440,6 +441,9 @@ func (j *Journal) change(en *Entry, e *world.Event) {
 		if en.Error != nil { // of the attempt before
 			en.earlier(en.Error, en.Attempt, en.failedAt)
 		}
+		if en.Attempt == 0 && e.Attempt > 1 { // a task keeps the last ones
+			en.Past = e.Attempt - 1
+		}
 		en.Status, en.Attempt, en.Error = EntryRunning, max(en.Attempt+1, e.Attempt), nil
 		en.RetryAt = time.Time{}
 		en.AttemptAt = happened(e)
@@ -528,6 +532,7 @@ func (en *Entry) earlier(err *world.Error, attempt int, at time.Time) {
 		msg = string(bytes.ToValidUTF8([]byte(msg[:maxEarlierText]), nil)) + "…"
 	}
 	if len(en.Earlier) == maxEarlier {
+		en.Past = max(en.Past, en.Earlier[0].Attempt)
 		en.Earlier = slices.Delete(en.Earlier, 0, 1)
 	}
 	en.Earlier = append(en.Earlier, AttemptError{Attempt: attempt, Message: msg, Code: err.Code, Where: err.Where, At: at})
