@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help demo cc check test test-versions workflow-devkit clients client-typescript client-python soak audit fuzz bench bench-quick bench-queues bench-micro bench-check growth golden docs docs-check pictures mcp-check otlp-check agent-check release-one release-check release api api-accept deploy-check
+.PHONY: help demo cc check test test-versions workflow-devkit clients client-typescript client-python soak audit fuzz bench bench-quick bench-queues bench-micro bench-check growth golden docs docs-check pictures vet-check mcp-check otlp-check agent-check release-one release-check release api api-accept deploy-check
 
 PKG ?= ./...
 VERSIONS ?= 14 18
@@ -26,7 +26,7 @@ test test-all: export STEPWELL_TEST_THIN = $(THIN)
 # `make test` leaves these to `make test-all`: tests that kill processes, step clocks, wait for real time or drive a browser, by the words of their names;
 # and packages that build programs, or read the tree and the docs.
 LONG := UnderFire|Kill|Crashes|Processes|ClockStep|Browser|Pictures|Pace|OnPostgres|OfPostgres|Commands$$|Restarts$$|Failover|PowerCuts|EachCall
-LATER := /examples/|/internal/tools/|/internal/soak$$|/internal/pgtest$$|/internal/lint$$|/docs$$|/analysis|/bench
+LATER := /examples/|/internal/tools/|/internal/soak$$|/internal/pgtest$$|/internal/lint$$|/docs$$|/bench
 
 # Where goroutines meet: the tests of these run under the race detector. It watches all Go that people wrote, but not SQLite, which modernc.org translates
 # from C, nor its malloc: watching its memory costs most of what the tests of files cost, and says nothing of ours.
@@ -40,10 +40,10 @@ RACE := -race $(foreach pkg,sqlite/lib libc memory,-gcflags=modernc.org/$(pkg)=-
 GOTEST := go test -vet=off -timeout 20m -ldflags='-s -w'
 
 # Two ways of building and no third, so that little is compiled twice: on a new machine that is most of the time. Only tests under the race detector need C.
-check audit bench-check mcp-check otlp-check agent-check growth test-versions workflow-devkit client-typescript client-python: export CGO_ENABLED := 0
+check audit bench-check vet-check mcp-check otlp-check agent-check growth test-versions workflow-devkit client-typescript client-python: export CGO_ENABLED := 0
 # What only reads code makes much that it throws away soon: with the collector at rest it costs half, where there is memory for it.
-check audit bench-check mcp-check otlp-check agent-check: export GOGC := 400
-check audit bench-check mcp-check otlp-check agent-check: export GOMEMLIMIT := 3GiB
+check audit bench-check vet-check mcp-check otlp-check agent-check: export GOGC := 400
+check audit bench-check vet-check mcp-check otlp-check agent-check: export GOMEMLIMIT := 3GiB
 
 help: ## show this
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -58,10 +58,11 @@ check: ## format, vet, types for windows and darwin too, staticcheck, the rules 
 	@bad=$$(gofmt -l $$(git ls-files --cached --others --exclude-standard '*.go' | while read -r f; do [ ! -f "$$f" ] || echo "$$f"; done)); \
 	if [ -n "$$bad" ]; then echo "not formatted, run gofmt -w on:"; echo "$$bad"; exit 1; fi
 	go vet $(PKG)
-	go run ./internal/tools/othersystems windows darwin $(PKG)
-	@mkdir -p bin && go build -o bin/staticcheck honnef.co/go/tools/cmd/staticcheck
+	@mkdir -p bin && go build -o bin/othersystems ./internal/tools/othersystems
+	bin/othersystems windows darwin $(PKG)
+	@go build -o bin/staticcheck honnef.co/go/tools/cmd/staticcheck
 	bin/staticcheck $(PKG)
-	@go build -o bin/stepwellvet ./cmd/stepwellvet
+	@go -C vet build -o ../bin/stepwellvet ./cmd/stepwellvet
 	go vet -vettool=$(CURDIR)/bin/stepwellvet $$(go list $(PKG) | grep -v -e /internal/behaviour$$ -e /internal/answers$$ -e /stepwelltest$$)
 	go test -count=1 ./internal/lint
 
@@ -135,11 +136,11 @@ growth: ## bin/growth.test, which .ci/run has beside the rest for ten minutes: p
 	@internal/pgtest/install.sh
 	@mkdir -p bin && go test -c -vet=off -o bin/growth.test ./internal/soak
 
-audit: ## what gosec finds, the plugin of golangci-lint, and known vulnerabilities of what is linked: of those the database is fetched, and where that is not to be had this says so
+audit: ## what gosec finds, and known vulnerabilities of what is linked: of those the database is fetched, and where that is not to be had this says so
 	@mkdir -p bin && cd internal/tools/gosec && go build -o ../../../bin/gosec .
 	@bin/gosec -without $(GOSEC_WITHOUT) $$(go list -f '{{.Dir}}' ./... | grep -v -e /internal/tools/ -e /internal/pgtest -e /examples/)
-	go -C analysis/golangci test ./...
-	@if getent hosts vuln.go.dev >/dev/null; then for module in . telemetry/otlp; do go run golang.org/x/vuln/cmd/govulncheck@v1.9.0 -C $$module ./...; done; else echo "NOT LOOKED FOR: known vulnerabilities, as vuln.go.dev is not to be reached"; fi
+	@cd vet && ../bin/gosec -without $(GOSEC_WITHOUT) $$(go list -f '{{.Dir}}' ./...)
+	@if getent hosts vuln.go.dev >/dev/null; then for module in . vet telemetry/otlp; do go run golang.org/x/vuln/cmd/govulncheck@v1.9.0 -C $$module ./...; done; else echo "NOT LOOKED FOR: known vulnerabilities, as vuln.go.dev is not to be reached"; fi
 
 fuzz: ## each fuzz target in turn, for FUZZTIME each (default 20s)
 	@pkgs=$$(go list $(PKG)); for pkg in $$pkgs; do \
@@ -182,6 +183,13 @@ mcp-check: ## vet, staticcheck and tests of stepwell-mcp, its own module: the SD
 	cd cmd/stepwell-mcp && ../../bin/staticcheck ./...
 	go -C cmd/stepwell-mcp test -vet=off -count=1 ./...
 
+vet-check: ## vet, staticcheck and tests of the analyzer, its own module, and of its plugin for golangci-lint
+	@mkdir -p bin && go build -o bin/staticcheck honnef.co/go/tools/cmd/staticcheck && go build -o bin/othersystems ./internal/tools/othersystems
+	go -C vet vet ./...
+	cd vet && ../bin/othersystems windows darwin ./... && ../bin/staticcheck ./...
+	go -C vet test -vet=off -count=1 ./...
+	go -C vet/golangci test -count=1 ./...
+
 otlp-check: ## vet, staticcheck and tests of telemetry/otlp, its own module: spans that reach a collector
 	@mkdir -p bin && go build -o bin/staticcheck honnef.co/go/tools/cmd/staticcheck
 	go -C telemetry/otlp vet ./...
@@ -189,7 +197,7 @@ otlp-check: ## vet, staticcheck and tests of telemetry/otlp, its own module: spa
 	go -C telemetry/otlp test -vet=off -count=1 ./...
 
 agent-check: ## vet, the rules of workflows, staticcheck and tests of agent, its own module: the client libraries of both providers against a server that speaks as they do
-	@mkdir -p bin && go build -o bin/staticcheck honnef.co/go/tools/cmd/staticcheck && go build -o bin/stepwellvet ./cmd/stepwellvet
+	@mkdir -p bin && go build -o bin/staticcheck honnef.co/go/tools/cmd/staticcheck && go -C vet build -o ../bin/stepwellvet ./cmd/stepwellvet
 	go -C agent vet ./...
 	go -C agent vet -vettool=$(CURDIR)/bin/stepwellvet ./...
 	cd agent && ../bin/staticcheck ./...

@@ -136,6 +136,9 @@ func exitOf(err error) int {
 	return exitFailure
 }
 
+// errSaid is the error of a program that has said itself what went wrong.
+var errSaid = errors.New("another program failed")
+
 // report prints an error, as JSON if that was asked for, and returns the exit code.
 func report(to io.Writer, ctx context.Context, err error, asJSON bool) int {
 	if err == nil {
@@ -151,6 +154,9 @@ func report(to io.Writer, ctx context.Context, err error, asJSON bool) int {
 		err = f
 	} else {
 		errors.As(err, &f)
+	}
+	if errors.Is(err, errSaid) {
+		return f.code
 	}
 	if asJSON {
 		writeFailure(to, failure{Code: codeOf(err, f.code), Error: err.Error(), Next: oneLine(f.next), Exit: f.code})

@@ -4,15 +4,11 @@ import (
 	"os"
 	"testing"
 
-	"github.com/stepwell/stepwell/analysis/vettool"
 	"github.com/stepwell/stepwell/internal/pgtest"
 )
 
 // TestMain is the worker's main where a test has started this binary as one. It also looks for goroutines that were left.
 func TestMain(m *testing.M) {
-	if os.Getenv(vetVariable) != "" {
-		vettool.Main()
-	}
 	if code := os.Getenv(letterCode); code != "" {
 		os.Exit(work(code))
 	}

@@ -6,15 +6,10 @@ import (
 	"context"
 	"os"
 	"os/signal"
-
-	"github.com/stepwell/stepwell/analysis/vettool"
 )
 
 // Main runs the command line of this process and exits.
 func Main() {
-	if os.Getenv(vetVariable) != "" {
-		vettool.Main()
-	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	code := run(ctx, os.Args[1:], process())
 	stop()

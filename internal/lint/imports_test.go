@@ -40,7 +40,7 @@ var layers = []layer{
 	{"blob", []string{"", "world", "internal/apart", "internal/engine", "internal/kit"}},
 	{"flow", []string{"", "limit", "world", "internal/codec", "internal/kit"}},
 	{"check", []string{"", "world", "internal/engine", "internal/replay", "internal/kit"}},
-	{"analysis/...", []string{"analysis"}},
+	{"vet/...", []string{"vet"}}, // a module of its own
 	{"world", nil},
 	{"world/journal", []string{"world"}},
 	{"world/layout", []string{"world"}},
@@ -97,9 +97,9 @@ var layers = []layer{
 	{"stepwelltest/postgrestest", []string{"stepwelltest", "world", "world/postgres"}},
 	{"stepwelltest/...", []string{"", "world", "world/journal", "world/memory", "world/worldtest", "internal/engine", "internal/replay", "internal/codec", "internal/faults", "internal/kit", "internal/timeline"}},
 	{"server/...", []string{"", "docs", "world", "world/journal", "world/remote/...", "server/...", "internal/apart", "internal/courier", "internal/devalue", "internal/human", "internal/kit", "internal/logs", "internal/metrics", "internal/operate", "internal/schema", "internal/spread", "internal/timeline", "internal/timetable"}},
-	{"internal/cli", []string{"", "analysis/...", "world/...", "server/...", "telemetry", "internal/courier", "internal/demo", "internal/draw", "internal/human", "internal/kit", "internal/logs", "internal/operate", "internal/schema", "internal/spread", "internal/terminal", "internal/timeline", "internal/timetable"}},
+	{"internal/cli", []string{"", "world/...", "server/...", "telemetry", "internal/courier", "internal/demo", "internal/draw", "internal/human", "internal/kit", "internal/logs", "internal/operate", "internal/schema", "internal/spread", "internal/terminal", "internal/timeline", "internal/timetable"}},
 	{"cmd/demo", []string{"world/sqlite", "internal/demo", "internal/draw"}},
-	{"cmd/...", []string{"analysis/...", "internal/cli"}},                          // a main function each
+	{"cmd/...", []string{"internal/cli"}},                                          // a main function each
 	{"docs", []string{"", "world", "world/sqlite", "world/postgres", "telemetry"}}, // tests of its code
 	{"examples/...", []string{"", "world/...", "server", "stepwelltest/...", "examples/..."}},
 }

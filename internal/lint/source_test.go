@@ -61,7 +61,8 @@ func sources(t *testing.T) []*source {
 	return list
 }
 
-// walk calls f for each file of this module with a suffix, but for test data and modules of their own.
+// walk calls f for each file of this module with a suffix, but for test data and modules of their own; vet is read, as
+// users read what it says.
 func walk(suffix string, f func(path string) error) error {
 	return filepath.WalkDir(root, func(p string, d fs.DirEntry, err error) error {
 		if err != nil {
@@ -73,7 +74,7 @@ func walk(suffix string, f func(path string) error) error {
 		}
 		if d.IsDir() {
 			switch name := d.Name(); {
-			case rel == ".":
+			case rel == ".", rel == "vet":
 			case strings.HasPrefix(name, "."), name == "testdata", name == "node_modules", name == "bin":
 				return fs.SkipDir
 			default:

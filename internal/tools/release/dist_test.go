@@ -36,6 +36,9 @@ type artifact struct {
 	Name, Path, Type, Goos, Goarch string
 }
 
+// shipped are the programs of a release.
+var shipped = append([]helper{{name: "stepwell", module: "modernc.org/sqlite"}}, helpers...)
+
 // platforms are those of a release.
 var platforms = []string{"darwin/amd64", "darwin/arm64", "linux/amd64", "linux/arm64", "windows/amd64", "windows/arm64"}
 
@@ -52,29 +55,33 @@ func TestDist(t *testing.T) {
 		a.Path = filepath.Join(*dist, strings.TrimPrefix(filepath.ToSlash(a.Path), "dist/"))
 		byType[a.Type] = append(byType[a.Type], a)
 	}
-	programs, helpers := map[string]string{}, map[string]string{}
+	built := map[string]map[string]string{} // paths of programs, by names and platforms
+	for _, p := range shipped {
+		built[p.name] = map[string]string{}
+	}
 	for _, a := range byType["Binary"] {
-		to, module := programs, "modernc.org/sqlite"
-		if strings.TrimSuffix(a.Name, ".exe") == helper {
-			to, module = helpers, sdk
+		i := slices.IndexFunc(shipped, func(h helper) bool { return h.name == strings.TrimSuffix(a.Name, ".exe") })
+		if i < 0 {
+			t.Fatalf("got the program %s", a.Name)
 		}
-		to[a.Goos+"/"+a.Goarch] = a.Path
+		built[shipped[i].name][a.Goos+"/"+a.Goarch] = a.Path
 		if a.Goos == "linux" {
-			static(t, a.Path, module)
+			static(t, a.Path, shipped[i].module)
 		}
 	}
-	for _, of := range []map[string]string{programs, helpers} {
+	for name, of := range built {
 		if got := slices.Sorted(maps.Keys(of)); !slices.Equal(got, platforms) {
-			t.Fatalf("got programs for %v, want %v", got, platforms)
+			t.Fatalf("got %s for %v, want %v", name, got, platforms)
 		}
 	}
+	programs := built["stepwell"]
 	date := commitDate(t, meta.Commit)
 	is := said{Version: "v" + meta.Version, Commit: meta.Commit, Date: date, Platform: runtime.GOOS + "/" + runtime.GOARCH}
 	if got := versionOf(t, programs[is.Platform]); got != is {
 		t.Errorf("got %+v, want %+v", got, is)
 	}
-	archives(t, byType["Archive"], programs, helpers)
-	packages(t, byType["Linux Package"], programs, helpers, meta.Version)
+	archives(t, byType["Archive"], built)
+	packages(t, byType["Linux Package"], built, meta.Version)
 	sboms(t, byType["SBOM"])
 	formula(t, byType["Homebrew Formula"], byType["Archive"], meta.Version)
 	sums(t, byType)
@@ -139,30 +146,32 @@ func sumOf(content []byte) string {
 }
 
 // archives have the programs, and what they come with.
-func archives(t *testing.T, all []artifact, programs, helpers map[string]string) {
+func archives(t *testing.T, all []artifact, built map[string]map[string]string) {
 	if len(all) != len(platforms) {
 		t.Errorf("got %d archives, want %d", len(all), len(platforms))
 	}
 	for _, a := range all {
-		program, other, files := "stepwell", helper, map[string][]byte{}
+		exe, files := "", map[string][]byte{}
 		if a.Goos == "windows" {
-			program, other = "stepwell.exe", helper+".exe"
-			files = unzip(t, a.Path)
+			exe, files = ".exe", unzip(t, a.Path)
 		} else {
 			f, err := os.Open(a.Path)
 			if err != nil {
 				t.Fatal(err)
 			}
-			files = untar(t, a.Name, f, program)
+			files = untar(t, a.Name, f)
 			_ = f.Close()
 		}
-		want := []string{"CHANGELOG.md", "LICENSE", "README.md", "SECURITY.md", other, program}
+		want := []string{"CHANGELOG.md", "LICENSE", "README.md", "SECURITY.md"}
+		for name, of := range built {
+			want = append(want, name+exe)
+			if sumOf(files[name+exe]) != sum(t, of[a.Goos+"/"+a.Goarch]) {
+				t.Errorf("%s: %s is another than that of its platform", a.Name, name)
+			}
+		}
 		slices.Sort(want)
 		if got := slices.Sorted(maps.Keys(files)); !slices.Equal(got, want) {
 			t.Errorf("%s: got %v, want %v", a.Name, got, want)
-		}
-		if at := a.Goos + "/" + a.Goarch; sumOf(files[program]) != sum(t, programs[at]) || sumOf(files[other]) != sum(t, helpers[at]) {
-			t.Errorf("%s: a program is another than that of its platform", a.Name)
 		}
 	}
 }
@@ -187,8 +196,8 @@ func unzip(t *testing.T, path string) map[string][]byte {
 	return files
 }
 
-// untar reads a compressed tar, and looks whether the program may be run.
-func untar(t *testing.T, name string, packed io.Reader, program string) map[string][]byte {
+// untar reads a compressed tar, and looks whether the programs may be run.
+func untar(t *testing.T, name string, packed io.Reader) map[string][]byte {
 	t.Helper()
 	z, err := gzip.NewReader(packed)
 	if err != nil {
@@ -210,15 +219,19 @@ func untar(t *testing.T, name string, packed io.Reader, program string) map[stri
 		if files[path], err = io.ReadAll(r); err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
-		if path == program && h.FileInfo().Mode().Perm() != 0o755 {
+		if slices.ContainsFunc(shipped, func(p helper) bool { return p.name == filepath.Base(path) }) && h.FileInfo().Mode().Perm() != 0o755 {
 			t.Errorf("%s: %s has the mode %v", name, path, h.FileInfo().Mode())
 		}
 	}
 }
 
 // packages are those of Linux: the programs in /usr/bin, its licence, and the server's unit.
-func packages(t *testing.T, all []artifact, programs, helpers map[string]string, version string) {
-	want := []string{"usr/bin/stepwell", "usr/bin/" + helper, "usr/lib/systemd/system/stepwell-server.service", "usr/share/doc/stepwell/copyright"}
+func packages(t *testing.T, all []artifact, built map[string]map[string]string, version string) {
+	want := []string{"usr/lib/systemd/system/stepwell-server.service", "usr/share/doc/stepwell/copyright"}
+	for name := range built {
+		want = append(want, "usr/bin/"+name)
+	}
+	slices.Sort(want)
 	kinds := map[string]bool{}
 	for _, a := range all {
 		kinds[filepath.Ext(a.Name)+" "+a.Goarch] = true
@@ -230,8 +243,8 @@ func packages(t *testing.T, all []artifact, programs, helpers map[string]string,
 		var says string
 		if strings.HasSuffix(a.Name, ".deb") {
 			parts := ar(t, a.Name, f)
-			files = untar(t, a.Name, bytes.NewReader(parts["data.tar.gz"]), "usr/bin/stepwell")
-			says = string(untar(t, a.Name, bytes.NewReader(parts["control.tar.gz"]), "")["control"])
+			files = untar(t, a.Name, bytes.NewReader(parts["data.tar.gz"]))
+			says = string(untar(t, a.Name, bytes.NewReader(parts["control.tar.gz"]))["control"])
 		} else {
 			files, says = rpm(t, a.Name, f)
 		}
@@ -239,8 +252,10 @@ func packages(t *testing.T, all []artifact, programs, helpers map[string]string,
 		if got := slices.Sorted(maps.Keys(files)); !slices.Equal(got, want) {
 			t.Errorf("%s: got %v, want %v", a.Name, got, want)
 		}
-		if at := "linux/" + a.Goarch; sumOf(files["usr/bin/stepwell"]) != sum(t, programs[at]) || sumOf(files["usr/bin/"+helper]) != sum(t, helpers[at]) {
-			t.Errorf("%s: a program is another than that of its platform", a.Name)
+		for name, of := range built {
+			if sumOf(files["usr/bin/"+name]) != sum(t, of["linux/"+a.Goarch]) {
+				t.Errorf("%s: %s is another than that of its platform", a.Name, name)
+			}
 		}
 		if number, _, _ := strings.Cut(version, "-"); !strings.Contains(says, "Version: "+number) {
 			t.Errorf("%s: it says\n%s\nwant version %s", a.Name, says, version)
@@ -312,7 +327,7 @@ func rpm(t *testing.T, name string, packed io.Reader) (files map[string][]byte, 
 
 // sboms name the modules of each program.
 func sboms(t *testing.T, all []artifact) {
-	if want := 2 * len(platforms); len(all) != want {
+	if want := len(shipped) * len(platforms); len(all) != want {
 		t.Errorf("got %d lists of modules, want %d", len(all), want)
 	}
 	for _, a := range all {
@@ -326,9 +341,10 @@ func sboms(t *testing.T, all []artifact) {
 				return c.Name == name && strings.HasPrefix(c.PURL, "pkg:golang/") && c.Version != ""
 			})
 		}
-		linked := has("modernc.org/sqlite") && has(grpc) && has("github.com/jackc/pgx/v5") && !has(sdk)
-		if strings.HasPrefix(a.Name, helper) {
-			linked = has(sdk) && !has("modernc.org/sqlite")
+		name, _, _ := strings.Cut(a.Name, "_")
+		linked := name != "stepwell" || has("github.com/jackc/pgx/v5") && has(grpc)
+		for _, p := range shipped {
+			linked = linked && has(p.module) == (p.name == name)
 		}
 		if list.BomFormat != "CycloneDX" || !linked || has("github.com/chromedp/chromedp") {
 			t.Errorf("%s: got %s with %d modules, want those that are linked", a.Name, list.BomFormat, len(list.Components))
@@ -353,8 +369,12 @@ func formula(t *testing.T, all, archives []artifact, version string) {
 			t.Errorf("the formula does not name %s and its sum", a.Name)
 		}
 	}
-	if !strings.Contains(string(text), `version "`+version+`"`) || !strings.Contains(string(text), `bin.install "stepwell"`) ||
-		!strings.Contains(string(text), `bin.install "`+helper+`"`) {
+	for _, p := range shipped {
+		if !strings.Contains(string(text), `bin.install "`+p.name+`"`) {
+			t.Errorf("the formula does not install %s", p.name)
+		}
+	}
+	if !strings.Contains(string(text), `version "`+version+`"`) {
 		t.Errorf("got the formula\n%s", text)
 	}
 }

@@ -40,8 +40,8 @@ func readConfig(t *testing.T) (c config) {
 	if _, err := yaml.Unmarshal(text, &c, yaml.DecodeOpts{}); err != nil {
 		t.Fatal(err)
 	}
-	if len(c.Builds) != 2 || len(c.Builds[0].Ldflags) != 1 {
-		t.Fatalf("got %+v, want two builds, the first with one line of flags for the linker", c)
+	if len(c.Builds) != 1+len(helpers) || len(c.Builds[0].Ldflags) != 1 {
+		t.Fatalf("got %+v, want a build of each program, the first with one line of flags for the linker", c)
 	}
 	return c
 }
@@ -61,11 +61,17 @@ func versionOf(t *testing.T, program string) (s said) {
 	return s
 }
 
-// helper is the program behind stepwell mcp.
-const helper = "stepwell-mcp"
+// helper is a program that stepwell starts: each is a module of its own.
+type helper struct {
+	name, dir, main string
+	module          string // that it is built from, and the command is not
+}
 
-// sdk is a module that it is built from, and the command is not.
-const sdk = "github.com/modelcontextprotocol/go-sdk"
+// helpers are those of stepwell mcp and stepwell vet.
+var helpers = []helper{
+	{"stepwell-mcp", "cmd/stepwell-mcp", ".", "github.com/modelcontextprotocol/go-sdk"},
+	{"stepwellvet", "vet", "./cmd/stepwellvet", "golang.org/x/tools"},
+}
 
 // grpc is a module that the command of a release has, and the one of a checkout has not.
 const grpc = "google.golang.org/grpc"
@@ -74,10 +80,12 @@ const grpc = "google.golang.org/grpc"
 // for which all would have to be compiled again.
 func TestOneTarget(t *testing.T) {
 	builds := readConfig(t).Builds
-	b, other := builds[0], builds[1]
-	if other.Binary != helper || other.Dir != "cmd/"+helper || !slices.Equal(other.Goos, b.Goos) || !slices.Equal(other.Goarch, b.Goarch) ||
-		!slices.Equal(other.Flags, b.Flags) || !slices.Equal(other.Env, b.Env) {
-		t.Errorf("got the other build %+v, want %s, built as the first", other, helper)
+	b := builds[0]
+	for i, h := range helpers {
+		if other := builds[1+i]; other.Binary != h.name || other.Dir != h.dir || other.Main != h.main || !slices.Equal(other.Goos, b.Goos) || !slices.Equal(other.Goarch, b.Goarch) ||
+			!slices.Equal(other.Flags, b.Flags) || !slices.Equal(other.Env, b.Env) {
+			t.Errorf("got the other build %+v, want %s, built as the first", other, h.name)
+		}
 	}
 	if want := []string{"linux", "darwin", "windows"}; !slices.Equal(b.Goos, want) || !slices.Equal(b.Goarch, []string{"amd64", "arm64"}) {
 		t.Errorf("got %v, %v, want %v on amd64 and arm64", b.Goos, b.Goarch, want)
