@@ -49,6 +49,9 @@ func (rd *reader) way(ctx context.Context, q *world.RunQuery, before, from rank)
 			return l, err
 		}
 	}
+	if l, ok, err := rd.byStanding(ctx, q); ok || err != nil {
+		return l, err
+	}
 	l := listing{list: listRuns, edge: edgeOfRuns, narrow: len(q.Status) > 0 || ofRow(q), exact: !q.Filtered()}
 	if q.Workflow != "" {
 		l.list, l.edge = listWorkflowRuns, edgeOfWorkflowRuns
@@ -56,6 +59,37 @@ func (rd *reader) way(ctx context.Context, q *world.RunQuery, before, from rank)
 	}
 	l.args = append(l.args, q.Roots, q.Version)
 	return l, nil
+}
+
+// standings are runs that have an index of their own: those that are not over, and those that ended and did not complete.
+var standings = []struct {
+	all        []world.Status
+	list, edge *statement
+}{
+	{[]world.Status{world.Pending, world.Running}, load("list_live_runs"), load("edge_of_live_runs")},
+	{[]world.Status{world.Failed, world.Cancelled}, load("list_failed_runs"), load("edge_of_failed_runs")},
+}
+
+var fewerStand = load("fewer_stand")
+
+// byStanding finds the way by how the runs stand that are asked for. It is no way where there are more of them than of the workflow
+// that is asked for.
+func (rd *reader) byStanding(ctx context.Context, q *world.RunQuery) (l listing, ok bool, err error) {
+	stored := q.Stored()
+	for _, s := range standings {
+		if len(stored) == 0 || slices.ContainsFunc(stored, func(is world.Status) bool { return !slices.Contains(s.all, is) }) {
+			continue
+		}
+		var workflow *string
+		if ok = true; q.Workflow != "" {
+			workflow = &q.Workflow
+			if err = rd.read(ctx, fewerStand, func(row pgx.Rows) error { return row.Scan(&ok) }, q.Workflow, statusTexts(s.all)); err != nil {
+				return l, false, err
+			}
+		}
+		return listing{list: s.list, edge: s.edge, narrow: true, args: []any{workflow, q.Roots, q.Version}}, ok, nil
+	}
+	return l, false, nil
 }
 
 // ofRow reports whether a query leaves out children, or other versions.

@@ -23,7 +23,7 @@ func TestAFilterIsBounded(t *testing.T) {
 	t.Cleanup(func() { _ = w.Close() })
 	execute(t, u, `
 INSERT INTO stepwell.runs (key, id, workflow, version, priority, created_at, retention_ns, status, ended_at)
-  SELECT k, 'wrun_' || k, 'w', 1, 1, '2026-01-01T00:00:00Z'::timestamptz + k * interval '1 second', 0, 'completed', now() FROM generate_series(1, 22000) k;
+  SELECT k, 'wrun_' || k, 'w', 1, 1, '2026-01-01T00:00:00Z'::timestamptz + k * interval '1 second', 0, 'failed', now() FROM generate_series(1, 22000) k;
 INSERT INTO stepwell.log (run, seq, n, format, head, body)
   SELECT k, 1, 1, 1, '{"c":"AAAAAAAAAAAAAAAAAAAAAA","b":"b","e":[{"y":"run_created","o":0,"l":1,"b":{"w":"w"}}]}', '1' FROM generate_series(1, 22000) k;
 INSERT INTO stepwell.attributes (name, value, created_at, run) SELECT 'tenant', 'sa', created_at, key FROM stepwell.runs;
@@ -42,8 +42,9 @@ ANALYZE`)
 		{"input", world.RunQuery{Input: none}, rules.MostListed, rules.MostListed, 1, 22},
 		{"input of a workflow", world.RunQuery{Input: none, Workflow: "w"}, rules.MostListed, rules.MostListed, 1, 22},
 		{"input beside an attribute", world.RunQuery{Input: none, Attributes: map[string]json.RawMessage{"tenant": json.RawMessage(`"a"`)}}, rules.MostListed, rules.MostListed, 2, 22},
-		{"status", world.RunQuery{Status: []world.Status{world.Failed}}, rules.MostScanned, 0, 2, 2},
-		{"status of a workflow", world.RunQuery{Status: []world.Status{world.Failed}, Workflow: "w"}, rules.MostScanned, 0, 2, 2},
+		{"status", world.RunQuery{Status: []world.Status{world.Completed}}, rules.MostScanned, 0, 2, 2},
+		{"status of a workflow", world.RunQuery{Status: []world.Status{world.Completed}, Workflow: "w"}, rules.MostScanned, 0, 2, 2},
+		{"status beside those that failed", world.RunQuery{Status: []world.Status{world.Cancelled}}, rules.MostScanned, 0, 2, 2},
 	} {
 		left, pages := runs, 0
 		for {

@@ -44,6 +44,9 @@ CREATE UNIQUE INDEX runs_id ON {schema}.runs (ns, id text_pattern_ops);
 CREATE UNIQUE INDEX runs_idem ON {schema}.runs (ns, workflow, idem) WHERE idem IS NOT NULL;
 CREATE INDEX runs_created ON {schema}.runs (created_at, key);
 CREATE INDEX runs_workflow ON {schema}.runs (workflow, created_at, key);
+-- Runs that are not over, and those that did not complete: of most databases a small part.
+CREATE INDEX runs_live ON {schema}.runs (created_at, key) WHERE status IS NULL;
+CREATE INDEX runs_failed ON {schema}.runs (created_at, key) WHERE status IN ('failed', 'cancelled');
 CREATE INDEX runs_parent ON {schema}.runs (parent_run, created_at, key) WHERE parent_run IS NOT NULL;
 CREATE INDEX runs_origin ON {schema}.runs (origin_run, created_at, key) WHERE origin_run IS NOT NULL;
 CREATE INDEX runs_sweep ON {schema}.runs (sweep_at) WHERE sweep_at IS NOT NULL;

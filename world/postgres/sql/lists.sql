@@ -50,6 +50,50 @@ SELECT created_at, key FROM {schema}.runs
 WHERE (workflow, created_at, key) < ($6, $1::timestamptz, $2::bigint) AND (workflow, created_at, key) >= ($6, $3::timestamptz, $4::bigint)
 ORDER BY workflow DESC, created_at DESC, key DESC OFFSET $5::bigint - 1 LIMIT 1
 
+-- name: list_live_runs
+-- The same of those that are not over, of one workflow ($7) or all. Index runs_live.
+SELECT {run}
+FROM (
+  SELECT * FROM {schema}.runs r
+  WHERE r.status IS NULL AND (r.created_at, r.key) < ($1::timestamptz, $2::bigint) AND (r.created_at, r.key) >= ($3::timestamptz, $4::bigint)
+    AND (SELECT CASE WHEN s.running THEN 'running' ELSE 'pending' END FROM {schema}.queue s WHERE s.run = r.key) = ANY ($5::text[]) AND ($7::text IS NULL OR r.workflow = $7)
+    AND (NOT $8::boolean OR r.parent_run IS NULL)
+    AND ($9::integer = 0 OR $9 = coalesce(
+      (SELECT c.version FROM {schema}.queue s, {schema}.classes c WHERE s.run = r.key AND c.key = abs(s.class)), r.version))
+  ORDER BY r.created_at DESC, r.key DESC LIMIT $6) r
+{beside}
+ORDER BY r.created_at DESC, r.key DESC
+
+-- name: edge_of_live_runs
+-- The same of those that are not over. Index runs_live.
+SELECT created_at, key FROM {schema}.runs
+WHERE status IS NULL AND (created_at, key) < ($1::timestamptz, $2::bigint) AND (created_at, key) >= ($3::timestamptz, $4::bigint)
+ORDER BY created_at DESC, key DESC OFFSET $5::bigint - 1 LIMIT 1
+
+-- name: list_failed_runs
+-- The same of those that are over and did not complete, of one workflow ($7) or all. Index runs_failed.
+SELECT {run}
+FROM (
+  SELECT * FROM {schema}.runs r
+  WHERE r.status IN ('failed', 'cancelled') AND (r.created_at, r.key) < ($1::timestamptz, $2::bigint) AND (r.created_at, r.key) >= ($3::timestamptz, $4::bigint)
+    AND r.status = ANY ($5::text[]) AND ($7::text IS NULL OR r.workflow = $7)
+    AND (NOT $8::boolean OR r.parent_run IS NULL)
+    AND ($9::integer = 0 OR $9 = r.version)
+  ORDER BY r.created_at DESC, r.key DESC LIMIT $6) r
+{beside}
+ORDER BY r.created_at DESC, r.key DESC
+
+-- name: edge_of_failed_runs
+-- The same of those that are over and did not complete. Index runs_failed.
+SELECT created_at, key FROM {schema}.runs
+WHERE status IN ('failed', 'cancelled') AND (created_at, key) < ($1::timestamptz, $2::bigint) AND (created_at, key) >= ($3::timestamptz, $4::bigint)
+ORDER BY created_at DESC, key DESC OFFSET $5::bigint - 1 LIMIT 1
+
+-- name: fewer_stand
+-- Whether no more runs have some statuses ($2) than there are of a workflow ($1). All of totals, which are few.
+SELECT coalesce(sum(n) FILTER (WHERE status = ANY ($2::text[])), 0) <= coalesce(sum(n) FILTER (WHERE workflow = $1::text AND status NOT IN ('paused', 'blocked')), 0)
+FROM {schema}.totals
+
 -- name: list_attribute_runs
 -- The same of those with an attribute ($7, $8), of one workflow ($9) or all. Indexes attributes_pkey, runs_pkey: one run after the other.
 SELECT {run}
