@@ -25,7 +25,7 @@ func bulkActs() []bulkAct {
 		{operate.Find("resume"), "resumed", "Let paused runs go on", "resume", none, ""},
 		{operate.Find("wake"), "woken", "End the retry delays and sleeps of runs now", "wake", none, "\n\n" + wakeHelp},
 		{operate.Find("retry"), "retried", "Continue failed runs from the step that failed, in new runs", "retry", none, ""},
-		{operate.Find("restart"), "restarted", "Begin failed runs anew, in new runs that replace them", "restart", none, ""},
+		{operate.Find("restart"), "restarted", "Begin failed runs again, in new runs that replace them", "restart", none, ""},
 		{operate.Find("signal"), "sent", "Send an event to runs", "signal EVENT [JSON|-]", arguments(1, 2, "EVENT and optional JSON"), ""},
 	}
 }

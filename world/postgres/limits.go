@@ -347,6 +347,9 @@ func (l *limits) ListLimits(ctx context.Context) ([]world.Limit, error) { return
 
 // list tells of all, or of one, without its weights.
 func (l *limits) list(ctx context.Context, name *string) (all []world.Limit, err error) {
+	if name != nil && !storable([]any{*name}) {
+		return nil, nil // there is none
+	}
 	err = l.read(ctx, listLimits, func(row pgx.Rows) error {
 		one, err := scanLimit(row)
 		if err != nil {

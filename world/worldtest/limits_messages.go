@@ -108,8 +108,12 @@ var limitsOfMessages = []check{
 		h.must(err, "holders")
 		h.same(few, want[:2], "at most two")
 		h.same(len(h.holders("bank", "nobody")), 0, "of a key that nothing needs")
-		_, err = h.l.ListHolders(h.ctx, "no-bank", "ann", 2)
-		h.refused(err, world.ErrNotFound, "holders of a limit that is not there")
+		for _, nowhere := range []string{"no-bank", "\x00", "\xff"} {
+			_, err = h.l.ListHolders(h.ctx, nowhere, "ann", 2)
+			h.refused(err, world.ErrNotFound, "holders of a limit that is not there")
+			_, err = h.l.ListLimitKeys(h.ctx, nowhere, "", 2)
+			h.refused(err, world.ErrNotFound, "keys of a limit that is not there")
+		}
 	})},
 	{"each end of a receive gives back", "nack, unread, bury, a purge; not the extension; what comes again stands by when it was sent", withHeld([]world.SaidLimit{byTo("bank", 1)}, func(h *holding) {
 		h.mail("ann", 1, 2, 3)
