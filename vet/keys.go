@@ -232,13 +232,13 @@ func (c source) same(e ast.Expr, loop ast.Node) bool {
 				break
 			}
 			if loop.Pos() <= v.Pos() && v.Pos() < loop.End() {
-				sets := c.sets[v] // one that is made of what is the same is the same
-				if len(sets) != 1 || !c.src.same(sets[0], loop) {
+				sets := c.sets[v] // one that is made of what is the same, and is not counted up, is the same
+				if len(sets) != 1 || len(c.writes[v])+len(c.altered[v]) > 0 || !c.src.same(sets[0], loop) {
 					same = false
 				}
 				break
 			}
-			for _, w := range c.writes[v] {
+			for _, w := range slices.Concat(c.writes[v], c.altered[v]) {
 				if in(w.at) {
 					same = false
 				}

@@ -68,6 +68,46 @@ func keysThrough(ctx stepwell.Context, lines []string) error {
 
 func newKey() string { return fmt.Sprint(time.Now()) }
 
+// nearCounted counts its rounds.
+func nearCounted(ctx stepwell.Context, lines []string) error {
+	for n := 0; ; n++ {
+		if err := stepwell.Do(ctx, "pay", func(ctx context.Context) error { return desk.PayFor(ctx, fmt.Sprint("order-", n)) }); err != nil { // near: keys
+			return err
+		}
+		if _, err := Invoice.Child(stepwell.RunID(fmt.Sprintf("invoice-%d", n))).Run(ctx, n); err != nil { // near: keys
+			return err
+		}
+		round := n
+		if _, err := stepwell.NewHook[int](ctx, stepwell.Token(fmt.Sprint("approve-", round))); err != nil { // near: keys
+			return err
+		}
+		if n == len(lines) {
+			return stepwell.ContinueAsNew(ctx, lines)
+		}
+	}
+}
+
+// nearDecremented counts them down, in the body.
+func nearDecremented(ctx stepwell.Context, c charge) error {
+	for left := 3; left > 0; {
+		left--
+		if _, err := Invoice.Child(stepwell.RunID(fmt.Sprint("invoice-", left))).Run(ctx, left); err != nil { // near: keys
+			return err
+		}
+	}
+	for {
+		next(&c)
+		if _, err := Invoice.Child(stepwell.RunID(fmt.Sprint("invoice-", c.Cents))).Run(ctx, c.Cents); err != nil { // near: keys
+			return err
+		}
+		if c.Cents > 10 {
+			return nil
+		}
+	}
+}
+
+func next(c *charge) { c.Cents++ }
+
 func nearKeys(ctx stepwell.Context, lines []string) error {
 	for i, line := range lines {
 		if err := stepwell.Do(ctx, "pay", func(ctx context.Context) error {
