@@ -22,6 +22,8 @@ const spinning = 100_000_000
 func (c rounds) loops(f *function) {
 	for cur := range c.inside(f) {
 		switch n := cur.Node().(type) {
+		case *ast.CallExpr:
+			c.leftBehind(f, cur, n)
 		case *ast.RangeStmt:
 			c.spins(n, n.X, n.Body)
 		case *ast.ForStmt:

@@ -41,6 +41,7 @@ var (
 	ruleRoundTrip   = &rule{"roundtrip", "values that JSON does not give back", "", "7-values-make-the-round-trip-through-json", false}
 	ruleErrors      = &rule{"unchecked", "errors of operations that nobody looks at", "", "8-wait-for-what-matters", false}
 	ruleUnawaited   = &rule{"unawaited", "what is started and not waited for", "", "8-wait-for-what-matters", false}
+	ruleLeft        = &rule{"leftbehind", "waits of a loop's rounds that take what later ones wait for", "", "8-wait-for-what-matters", false}
 	ruleCancelled   = &rule{"cancelled", "loops that go on when the run is cancelled", "", "8-wait-for-what-matters", false}
 	ruleRecovered   = &rule{"recovered", "panics that are swallowed", "", "10-workflow-code-does-not-crash-spin-or-leave", false}
 	rulePanics      = &rule{"panics", "code that crashes or leaves", "it blocks the run, or ends the process", "10-workflow-code-does-not-crash-spin-or-leave", false}
@@ -55,7 +56,7 @@ var (
 var rules = []*rule{
 	ruleTime, ruleRandom, ruleLogging, ruleBackground, ruleGoroutines, ruleChannels, ruleLocks, ruleNested, ruleContext, ruleCaptured, ruleMapOrder,
 	ruleEnvironment, ruleFiles, ruleNetwork, ruleDatabase, ruleGlobals, ruleKeys, ruleBodyWrites, ruleRoundTrip, ruleRegistered,
-	ruleErrors, ruleUnawaited, ruleCancelled, ruleUnbounded, ruleChanged, rulePanics, ruleSpins, ruleRecovered, ruleDeferred, ruleAllow,
+	ruleErrors, ruleUnawaited, ruleLeft, ruleCancelled, ruleUnbounded, ruleChanged, rulePanics, ruleSpins, ruleRecovered, ruleDeferred, ruleAllow,
 }
 
 // ruleNamed is the rule of a name, or nil.

@@ -4,6 +4,7 @@ package vet
 
 import (
 	"go/ast"
+	"go/constant"
 	"go/token"
 	"go/types"
 	"maps"
@@ -217,7 +218,40 @@ func (t *trial) truth(e ast.Expr) truth {
 	return maybe
 }
 
+// integer is the value of a number that is known: a constant, or what Select has returned.
+func (t *trial) integer(e ast.Expr) constant.Value {
+	if id, ok := ast.Unparen(e).(*ast.Ident); ok {
+		if v, ok := t.info.Uses[id].(*types.Var); ok {
+			if i, ok := t.won[v]; ok {
+				return constant.MakeInt64(i)
+			}
+		}
+	}
+	if v := t.info.Types[e].Value; v != nil && v.Kind() == constant.Int {
+		return v
+	}
+	return nil
+}
+
+// compared is what is known of two numbers.
+func (t *trial) compared(a ast.Expr, op token.Token, b ast.Expr) truth {
+	x, y := t.integer(a), t.integer(b)
+	switch {
+	case x == nil || y == nil:
+		return maybe
+	case constant.Compare(x, op, y):
+		return yes
+	}
+	return no
+}
+
 func (t *trial) binary(e *ast.BinaryExpr) truth {
+	switch e.Op {
+	case token.EQL, token.NEQ, token.LSS, token.LEQ, token.GTR, token.GEQ:
+		if is := t.compared(e.X, e.Op, e.Y); is != maybe {
+			return is
+		}
+	}
 	switch e.Op {
 	case token.LAND:
 		a, b := t.truth(e.X), t.truth(e.Y)

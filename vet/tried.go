@@ -72,11 +72,13 @@ type trial struct {
 	within ast.Node // the loop that is tried, or the function
 	label  string   // of that loop
 	errs   map[*types.Var]failing
-	cycle  map[*types.Func]bool // the functions whose calls are calls of the one that is tried
-	last   ast.Node             // where it goes round
-	failed string               // what failed last
-	nested int                  // loops and switches around, in the loop that is tried
-	inners int                  // loops around, in that
+	won    map[*types.Var]int64    // what Select has returned
+	first  map[*ast.CallExpr]int64 // what calls of Select return
+	cycle  map[*types.Func]bool    // the functions whose calls are calls of the one that is tried
+	last   ast.Node                // where it goes round
+	failed string                  // what failed last
+	nested int                     // loops and switches around, in the loop that is tried
+	inners int                     // loops around, in that
 
 	rounds []map[*types.Var]failing // what is known where it goes round
 }
@@ -281,8 +283,12 @@ func (t *trial) switches(s *ast.SwitchStmt) (got ends) {
 	if s.Init != nil {
 		t.stmt(s.Init)
 	}
+	is := t.truth
 	if s.Tag != nil {
-		return t.cases(s.Body.List)
+		if t.integer(s.Tag) == nil {
+			return t.cases(s.Body.List)
+		}
+		is = func(e ast.Expr) truth { return t.compared(s.Tag, token.EQL, e) }
 	}
 	before := maps.Clone(t.errs)
 	var other *ast.CaseClause
@@ -299,16 +305,16 @@ func (t *trial) switches(s *ast.SwitchStmt) (got ends) {
 			other = clause
 			continue
 		}
-		is := no
+		so := no
 		for _, e := range clause.List {
-			if at := t.truth(e); at == yes || at == maybe && is == no {
-				is = at
+			if at := is(e); at == yes || at == maybe && so == no {
+				so = at
 			}
 		}
-		if is != no && open {
+		if so != no && open {
 			run(clause)
 		}
-		if is == yes {
+		if so == yes {
 			open = false
 			break
 		}
@@ -401,6 +407,13 @@ func (t *trial) declare(s *ast.DeclStmt) {
 }
 
 func (t *trial) assign(s *ast.AssignStmt) {
+	if call, ok := ast.Unparen(s.Rhs[0]).(*ast.CallExpr); ok {
+		if i, ok := t.first[call]; ok {
+			if v, _ := t.varOf(s.Lhs[0]).(*types.Var); v != nil {
+				t.won[v] = i
+			}
+		}
+	}
 	for i, to := range s.Lhs {
 		v, _ := t.varOf(to).(*types.Var)
 		if v == nil || !isError(v.Type()) && !isBool(v.Type()) {
