@@ -26,6 +26,7 @@ func doctorCommand(c *cli) *cobra.Command {
 		Long: `Examine a database and say what to do about each problem. It looks for:
   - runs that are due and that no worker takes, lost workers, deliveries that no run reads, workflows that are held
   - streams with gaps, damaged rows, payloads that did not fit and were set aside
+  - schedules that are overdue, messages that nobody receives, endpoints that fail
   - queues and subscriptions that are paused or lost, dead letters, publications that go nowhere
   - clocks that differ, missing indexes, dead rows, long transactions, settings that can lose data
 

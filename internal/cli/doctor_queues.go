@@ -4,6 +4,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -19,9 +20,11 @@ const (
 	mostTold   = 5     // in one finding
 	mostLooked = 1_000 // publications, where those are looked for that were set aside
 	lateSpread = time.Minute
+	lateStart  = time.Minute     // of a schedule
+	lateTaken  = 5 * time.Minute // messages that can be received
 )
 
-// examineQueues looks at queues, subscriptions and what was published. A world that keeps none is passed over.
+// examineQueues looks at schedules, queues, subscriptions and what was published. A world that keeps none is passed over.
 func examineQueues(ctx context.Context, c *cli, db *database, able world.Abilities, show func(world.Finding)) {
 	tell := func(check string, look func() (found, advice string, err error), well string) {
 		f := world.Finding{Check: check, Health: world.HealthGood, Found: well}
@@ -34,11 +37,15 @@ func examineQueues(ctx context.Context, c *cli, db *database, able world.Abiliti
 		}
 		show(f)
 	}
+	if able.ScheduleKeeper != nil {
+		tell("schedules", func() (string, string, error) { return overdueSchedules(ctx, c, able.ScheduleKeeper.Schedules()) }, "none is overdue")
+	}
 	if able.MessageKeeper == nil {
 		return
 	}
 	queues, err := able.MessageKeeper.Messages().Queues(ctx)
 	tell("dead letters", func() (string, string, error) { return deadLetters(c, queues, err) }, human.Count(len(queues), "queue")+", none with dead letters")
+	tell("overdue messages", func() (string, string, error) { return overdueMessages(c, queues, err) }, "none has been ready for more than five minutes")
 	tell("paused queues", func() (string, string, error) { return pausedQueues(c, queues, err) }, "no queue or subscription is paused")
 	if db.ring != nil {
 		tell("keys of messages", func() (string, string, error) { return lacksKeys(ctx, c, db) }, fmt.Sprintf("the keys of at most %d messages and publications are available", mostLooked))
@@ -48,6 +55,7 @@ func examineQueues(ctx context.Context, c *cli, db *database, able world.Abiliti
 		return
 	}
 	tell("subscriptions", func() (string, string, error) { return lostSubscriptions(ctx, c, able, t) }, "all of their targets exist")
+	tell("endpoints", func() (string, string, error) { return failingEndpoints(ctx, c, t) }, "none refuses what is posted")
 	tell("publications", func() (string, string, error) { return setAside(ctx, c, t.Topics) }, fmt.Sprintf("none of the newest %d was set aside", mostLooked))
 	tell("backlog", func() (string, string, error) { return backlog(ctx, c, t.Topics) }, "nothing has been due for more than a minute")
 }
@@ -84,6 +92,96 @@ func deadLetters(c *cli, queues []world.QueueStats, err error) (found, advice st
 		return "", "", err
 	}
 	return human.Count(len(texts), "queue") + " with dead letters: " + someOf(texts), "see them:  " + c.command("queues peek "+shellWord(first)+" --state dead"), nil
+}
+
+// overdueMessages tells of queues whose messages can be received, and are not.
+func overdueMessages(c *cli, queues []world.QueueStats, err error) (found, advice string, _ error) {
+	var texts []string
+	first := ""
+	for i := range queues {
+		q := &queues[i]
+		if age := c.now().Sub(q.Oldest); q.Paused == nil && !q.Oldest.IsZero() && age > lateTaken {
+			texts = append(texts, fmt.Sprintf("%s (%d ready, the oldest for %s)", q.Name, q.Counts[world.MessageReady], human.Span(age)))
+			if first == "" {
+				first = q.Name
+			}
+		}
+	}
+	if err != nil || first == "" {
+		return "", "", err
+	}
+	return human.Count(len(texts), "queue") + " with messages that nobody receives: " + someOf(texts), "start a consumer, or more of them:  " + showsQueue(c, first), nil
+}
+
+// failingEndpoints tells of subscriptions whose endpoint has refused what was posted, which is posted again later.
+func failingEndpoints(ctx context.Context, c *cli, t *spread.Spreader) (found, advice string, _ error) {
+	all, err := t.Topics.Subscriptions(ctx)
+	if err != nil {
+		return "", "", err
+	}
+	var texts []string
+	first := ""
+	for i := range all {
+		s := &all[i]
+		if s.Endpoint == nil || s.Damage != "" {
+			continue
+		}
+		page, err := t.Queues.PeekMessages(ctx, world.PeekQuery{Queue: s.OwnQueue(), Limit: 100})
+		if errors.Is(err, world.ErrNotFound) { // a lost subscription is told of already
+			continue
+		}
+		if err != nil {
+			return "", "", err
+		}
+		n, why := 0, ""
+		for j := range page.Messages {
+			if m := &page.Messages[j]; m.Error != "" && m.State != world.MessageDead {
+				if n++; why == "" {
+					why = human.Cut(m.Error, 200)
+				}
+			}
+		}
+		if n > 0 {
+			texts = append(texts, fmt.Sprintf("%s (%s to be posted again: %s)", s.Name, human.Count(n, "message"), why))
+			if first == "" {
+				first = s.Name
+			}
+		}
+	}
+	if first == "" {
+		return "", "", nil
+	}
+	return human.Count(len(texts), "endpoint") + " failing: " + someOf(texts), "see it:  " + c.command("topics show "+shellWord(first)), nil
+}
+
+// overdueSchedules tells of schedules whose time has come, and whose run nobody starts.
+func overdueSchedules(ctx context.Context, c *cli, store world.Scheduler) (found, advice string, _ error) {
+	var texts []string
+	first := ""
+	for q := (world.ScheduleQuery{Limit: 1_000}); ; {
+		page, err := store.Schedules(ctx, q)
+		if err != nil {
+			return "", "", err
+		}
+		for i := range page {
+			s := &page[i]
+			if late := c.now().Sub(s.Is.Due); s.Paused == nil && s.Damage == "" && !s.Is.Due.IsZero() && late > lateStart {
+				texts = append(texts, s.Name+" ("+human.Span(late)+")")
+				if first == "" {
+					first = s.Name
+				}
+			}
+		}
+		if len(page) < q.Limit {
+			break
+		}
+		q.After = page[len(page)-1].Name
+	}
+	if first == "" {
+		return "", "", nil
+	}
+	return human.Count(len(texts), "schedule") + " overdue: " + someOf(texts),
+		"workers and servers start their runs: check that one is running:  " + c.command("schedules show "+shellWord(first)), nil
 }
 
 func pausedQueues(c *cli, queues []world.QueueStats, err error) (found, advice string, _ error) {

@@ -42,6 +42,21 @@ func TestDoctorOfQueues(t *testing.T) {
 			must(err)
 			s := spread.Of(world.AbilitiesOf(w))
 			must(s.Queues.DeclareQueue(t.Context(), world.MessageQueue{Name: "mails"}))
+			must(s.Queues.DeclareQueue(t.Context(), world.MessageQueue{Name: "left"}))
+			_, err = s.Queues.SendMessages(t.Context(), []world.Message{{Queue: "left", Payload: []byte("1")}, {Queue: "left", Payload: []byte("2")}})
+			must(err)
+			must(s.Subscribe(t.Context(), world.Subscription{Name: "posts", Pattern: "p", Endpoint: &world.PostTarget{URL: "https://example.org/in"}}))
+			_, err = s.Queues.SendMessages(t.Context(), []world.Message{{Queue: "subscription.posts", Payload: []byte("1")}})
+			must(err)
+			posted, err := s.Queues.ReceiveMessages(t.Context(), world.ReceiveQuery{Queue: "subscription.posts", Limit: 1})
+			must(err)
+			_, err = s.Queues.SettleMessages(t.Context(), []world.Settlement{{Receipt: posted.Messages[0].Receipt, Kind: world.Nack, After: 2 * time.Hour, Error: "it answered 503"}})
+			must(err)
+			_, err = world.AbilitiesOf(w).ScheduleKeeper.Schedules().PutSchedule(t.Context(), world.Schedule{
+				Name: "nightly", Says: world.ScheduleSpec{Workflow: "w", Times: []string{"@every 1s"}, Input: []byte("1")},
+				Is: world.ScheduleSoFar{Next: now.Add(-time.Hour), Due: now.Add(-time.Hour)},
+			})
+			must(err)
 			must(s.Subscribe(t.Context(), world.Subscription{Name: "starts", Pattern: "b", Workflow: &world.StartTarget{Name: "nobodys"}}))
 			_, err = s.Queues.SendMessages(t.Context(), []world.Message{{Queue: "mails", Payload: []byte("1")}})
 			must(err)
@@ -66,8 +81,9 @@ func TestDoctorOfQueues(t *testing.T) {
 				"1 queue with dead letters: mails (1)", "queues peek mails --state dead", "1 queue paused, until resumed: subscription.starts", "topics show starts",
 				"starts (no live worker has its workflow nobodys)", "1 publication set aside and delivered to nobody: " + sent[0].ID + ", too wide",
 			}
+			want = append(want, "1 schedule overdue: nightly (1 h)", "1 endpoint failing: posts (1 message to be posted again: it answered 503)")
 			if place == "sqlite" { // whose clock the test has
-				want = append(want, "1 publication due and not delivered, the oldest for 1 h")
+				want = append(want, "1 queue with messages that nobody receives: left (2 ready, the oldest for 1 h)", "1 publication due and not delivered, the oldest for 1 h")
 			} else {
 				want = append(want, "nothing has been due for more than a minute")
 			}

@@ -86,6 +86,8 @@ func scheduleState(c *cli, s *operate.Schedule) cell {
 		return cell{Text: s.Error, Tone: bad}
 	case !s.Waits.IsZero():
 		return cell{Text: "waits " + human.Age(c.now().Sub(s.Waits)) + " for the end of " + s.Last.Run, Tone: busy}
+	case len(s.Next) > 0 && s.Jitter == "" && c.now().Sub(s.Next[0]) > lateStart:
+		return cell{Text: "overdue for " + human.Span(c.now().Sub(s.Next[0])) + ": no worker or server starts its runs", Tone: bad}
 	}
 	return cell{}
 }
