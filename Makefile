@@ -45,6 +45,9 @@ check audit bench-check vet-check mcp-check otlp-check agent-check growth test-v
 check audit bench-check vet-check mcp-check otlp-check agent-check: export GOGC := 400
 check audit bench-check vet-check mcp-check otlp-check agent-check: export GOMEMLIMIT := 3GiB
 
+# It is a module of its own, so that nobody who uses Stepwell has any of it.
+STATICCHECK := go -C internal/tools/staticcheck build -o $(CURDIR)/bin/staticcheck honnef.co/go/tools/cmd/staticcheck
+
 help: ## show this
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
@@ -58,9 +61,9 @@ check: ## format, vet, types for windows and darwin too, staticcheck, the rules 
 	@bad=$$(gofmt -l $$(git ls-files --cached --others --exclude-standard '*.go' | while read -r f; do [ ! -f "$$f" ] || echo "$$f"; done)); \
 	if [ -n "$$bad" ]; then echo "not formatted, run gofmt -w on:"; echo "$$bad"; exit 1; fi
 	go vet $(PKG)
-	@mkdir -p bin && go build -o bin/othersystems ./internal/tools/othersystems
+	@mkdir -p bin && go -C internal/tools/othersystems build -o $(CURDIR)/bin/othersystems .
 	bin/othersystems windows darwin $(PKG)
-	@go build -o bin/staticcheck honnef.co/go/tools/cmd/staticcheck
+	@$(STATICCHECK)
 	bin/staticcheck $(PKG)
 	@go -C vet build -o ../bin/stepwellvet ./cmd/stepwellvet
 	go vet -vettool=$(CURDIR)/bin/stepwellvet $$(go list $(PKG) | grep -v -e /internal/behaviour$$ -e /internal/answers$$ -e /stepwelltest$$)
@@ -170,7 +173,7 @@ bench-micro: ## all benchmarks beside the code, BENCHTIME each (default 1s)
 BENCHPKGS := ./compare ./engine ./floor ./measure ./work ./engines/stepwell ./engines/dbos
 
 bench-check: ## vet, staticcheck and a tiny run of the bench, its own module (BENCHPKGS=./... for the peers too)
-	@mkdir -p bin && go build -o bin/staticcheck honnef.co/go/tools/cmd/staticcheck
+	@mkdir -p bin && $(STATICCHECK)
 	go -C bench vet $(BENCHPKGS)
 	cd bench && ../bin/staticcheck $(BENCHPKGS)
 	go -C bench test -vet=off -count=1 $(filter-out ./engines/%,$(BENCHPKGS))
@@ -178,26 +181,27 @@ bench-check: ## vet, staticcheck and a tiny run of the bench, its own module (BE
 # Its tests build and start both programs: the detector would watch the least of it.
 mcp-check: ## vet, staticcheck and tests of stepwell-mcp, its own module: the SDK's client against the real programs, on SQLite and PostgreSQL
 	@internal/pgtest/install.sh
-	@mkdir -p bin && go build -o bin/staticcheck honnef.co/go/tools/cmd/staticcheck
+	@mkdir -p bin && $(STATICCHECK)
 	go -C cmd/stepwell-mcp vet ./...
 	cd cmd/stepwell-mcp && ../../bin/staticcheck ./...
 	go -C cmd/stepwell-mcp test -vet=off -count=1 ./...
 
-vet-check: ## vet, staticcheck and tests of the analyzer, its own module, and of its plugin for golangci-lint
-	@mkdir -p bin && go build -o bin/staticcheck honnef.co/go/tools/cmd/staticcheck && go build -o bin/othersystems ./internal/tools/othersystems
+vet-check: ## vet, staticcheck and tests of the analyzer, its own module, and of its plugin for golangci-lint; tests of what reads types for other systems
+	@mkdir -p bin && $(STATICCHECK) && go -C internal/tools/othersystems build -o $(CURDIR)/bin/othersystems .
 	go -C vet vet ./...
 	cd vet && ../bin/othersystems windows darwin ./... && ../bin/staticcheck ./...
 	go -C vet test -vet=off -count=1 ./...
 	go -C vet/golangci test -count=1 ./...
+	go -C internal/tools/othersystems test -count=1 .
 
 otlp-check: ## vet, staticcheck and tests of telemetry/otlp, its own module: spans that reach a collector
-	@mkdir -p bin && go build -o bin/staticcheck honnef.co/go/tools/cmd/staticcheck
+	@mkdir -p bin && $(STATICCHECK)
 	go -C telemetry/otlp vet ./...
 	cd telemetry/otlp && ../../bin/staticcheck ./...
 	go -C telemetry/otlp test -vet=off -count=1 ./...
 
 agent-check: ## vet, the rules of workflows, staticcheck and tests of agent, its own module: the client libraries of both providers against a server that speaks as they do
-	@mkdir -p bin && go build -o bin/staticcheck honnef.co/go/tools/cmd/staticcheck && go -C vet build -o ../bin/stepwellvet ./cmd/stepwellvet
+	@mkdir -p bin && $(STATICCHECK) && go -C vet build -o ../bin/stepwellvet ./cmd/stepwellvet
 	go -C agent vet ./...
 	go -C agent vet -vettool=$(CURDIR)/bin/stepwellvet ./...
 	cd agent && ../bin/staticcheck ./...

@@ -1,7 +1,9 @@
 // Command othersystems says whether the code of a module and its tests would compile for other systems than this one. It reads types only, from the source of
 // all that is imported: to vet for a system compiles all of that for it, SQLite too, which takes minutes on a new machine.
 //
-//	go run ./internal/tools/othersystems windows darwin ./...
+//	go -C internal/tools/othersystems build -o "$PWD/bin/othersystems" . && bin/othersystems windows darwin ./...
+//
+// It is a module of its own, so that nobody who uses Stepwell has what reads Go code.
 package main
 
 import (
