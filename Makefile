@@ -25,7 +25,7 @@ test test-all: export STEPWELL_TEST_THIN = $(THIN)
 
 # `make test` leaves these to `make test-all`: tests that kill processes, step clocks, wait for real time or drive a browser, by the words of their names;
 # and packages that build programs, or read the tree and the docs.
-LONG := UnderFire|Kill|Crashes|Processes|ClockStep|Browser|Pictures|Pace|OnPostgres|OfPostgres|Commands$$|Restarts$$|Failover|PowerCuts|EachCall
+LONG := UnderFire|Kill|Crashes|Processes|ClockStep|Browser|Pictures|Pace|OnPostgres|OfPostgres|Commands$$|Restarts$$|Failover|PowerCuts|EachCall|Damage$$|BesideLog|Mending|ReadOnlySpell|UnderCuts|MadeAnew|ManyChildren|NotInMemory|^TestDemo|^TestAbuse
 LATER := /examples/|/internal/tools/|/internal/soak$$|/internal/pgtest$$|/internal/lint$$|/docs$$|/bench
 
 # Where goroutines meet: the tests of these run under the race detector. It watches all Go that people wrote, but not SQLite, which modernc.org translates
