@@ -1,6 +1,8 @@
 package stepwell_test
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -29,4 +31,17 @@ func ExampleApp_AdmitDelivery() {
 	d := &world.Delivery{Run: "o-1", Events: []world.Event{{Type: world.SignalReceived, Name: "paid", Payload: []byte(`{"a":1,"a":2}`)}}}
 	fmt.Println(app.AdmitDelivery(d))
 	// Output: signal_received: invalid: the payload has the member "/a" twice
+}
+
+// The places of limits that a new run holds are what its definition says, and not what a client says.
+func ExampleApp_AdmitPlaces() {
+	app, err := stepwell.New(memory.New(), stepwell.Config{})
+	if err != nil {
+		panic(err)
+	}
+	birth := &world.Birth{Workflow: "order", Version: 1, Places: []world.Place{{Limit: "bank", Key: "acme", Number: 100}}}
+	c := &world.Commit{Run: "o-1", First: 1, Events: []world.Event{{Type: world.RunCreated, Birth: birth, Payload: []byte(`{}`)}}}
+	err = app.AdmitPlaces(context.Background(), c)
+	fmt.Println("refused, as no worker has said what order needs:", errors.Is(err, world.ErrForbidden))
+	// Output: refused, as no worker has said what order needs: true
 }

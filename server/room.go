@@ -161,7 +161,7 @@ const smallBody = 16 << 10
 // arrives is a body that is counted as it comes. It is read no further than it has room.
 type arrives struct {
 	from    io.ReadCloser
-	ctx     context.Context
+	ctx     context.Context // of the request: it ends a wait for room
 	portion portion
 	most    int64 // that the body has
 	read    int64

@@ -32,8 +32,8 @@ const (
 	Bad  Tone = "31" // failed, blocked
 	Warm Tone = "33" // waits
 	Busy Tone = "36" // runs
-	Dim  Tone = "2"
-	Bold Tone = "1"
+	Dim  Tone = "2"  // what matters less
+	Bold Tone = "1"  // headings
 )
 
 // Paint shows a text, in a tone where there are colours. What a terminal would obey is shown as text, as in tables: a server
