@@ -65,29 +65,6 @@ func (e *embed) holds(file string) bool {
 	return false
 }
 
-// alone reports whether the variable holds this file and no other. Migrations are walked in order, so nobody names them.
-func (e *embed) alone(file string) bool {
-	return len(e.patterns) == 1 && e.patterns[0] == file || path.Base(path.Dir(file)) == "migrations"
-}
-
-// named reports whether the product's files of a package name a file in a string: insert_run, insert_run.sql or sql/insert_run.sql.
-func named(list []*source, dir, file string) (found bool) {
-	name := strings.TrimSuffix(path.Base(file), ".sql")
-	for _, s := range list {
-		if s.dir != dir || s.test {
-			continue
-		}
-		ast.Inspect(s.file, func(node ast.Node) bool {
-			if lit, ok := node.(*ast.BasicLit); ok && lit.Kind == token.STRING {
-				text := strings.Trim(lit.Value, "\"`")
-				found = found || strings.TrimSuffix(path.Base(text), ".sql") == name
-			}
-			return true
-		})
-	}
-	return found
-}
-
 // uses counts where the product's files of a package name a variable.
 func uses(list []*source, dir, name string) (n int) {
 	for _, s := range list {
@@ -172,17 +149,16 @@ func TestSQL(t *testing.T) {
 			all = append(all, embeds(s)...)
 		}
 	}
-	topics := map[string]bool{} // packages whose statements stand in files by topic
+	topics := map[string]bool{} // packages whose statements stand in files by topic, in the folder sql
 	err := walk(".sql", func(p string) error {
-		dir := path.Dir(path.Dir(p))
-		if text, err := os.ReadFile(filepath.Join(root, p)); err == nil && strings.Contains(string(text), "\n-- name: ") && path.Base(path.Dir(p)) == "sql" {
-			topics[dir] = true
+		if path.Base(path.Dir(p)) == "sql" {
+			topics[path.Dir(path.Dir(p))] = true
 		}
 		found := false
 		for _, e := range all {
 			if e.holds(p) {
 				found = true
-				if uses(list, e.src.dir, e.name) < 2 || !e.alone(p) && !topics[dir] && !named(list, e.src.dir, p) {
+				if uses(list, e.src.dir, e.name) < 2 {
 					t.Errorf("%s: embedded in %s, and nobody uses it", p, e.name)
 				}
 			}
@@ -193,9 +169,6 @@ func TestSQL(t *testing.T) {
 		text, err := os.ReadFile(filepath.Join(root, p))
 		if err == nil && !strings.HasPrefix(strings.TrimSpace(string(text)), "--") {
 			t.Errorf("%s: does not open with what it promises", p)
-		}
-		if err == nil && columnsOfRun.Match(text) && !topics[dir] && path.Base(p) != "schema.sql" && path.Base(path.Dir(p)) != "migrations" {
-			t.Errorf("%s: names the columns of a run, which stand in run_row.go: want {run} or {birth}", p)
 		}
 		return err
 	})
@@ -208,12 +181,12 @@ func TestSQL(t *testing.T) {
 }
 
 func TestEmbeds(t *testing.T) {
-	s := mustParse(t, "world/x/a.go", "package x\n//go:embed sql/take.sql\nvar takeSQL string\n\n//go:embed migrations\nvar m embed.FS\nvar _ = takeSQL\n")
+	s := mustParse(t, "world/x/a.go", "package x\n//go:embed sql/take.sql\nvar takeSQL string\n\n//go:embed texts\nvar m embed.FS\nvar _ = takeSQL\n")
 	list := embeds(s)
 	if len(list) != 2 {
 		t.Fatalf("got %d, want 2", len(list))
 	}
-	for file, want := range map[string]bool{"world/x/sql/take.sql": true, "world/x/sql/other.sql": false, "world/x/migrations/1.sql": true, "world/y/sql/take.sql": false} {
+	for file, want := range map[string]bool{"world/x/sql/take.sql": true, "world/x/sql/other.sql": false, "world/x/texts/1.sql": true, "world/y/sql/take.sql": false} {
 		if got := list[0].holds(file) || list[1].holds(file); got != want {
 			t.Errorf("%s: got %v, want %v", file, got, want)
 		}
@@ -221,11 +194,9 @@ func TestEmbeds(t *testing.T) {
 	if got, want := uses([]*source{s}, "world/x", "takeSQL"), 2; got != want {
 		t.Errorf("got %d uses, want %d", got, want)
 	}
-	for file, want := range map[string]bool{"world/x/sql/take.sql": true, "world/x/sql/other.sql": false} {
-		loads := mustParse(t, "world/x/b.go", "package x\nvar _ = load(\"take\")\n")
-		if got := named([]*source{loads}, "world/x", file); got != want {
-			t.Errorf("%s named: got %v, want %v", file, got, want)
-		}
+	loads := []*source{mustParse(t, "world/x/b.go", "package x\nvar _ = load(\"take\")\nvar _ = lord(\"give\")\n")}
+	if got := loaded(loads, "world/x"); len(got) != 1 || !got["take"] || len(loaded(loads, "world/y")) != 0 {
+		t.Errorf("got %v loaded, want take alone", got)
 	}
 	if got, want := uses([]*source{s}, "world/x", "m"), 1; got != want {
 		t.Errorf("got %d uses, want %d", got, want)
