@@ -119,7 +119,7 @@ const noKey = 10 * time.Second
 
 func read[T any](room kit.App, m *world.Message) (*Message[T], error) {
 	out := &Message[T]{
-		ID: m.ID, Headers: m.Headers, Group: m.Group, Priority: m.Priority + 1, SentAt: m.SentAt, Receives: m.Receives, Error: m.Error, Receipt: m.Receipt,
+		ID: m.ID, Headers: m.Headers, Group: m.Group, Priority: m.Priority, SentAt: m.SentAt, Receives: m.Receives, Error: m.Error, Receipt: m.Receipt,
 		keep: room.Messages, in: room.Transactor,
 	}
 	switch {

@@ -30,7 +30,7 @@ func Group(name string) SendOption { return sendOption(func(s *kit.Sending) { s.
 func Delay(d time.Duration) SendOption { return sendOption(func(s *kit.Sending) { s.Delay = d }) }
 
 // Priority is from 1 to 4, 2 where nobody says it; 4 is received first.
-func Priority(n int) SendOption { return sendOption(func(s *kit.Sending) { s.Priority = n - 1 }) }
+func Priority(n int) SendOption { return sendOption(func(s *kit.Sending) { s.Priority = n }) }
 
 // DedupeID makes a send repeatable: within a window, 0 for 5 minutes and 7 days at most, a message of the queue
 // with the same ID is the one that was sent before.
@@ -109,12 +109,12 @@ func (q *Queue[T]) send(ctx context.Context, room kit.App, payloads []T, opts []
 
 // like is a message with options.
 func (q *Queue[T]) like(opts []SendOption) (kit.Sending, error) {
-	m := kit.Sending{Message: world.Message{Queue: q.def.Name, Priority: 1}}
+	m := kit.Sending{Message: world.Message{Queue: q.def.Name, Priority: world.DefaultPriority}}
 	if err := kit.Given(opts, func(o SendOption) { o.SendsMessage(&m) }); err != nil {
 		return m, err
 	}
-	if m.Priority < 0 || m.Priority > 3 {
-		return m, fmt.Errorf("%w: priority %d: want 1 to 4", world.ErrInvalid, m.Priority+1)
+	if m.Priority < 1 || m.Priority > 4 {
+		return m, fmt.Errorf("%w: priority %d: want 1 to 4", world.ErrInvalid, m.Priority)
 	}
 	return m, nil
 }

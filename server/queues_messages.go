@@ -100,9 +100,6 @@ func (b *sending) all(key string) ([]newMessage, error) {
 	return b.Messages, nil
 }
 
-// defaultPriority is what a message has that says none, of 1 to 4.
-const defaultPriority = 2
-
 func (m *newMessage) world(queue string) (world.Message, error) {
 	if m.Payload == nil {
 		return world.Message{}, invalid("there is no payload")
@@ -111,7 +108,7 @@ func (m *newMessage) world(queue string) (world.Message, error) {
 		return world.Message{}, invalid("priority is %d: want 1 to 4", m.Priority)
 	}
 	return world.Message{
-		Queue: queue, Payload: m.Payload, Group: m.Group, Delay: time.Duration(m.Delay), Priority: cmp.Or(m.Priority, defaultPriority) - 1,
+		Queue: queue, Payload: m.Payload, Group: m.Group, Delay: time.Duration(m.Delay), Priority: m.Priority,
 		Dedupe: m.DedupeID, Window: time.Duration(m.DedupeWindow), Headers: m.Headers,
 	}, nil
 }

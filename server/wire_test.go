@@ -122,7 +122,7 @@ func TestProtocol(t *testing.T) {
 			r.call("keepMetrics", `{"process": "prcs_1", "revision": 1, "says": [{"metric": "workflow_signals_total", "workflow": "mail", "name": "sum", "count": 2}]}`)
 			r.is(r.call("metrics", `{}`), "processes.0.says.0.count", 2.0)
 			r.call("messages", `{"declare": {"name": "mails", "visibility": 60000000000}}`)
-			id := r.call("messages", `{"send": [{"queue": "mails", "payload": {"to": "ann"}, "priority": 1}]}`).get("sent.0.id")
+			id := r.call("messages", `{"send": [{"queue": "mails", "payload": {"to": "ann"}}]}`).get("sent.0.id")
 			r.is(r.call("queues", `{"peek": {"queue": "mails", "limit": 10}}`), "messages.0.id", id.(string))
 			got := r.call("messages", `{"receive": {"queue": "mails", "limit": 1}}`)
 			r.is(got, "received.messages.0.payload.to", "ann")

@@ -3,6 +3,7 @@ package world
 // This file holds what queues of messages are made of, and what of it can be refused without looking at anything.
 
 import (
+	"cmp"
 	"encoding/base32"
 	"encoding/binary"
 	"encoding/json"
@@ -87,7 +88,7 @@ type Message struct {
 	Headers map[string]string
 
 	Encrypted string // ID of the key that the payload is encrypted with; "": plain
-	Priority  int    // 0 to 3; 3 is received first. In a group it says nothing
+	Priority  int    // 1 to 4, 4 is received first; 0: DefaultPriority. In a group it says nothing
 
 	// Of one that is sent.
 	Delay  time.Duration // it is not received before. Not with a group
@@ -106,6 +107,20 @@ type Message struct {
 	Error    string       // what was said at the end of the receive before; "": nothing was
 	Damage   string       // why its payload cannot be read; "": it can
 }
+
+// DefaultPriority is the priority of a message that says none.
+const DefaultPriority = 2
+
+// Rank is a message's priority as stores keep it, 0 to 3. That of a group's is the default's.
+func (m *Message) Rank() int {
+	if m.Group != "" {
+		return DefaultPriority - 1
+	}
+	return cmp.Or(m.Priority, DefaultPriority) - 1
+}
+
+// Ranked gives a message the priority that a store keeps as this rank.
+func (m *Message) Ranked(rank int) { m.Priority = rank + 1 }
 
 // Sent is what became of a message that was sent.
 type Sent struct {
@@ -249,8 +264,8 @@ func checkMessage(m *Message) error {
 		most = EncryptedSize(MaxMessage)
 	}
 	switch {
-	case m.Priority < 0 || m.Priority >= priorities:
-		return fmt.Errorf("%w: priority %d is not 0 to 3", ErrInvalid, m.Priority)
+	case m.Priority < 0 || m.Priority > priorities:
+		return fmt.Errorf("%w: priority %d: want 1 to 4", ErrInvalid, m.Priority)
 	case m.Delay < 0 || m.Delay > MaxDelay:
 		return fmt.Errorf("%w: delay %s: want 0 to %s", ErrInvalid, m.Delay, MaxDelay)
 	case m.Window < 0 || m.Window > MaxWindow:

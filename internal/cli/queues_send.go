@@ -46,7 +46,7 @@ already sent.
 			if err != nil {
 				return err
 			}
-			m.Queue, m.Payload, m.Priority = args[0], payload, priority-1
+			m.Queue, m.Payload, m.Priority = args[0], payload, priority
 			if m.Headers, err = headersOf(headers); err != nil {
 				return err
 			}

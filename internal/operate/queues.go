@@ -114,7 +114,7 @@ func MessagesOf(all []world.Message) []Message {
 		m := &all[i]
 		out[i] = Message{
 			ID: m.ID, Receipt: m.Receipt, State: m.State, Payload: m.Payload, Encrypted: m.Encrypted, Damage: m.Damage, Headers: m.Headers, Group: m.Group,
-			Priority: m.Priority + 1, SentAt: m.SentAt, Receives: m.Receives, Until: m.Until, Error: m.Error,
+			Priority: m.Priority, SentAt: m.SentAt, Receives: m.Receives, Until: m.Until, Error: m.Error,
 		}
 		if m.Encrypted != "" || m.Damage != "" {
 			out[i].Payload = nil

@@ -138,7 +138,7 @@ func TestNoPageHoldsOneRow(t *testing.T) {
 		t.Fatal(err)
 	}
 	for n := 1; n <= 52; n++ {
-		if _, err := k.SendMessages(ctx, []world.Message{{Queue: "mails", Payload: []byte(`"x"`), Priority: 1}}); err != nil {
+		if _, err := k.SendMessages(ctx, []world.Message{{Queue: "mails", Payload: []byte(`"x"`)}}); err != nil {
 			t.Fatal(err)
 		}
 		if n >= 50 {

@@ -19,7 +19,7 @@ func letters(s *site) world.Messenger {
 		s.Fatal(err)
 	}
 	send := func(text string) {
-		if _, err := k.SendMessages(ctx, []world.Message{{Queue: "mails", Payload: []byte(text), Priority: 1}}); err != nil {
+		if _, err := k.SendMessages(ctx, []world.Message{{Queue: "mails", Payload: []byte(text)}}); err != nil {
 			s.Fatal(err)
 		}
 	}

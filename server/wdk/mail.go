@@ -74,5 +74,5 @@ func (h *Host) waking(ctx context.Context, r *run) (world.Message, error) {
 	}
 	body, _ := json.Marshal(map[string]string{"runId": r.id})
 	payload, err := json.Marshal(letter{Queue: "__wkf_workflow_" + textOf(r.birth["workflowName"]), Message: body})
-	return world.Message{Queue: queue, Payload: payload, Priority: 1}, err
+	return world.Message{Queue: queue, Payload: payload}, err
 }

@@ -89,7 +89,7 @@ func (h *Host) send(ctx context.Context, in *sendIn) (any, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", world.ErrInvalid, err)
 	}
-	m := world.Message{Queue: queue, Payload: payload, Priority: 1, Dedupe: in.Key, Delay: delay}
+	m := world.Message{Queue: queue, Payload: payload, Dedupe: in.Key, Delay: delay}
 	if m.Dedupe == "" {
 		m.Dedupe = in.Call
 	}

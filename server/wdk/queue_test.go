@@ -58,7 +58,7 @@ func TestQueueRefusals(t *testing.T) {
 	if err := errors.Join(
 		messenger.DeclareQueue(t.Context(), world.MessageQueue{Name: "mine", Visibility: time.Minute, MaxReceives: 3}),
 		func() error {
-			_, err := messenger.SendMessages(t.Context(), []world.Message{{Queue: "mine", Payload: []byte("1"), Priority: 1}})
+			_, err := messenger.SendMessages(t.Context(), []world.Message{{Queue: "mine", Payload: []byte("1")}})
 			return err
 		}()); err != nil {
 		t.Fatal(err)

@@ -242,7 +242,7 @@ func (l *limits) Join(key int64, e *entry, last bool) error {
 	case e.task != nil:
 		at, priority = e.task.asked, e.task.Priority
 	case e.message != nil:
-		at, priority = e.message.SentAt, e.message.Priority
+		at, priority = e.message.SentAt, e.message.Rank()
 	default:
 		at, priority = e.run.created, e.run.birth.Priority
 	}
@@ -281,7 +281,7 @@ func (l *limits) Moved(e *entry) error {
 	}
 	if m := e.message; m != nil {
 		m.visible = l.w.now()
-		heap.Push(&m.queue.line[m.Priority], m)
+		heap.Push(&m.queue.line[m.Rank()], m)
 		l.news.add(world.NoticeMessage, m.Queue)
 		return nil
 	}

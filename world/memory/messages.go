@@ -220,9 +220,7 @@ func (k *messages) put(q *messageQueue, sent *world.Message, now time.Time) *mes
 	m.ID, m.SentAt = world.MessageID(now, m.number), now
 	m.Payload, m.Headers = slices.Clone(m.Payload), maps.Clone(m.Headers)
 	k.all[m.number], q.all[m.number] = m, m
-	if m.Group != "" {
-		m.Priority = 0
-	}
+	m.Ranked(m.Rank())
 	like := *sent
 	like.Keys = world.KeysElsewhere(sent.Keys) // who could refuse it has asked
 	places, _ := world.MessagePlaces(q.Limits, &like)
@@ -241,7 +239,7 @@ func (k *messages) seek(m *message) bool {
 // another is out.
 func (q *messageQueue) lineUp(m *message) {
 	if m.Group == "" {
-		heap.Push(&q.line[m.Priority], m)
+		heap.Push(&q.line[m.Rank()], m)
 		return
 	}
 	at, _ := slices.BinarySearchFunc(q.groups[m.Group], m.number, func(x *message, n int64) int { return cmp.Compare(x.number, n) })
@@ -251,16 +249,16 @@ func (q *messageQueue) lineUp(m *message) {
 	case head.held || head.place < 0 || head.number < m.number: // below 0: it stands in line for a place
 		return
 	default:
-		heap.Remove(&q.line[head.Priority], head.place)
+		heap.Remove(&q.line[head.Rank()], head.place)
 	}
 	q.heads[m.Group] = m
-	heap.Push(&q.line[m.Priority], m)
+	heap.Push(&q.line[m.Rank()], m)
 }
 
 // leave takes a message from its line and its group, whose next one follows.
 func (q *messageQueue) leave(m *message, now time.Time) {
 	if m.place >= 0 {
-		heap.Remove(&q.line[m.Priority], m.place)
+		heap.Remove(&q.line[m.Rank()], m.place)
 	}
 	if m.Group == "" || m.dead {
 		return
@@ -277,7 +275,7 @@ func (q *messageQueue) leave(m *message, now time.Time) {
 	}
 	rest[0].visible = now
 	q.heads[m.Group] = rest[0]
-	heap.Push(&q.line[rest[0].Priority], rest[0])
+	heap.Push(&q.line[rest[0].Rank()], rest[0])
 }
 
 func (k *messages) remove(m *message, now time.Time) {
@@ -430,14 +428,14 @@ func (k *messages) SettleMessages(ctx context.Context, all []world.Settlement) (
 			fallthrough
 		case world.Extend:
 			if m.visible = now.Add(s.After); m.place >= 0 {
-				heap.Fix(&m.queue.line[m.Priority], m.place)
+				heap.Fix(&m.queue.line[m.Rank()], m.place)
 				break
 			}
 			if m.placed.Parked { // its visibility had ended, and it stood in line for a rate
 				m.placed.Parked = false
 				m.entry.move(nil, 0)
 			}
-			heap.Push(&m.queue.line[m.Priority], m)
+			heap.Push(&m.queue.line[m.Rank()], m)
 		}
 		k.news.add(world.NoticeMessage, m.Queue)
 	}

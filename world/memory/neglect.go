@@ -91,7 +91,7 @@ func (l *limits) neglectedQueues(n *notices) (shared bool) {
 		for _, m := range all {
 			if m.placed.Parked {
 				m.visible = now
-				heap.Push(&q.line[m.Priority], m)
+				heap.Push(&q.line[m.Rank()], m)
 			}
 			m.held = false
 			l.restEntry(&m.entry, n)

@@ -264,7 +264,8 @@ func scanMessage(row scanner, queue string) (m messageRow, err error) {
 	if err := row.Scan(&m.key, &group, &priority, &visible, &receives, &fence, &m.held, &m.dead, &m.SentAt, &reason, &head, &body, &sum, &m.at); err != nil {
 		return m, err
 	}
-	m.Group, m.Priority, m.Receives, m.fence, m.Error = textOf(group), int(priority), int(receives), int64(fence), textOf(reason)
+	m.Ranked(int(priority))
+	m.Group, m.Receives, m.fence, m.Error = textOf(group), int(receives), int64(fence), textOf(reason)
 	m.SentAt, m.visible = m.SentAt.UTC(), visible.time
 	m.ID = world.MessageID(m.SentAt, m.key)
 	m.Until = m.visible

@@ -178,7 +178,7 @@ func (k *messaging) receivePlain(ctx context.Context, r *receiving, limit int) (
 	if all && r.only == nil && len(got) > 0 {
 		low.full = time.Now()
 		for i := len(got) - 1; i >= 0; i-- {
-			low.from[rules.Priorities-1-got[i].Priority] = got[i].at
+			low.from[rules.Priorities-1-got[i].Rank()] = got[i].at
 		}
 	}
 	return got, dead, nil

@@ -162,7 +162,7 @@ func sendArgs(all []world.Message, stand bool) []any {
 	heads, bodies, sums, keys := make([]string, n), make([][]byte, n), make([]int32, n), make([]*string, n)
 	for i := range all {
 		m := &all[i]
-		queues[i], priorities[i], delays[i] = m.Queue, int16(m.Priority), m.Delay.Microseconds()
+		queues[i], priorities[i], delays[i] = m.Queue, int16(m.Rank()), m.Delay.Microseconds()
 		if m.Group != "" {
 			groups[i] = &m.Group
 		}

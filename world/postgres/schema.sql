@@ -1054,7 +1054,7 @@ BEGIN
     IF FOUND THEN RETURN id_of; END IF;
   END LOOP;
   INSERT INTO {schema}.messages AS m (queue, grp, priority, visible_at, head, body, sum, places)
-  VALUES (of_queue, part, rank, clock_timestamp() + wait * interval '1 microsecond', text_of_head, bytes, {schema}.sum_message(place, part, text_of_head, bytes), (SELECT {schema}.message_places(q.limits, bytes, NULL) FROM {schema}.queues q WHERE q.key = of_queue AND q.limits IS NOT NULL))
+  VALUES (of_queue, part, CASE WHEN part IS NULL THEN rank ELSE 1 END, clock_timestamp() + wait * interval '1 microsecond', text_of_head, bytes, {schema}.sum_message(place, part, text_of_head, bytes), (SELECT {schema}.message_places(q.limits, bytes, NULL) FROM {schema}.queues q WHERE q.key = of_queue AND q.limits IS NOT NULL))
   RETURNING m.key, m.sent_at INTO number, sent;
   id_of := {schema}.new_id('mesg', sent, {schema}.number_bits(number));
   IF once IS NOT NULL THEN

@@ -248,11 +248,7 @@ func sendMessages(tx *txn, all []world.Message, refuse bool) ([]world.Sent, erro
 				continue
 			}
 		}
-		priority := int64(m.Priority)
-		if m.Group != "" {
-			priority = 0
-		}
-		key, err := tx.insert(insertMessage, queue, orNull(m.Group), priority, tx.now().Add(m.Delay).UnixMicro(), tx.now().UnixMicro())
+		key, err := tx.insert(insertMessage, queue, orNull(m.Group), int64(m.Rank()), tx.now().Add(m.Delay).UnixMicro(), tx.now().UnixMicro())
 		if err != nil {
 			return nil, err
 		}
@@ -278,7 +274,8 @@ func sendMessages(tx *txn, all []world.Message, refuse bool) ([]world.Sent, erro
 // scanMessage reads a row of a queue that is named.
 func scanMessage(r row, q *messageQueue) (m messageRow) {
 	m.key, m.queue = r.int(0), q.key
-	m.Queue, m.Group, m.Priority = q.Name, r.text(1), int(r.int(2))
+	m.Queue, m.Group = q.Name, r.text(1)
+	m.Ranked(int(r.int(2)))
 	m.ready, m.Receives, m.fence, m.held, m.dead = r.time(3), int(r.int(4)), r.int(5), r.bool(6), r.bool(7)
 	m.SentAt, m.Error = r.time(8), r.text(9)
 	m.ID = world.MessageID(m.SentAt, m.key)

@@ -154,7 +154,7 @@ func (r *rig) queuesWithDamage(name func(string, error)) {
 			_, err := q.SettleMessages(r.ctx, []world.Settlement{{Receipt: m.Receipt, Kind: world.Ack}})
 			fine(queue, "an end", err)
 		}
-		_, err = q.SendMessages(r.ctx, []world.Message{{Queue: queue, Payload: quoted("new"), Group: "g", Dedupe: "new", Priority: 1}})
+		_, err = q.SendMessages(r.ctx, []world.Message{{Queue: queue, Payload: quoted("new"), Group: "g", Dedupe: "new"}})
 		fine(queue, "a send", err)
 		_, _, err = q.RedriveMessages(r.ctx, queue)
 		fine(queue, "a redrive", err)

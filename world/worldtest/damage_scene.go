@@ -20,7 +20,7 @@ func damageQueues(r *rig) {
 	for _, name := range []string{"good", "victim", "over"} {
 		r.must(q.DeclareQueue(r.ctx, world.MessageQueue{Name: name, MaxReceives: 3}), "declare a queue")
 		send := func(text, group string) {
-			_, err := q.SendMessages(r.ctx, []world.Message{{Queue: name, Payload: quoted(text), Group: group, Dedupe: text, Priority: 1}})
+			_, err := q.SendMessages(r.ctx, []world.Message{{Queue: name, Payload: quoted(text), Group: group, Dedupe: text}})
 			r.must(err, "send")
 		}
 		receive := func() world.Settlement {

@@ -47,7 +47,7 @@ func (h *holding) mail(to string, numbers ...int) {
 }
 
 func mailOf(to string, n int) world.Message {
-	return world.Message{Queue: "q", Payload: fmt.Appendf(nil, `{"to":%q,"n":%d}`, to, n), Priority: 1}
+	return world.Message{Queue: "q", Payload: fmt.Appendf(nil, `{"to":%q,"n":%d}`, to, n)}
 }
 
 func shownMail(m *world.Message) (text string) {
@@ -163,7 +163,7 @@ var limitsOfMessages = []check{
 		in := func(queue, to string, n int, group string) world.Message {
 			m := mailOf(to, n)
 			if m.Queue = queue; group != "" {
-				m.Group, m.Priority = group, 0
+				m.Group = group
 			}
 			return m
 		}
@@ -227,7 +227,7 @@ var limitsOfMessages = []check{
 		h.put(late)
 		h.mail("ann", 3)
 		urgent := mailOf("ann", 4)
-		urgent.Priority = 3
+		urgent.Priority = 4
 		h.put(urgent)
 		h.until("the late one stands in line", func() bool {
 			h.comes()

@@ -45,7 +45,7 @@ func (m *messaging) send(texts ...string) (ids []string) {
 		if !found {
 			group = ""
 		}
-		ids = append(ids, m.put(world.Message{Queue: "q", Payload: quoted(text), Group: group, Priority: 1})[0].ID)
+		ids = append(ids, m.put(world.Message{Queue: "q", Payload: quoted(text), Group: group})[0].ID)
 	}
 	return ids
 }
@@ -156,7 +156,7 @@ var messages = []check{
 		m.must(err, "peek")
 		m.same([]string{page.Messages[0].ID, page.Messages[1].ID}, ids, "the IDs of what was sent")
 		got := m.gets(1, "a")
-		if x := got[0]; x.ID != ids[0] || x.Queue != "q" || x.Receives != 1 || x.Receipt == "" || x.Priority != 1 || !x.Until.After(x.SentAt.Add(50*time.Second)) {
+		if x := got[0]; x.ID != ids[0] || x.Queue != "q" || x.Receives != 1 || x.Receipt == "" || x.Priority != world.DefaultPriority || !x.Until.After(x.SentAt.Add(50*time.Second)) {
 			m.Errorf("received %+v", x)
 		}
 		m.states("a out", "b ready")
@@ -168,7 +168,9 @@ var messages = []check{
 	})},
 	{"what is sent with a message comes with it", "payload, headers and order are what the sender said", withMessages(func(m *messaging) {
 		h := map[string]string{"traceparent": "00-1", "k": "v"}
-		m.put(world.Message{Queue: "q", Payload: []byte(`{"n":1}`), Headers: h}, world.Message{Queue: "q", Payload: []byte(`2`), Priority: 3}, world.Message{Queue: "q", Payload: []byte(`3`), Priority: 2})
+		m.declare(world.MessageQueue{Name: "groups"})
+		m.put(world.Message{Queue: "q", Payload: []byte(`0`), Priority: 1}, world.Message{Queue: "q", Payload: []byte(`{"n":1}`), Headers: h},
+			world.Message{Queue: "q", Payload: []byte(`2`), Priority: 4}, world.Message{Queue: "q", Payload: []byte(`"2"`), Priority: 2}, world.Message{Queue: "q", Payload: []byte(`3`), Priority: 3})
 		var got []string
 		for _, x := range m.receive(9).Messages {
 			got = append(got, string(x.Payload)+" "+strconv.Itoa(len(x.Headers)))
@@ -176,7 +178,11 @@ var messages = []check{
 				m.Errorf("headers %v", x.Headers)
 			}
 		}
-		m.same(got, []string{"2 0", "3 0", `{"n":1} 2`}, "what came, by priority")
+		m.same(got, []string{"2 0", "3 0", `{"n":1} 2`, `"2" 0`, "0 0"}, "what came, by priority: none is 2")
+		m.put(world.Message{Queue: "groups", Payload: []byte(`1`), Group: "g"})
+		grouped, err := m.k.ReceiveMessages(m.ctx, world.ReceiveQuery{Queue: "groups", Limit: 9})
+		m.must(err, "receive")
+		m.same(grouped.Messages[0].Priority, world.DefaultPriority, "the priority of a group's message")
 	})},
 	{"a message that is given back comes again", "a nack ends a receive, and what was given back is received after its delay", withMessages(func(m *messaging) {
 		m.send("a")
@@ -442,7 +448,7 @@ var messages = []check{
 		good := world.Message{Queue: "q", Payload: []byte(`1`)}
 		for what, bad := range map[string]world.Message{
 			"no JSON": {Queue: "q", Payload: []byte(`{`)}, "a bad name": {Queue: "q q", Payload: []byte(`1`)}, "a delay below 0": {Queue: "q", Payload: []byte(`1`), Delay: -1},
-			"a priority": {Queue: "q", Payload: []byte(`1`), Priority: 4}, "a group with a delay": {Queue: "q", Payload: []byte(`1`), Group: "g", Delay: time.Second},
+			"a priority": {Queue: "q", Payload: []byte(`1`), Priority: 5}, "a group with a delay": {Queue: "q", Payload: []byte(`1`), Group: "g", Delay: time.Second},
 			"a group with control characters": {Queue: "q", Payload: []byte(`1`), Group: "g\n"}, "a header without a name": {Queue: "q", Payload: []byte(`1`), Headers: map[string]string{"": "x"}},
 			"a window of years": {Queue: "q", Payload: []byte(`1`), Dedupe: "d", Window: 1e9 * time.Second},
 		} {

@@ -19,7 +19,7 @@ func (s *session) sends(queue string, texts ...string) *world.Commit {
 		e := stepCreated("step_"+text, world.KindMessage)
 		e.Name = queue
 		events = append(events, e)
-		all = append(all, world.Message{Queue: queue, Payload: quoted(text), Priority: 1})
+		all = append(all, world.Message{Queue: queue, Payload: quoted(text)})
 	}
 	c := s.next(events...)
 	c.Messages = all

@@ -40,7 +40,7 @@ func (m *messaging) endsIn(tx world.Tx, good bool, all ...world.Message) {
 
 var messagesInTx = []check{
 	{"a message is sent with its transaction", "a transaction is all or nothing", inTx(func(m *messaging, in world.Transactor) {
-		all := []world.Message{{Queue: "q", Payload: quoted("a"), Priority: 1}, {Queue: "q", Payload: quoted("g:b"), Group: "g"}}
+		all := []world.Message{{Queue: "q", Payload: quoted("a")}, {Queue: "q", Payload: quoted("g:b"), Group: "g"}}
 		for _, commits := range []bool{false, true} {
 			tx := m.begin()
 			sent, err := in.SendMessagesIn(m.ctx, tx, all)
