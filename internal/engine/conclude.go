@@ -323,6 +323,11 @@ func (s *session) releaseNow() *world.Release {
 		if b.Code == world.CodeNoKey && s.e.shun(shunned{workflow: s.own.workflow}) {
 			pause = 0
 		}
+		if before := s.course.fault().last(); !ofBuild(before) || before.Build == b.Build { // else two builds have failed in turn
+			if soon, others := s.e.leftTo(b, world.Class{Workflow: s.own.workflow, Version: s.own.version}, s.own.run); others {
+				pause = min(pause, soon)
+			}
+		}
 		return &world.Release{Blocked: b, WakeAt: now.Add(pause)}
 	}
 	r := &world.Release{Waiting: waitingFor(s.course.state(), s.eval.machine()), Full: s.eval.machine().Crowded(s.e.cfg.Unread)}

@@ -121,6 +121,7 @@ type Engine struct {
 	flights  flights
 	books    books
 	shuns    shuns
+	left     left
 	stalls   stalls
 	says     teller
 	clock    worldClock

@@ -137,7 +137,7 @@ func (v *evaluation) newMachine(state *world.State) {
 func (v *evaluation) anew(state *world.State) *replay.Machine {
 	return replay.New(replay.Config{
 		Run: v.own.run, Created: state.CreatedAt, Seed: state.Birth.Seed, Segment: state.Segment,
-		Build: v.e.cfg.Build, Strict: v.e.cfg.Strict, Secret: v.e.cfg.Secret,
+		Build: v.e.cfg.Build, Worker: v.e.cfg.Name, Strict: v.e.cfg.Strict, Secret: v.e.cfg.Secret,
 		Fails: v.wf.crashes(),
 		Fork:  state.Birth.Origin != nil, Unread: v.carried.unread, Hooks: v.carried.hooks, Attributes: v.carried.attributes,
 	}, bodyOf(v.wf, state))

@@ -22,7 +22,7 @@ func (s *session) runClaimed(ctx context.Context, tk world.ClaimedRun) {
 		if withoutCode {
 			s.eval.use(nil)
 		}
-		if !s.mayEvaluate(ctx, tk) {
+		if s.leaves(ctx, tk) || !s.mayEvaluate(ctx, tk) {
 			return
 		}
 		s.pen.reach(tk.Seq)

@@ -30,6 +30,7 @@ func (e *Engine) Run(ctx context.Context) error {
 	sh := e.begin(ctx)
 	var loops sync.WaitGroup
 	loops.Go(func() { e.claimLoop(ctx) })
+	loops.Go(func() { e.tryOthers(ctx) })
 	if e.cfg.Sweep > 0 {
 		loops.Go(func() { e.sweepLoop(ctx) })
 	}

@@ -44,11 +44,12 @@ type title struct {
 	// worker is the ID under which the run was claimed or created. The worker may have joined anew since: then the run is not this session's any more.
 	worker   string
 	workflow string // of a run that was claimed, as the queue says
+	version  int    // in the same way
 }
 
 // titleOf is that of a run that was claimed.
 func titleOf(tk *world.ClaimedRun, worker string) title {
-	return title{run: tk.Run, claim: tk.Claim, worker: worker, workflow: tk.Class.Workflow}
+	return title{run: tk.Run, claim: tk.Claim, worker: worker, workflow: tk.Class.Workflow, version: tk.Class.Version}
 }
 
 // message is what happens to a session.

@@ -16,6 +16,8 @@ type DivergedError struct {
 	Code  string // what the code asks for instead
 	Where string // and where: file:line, if known
 	Name  string // of the operation in the log, for the advice
+	// AskedBy is the build of the code that asks, and Worker the name of the worker that ran it.
+	AskedBy, Worker string
 	// Same: the build that wrote the event is the one that replayed it: the code does not match itself.
 	Same bool
 	// Strict: the code does not match itself. Log is what it did when it ran, At where that was, if known; Code and Where are of a replay beside it.
@@ -41,6 +43,12 @@ func (e *DivergedError) Error() string {
 	fmt.Fprintf(&b, "\n  the code asks  %s", e.Code)
 	if e.Where != "" {
 		fmt.Fprintf(&b, "   %s", e.Where)
+	}
+	if e.AskedBy != "" && !e.Same {
+		fmt.Fprintf(&b, "\n  in             build %s", e.AskedBy)
+		if e.Worker != "" {
+			fmt.Fprintf(&b, ", worker %s", e.Worker)
+		}
 	}
 	switch {
 	case e.Same:
@@ -121,7 +129,8 @@ func (m *Machine) instead(k world.Key) *Op {
 }
 
 func (m *Machine) diverged(e *world.Event, log string, op *Op) *DivergedError {
-	d := &DivergedError{Run: m.cfg.Run, Seq: e.Seq, Log: log, Build: e.Build, Name: e.Name, id: e.ID, Same: sameBuild(e.Build, m.cfg.Build)}
+	d := &DivergedError{Run: m.cfg.Run, Seq: e.Seq, Log: log, Build: e.Build, Name: e.Name, id: e.ID, Same: sameBuild(e.Build, m.cfg.Build),
+		AskedBy: m.cfg.Build, Worker: m.cfg.Worker}
 	switch {
 	case op != nil:
 		d.Code, d.Where = op.Describe(), op.Where()

@@ -21,6 +21,7 @@ type Config struct {
 	Seed    uint64
 	Segment int
 	Build   string // of this program, for reports
+	Worker  string // its name, for the same
 	// Unread are the signals and payloads that a continued segment starts with, in order.
 	Unread []world.Event
 	// Hooks are the open hooks that a continued segment starts with; code that asks for the token of one binds to it.
