@@ -9,6 +9,7 @@ import (
 	"os"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -208,6 +209,22 @@ func New(w world.World, cfg Config) (*App, error) {
 	return newApp(w, cfg, fault)
 }
 
+// lacking names what authors call that a store cannot do: it fails, or is left out, only when it is used.
+func lacking(able *world.Abilities) (all []string) {
+	for _, of := range []struct {
+		name string
+		has  bool
+	}{
+		{"queues", able.MessageKeeper != nil}, {"topics", able.TopicKeeper != nil}, {"schedules", able.ScheduleKeeper != nil},
+		{"limits", able.LimitKeeper != nil}, {"large values", able.ApartKeeper != nil},
+	} {
+		if !of.has {
+			all = append(all, of.name)
+		}
+	}
+	return all
+}
+
 // newApp makes an App. What is wrong besides its configuration is reported with that. Without a world it can [App.Check], and nothing else.
 func newApp(w world.World, cfg Config, besides error) (*App, error) {
 	fault := errors.Join(besides, cfg.defaults())
@@ -220,6 +237,10 @@ func newApp(w world.World, cfg Config, besides error) (*App, error) {
 	} else {
 		w = apart.Wrap(w, cfg.overrides.Apart)
 		able = world.AbilitiesOf(w)
+	}
+	if lacks := lacking(&able); w != nil && len(lacks) > 0 {
+		cfg.Logger.Warn("this store cannot do all that Stepwell's can", "lacks", strings.Join(lacks, ", "),
+			"hint", "a type around a store has its abilities only if it is a world.Wrapper: give it a method Abilities")
 	}
 	book := engine.NewBook(able.Definer, cfg.MaxRetention)
 	r := &registrar{cfg: &cfg, book: book, known: workflows{}, keeper: able.ApartKeeper}

@@ -74,9 +74,8 @@ type heartbeatTimeout time.Duration
 func HeartbeatTimeout(d time.Duration) heartbeatTimeout { return heartbeatTimeout(d) }
 
 func (h heartbeatTimeout) stepOption(p *engine.Policy) {
-	p.Heartbeat = time.Duration(h)
-	if h == 0 {
-		p.Heartbeat = -1 // refused by Validate: a timeout of nothing is a mistake
+	if p.Heartbeat = time.Duration(h); h == 0 {
+		p.Fault = nothing("heartbeat timeout")
 	}
 }
 
@@ -88,9 +87,8 @@ type queueTimeout time.Duration
 func QueueTimeout(d time.Duration) queueTimeout { return queueTimeout(d) }
 
 func (q queueTimeout) stepOption(p *engine.Policy) {
-	p.Queue = time.Duration(q)
-	if q == 0 {
-		p.Queue = -1 // refused by Validate
+	if p.Queue = time.Duration(q); q == 0 {
+		p.Fault = nothing("queue timeout")
 	}
 }
 

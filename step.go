@@ -374,11 +374,13 @@ type timeoutOption time.Duration
 func Timeout(d time.Duration) timeoutOption { return timeoutOption(d) }
 
 func (t timeoutOption) stepOption(p *engine.Policy) {
-	p.Timeout = time.Duration(t)
-	if t == 0 {
-		p.Timeout = -1 // refused by Validate: a timeout of nothing is a mistake
+	if p.Timeout = time.Duration(t); t == 0 {
+		p.Fault = nothing("timeout")
 	}
 }
+
+// nothing refuses a timeout of 0, which is a mistake.
+func nothing(what string) error { return fmt.Errorf("%w: %s 0s: want more than 0", ErrInvalid, what) }
 
 // stepError makes the author's error of a recorded one.
 func stepError(ctx Context, f *replay.Future) error {

@@ -246,6 +246,9 @@ func TestReceive(t *testing.T) {
 		q := queue.Define[mail]("mails")
 		go func() {
 			time.Sleep(time.Minute)
+			if _, err := q.SendAll(ctx, app, []mail{{To: "a"}}, queue.DedupeID("1", 0)); !errors.Is(err, stepwell.ErrInvalid) || !strings.Contains(err.Error(), "DedupeID") {
+				t.Errorf("SendAll with a DedupeID: %v", err)
+			}
 			_, err := q.Send(ctx, app, mail{To: "a"}, queue.Headers(map[string]string{"k": "v"}), queue.Priority(4), queue.DedupeID("1", 0))
 			if err != nil {
 				t.Error(err)

@@ -51,7 +51,7 @@ func Headers(h map[string]string) SendOption {
 //
 // Errors: [stepwell.ErrInvalid], [stepwell.ErrTooLarge] over 1 MiB, and encoding errors.
 func (q *Queue[T]) Send(ctx context.Context, app *stepwell.App, payload T, opts ...SendOption) (id string, err error) {
-	ids, err := q.SendAll(ctx, app, []T{payload}, opts...)
+	ids, err := q.sendAll(ctx, app, []T{payload}, opts)
 	if err != nil {
 		return "", err
 	}
@@ -61,6 +61,13 @@ func (q *Queue[T]) Send(ctx context.Context, app *stepwell.App, payload T, opts 
 // SendAll puts several messages into the queue, at most 1,000, all or none, each with the same options; their
 // IDs are in the same order. [DedupeID] is refused: it names one message.
 func (q *Queue[T]) SendAll(ctx context.Context, app *stepwell.App, payloads []T, opts ...SendOption) (ids []string, err error) {
+	if like, err := q.like(opts); err == nil && like.Dedupe != "" {
+		return nil, fmt.Errorf("send to queue %s: %w: SendAll takes no DedupeID, which names one message: use Send", q.def.Name, world.ErrInvalid)
+	}
+	return q.sendAll(ctx, app, payloads, opts)
+}
+
+func (q *Queue[T]) sendAll(ctx context.Context, app *stepwell.App, payloads []T, opts []SendOption) (ids []string, err error) {
 	room, err := q.open(ctx, app)
 	if err != nil {
 		return nil, fmt.Errorf("send: %w", err)

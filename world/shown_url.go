@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -31,7 +32,8 @@ func CheckPlace(where string) error {
 }
 
 // ShownURL is the URL of a database, a server or an endpoint as it may be shown, in errors, logs and pages: without the password, without its query, which may
-// hold one, and without the user, who may be a key, but for PostgreSQL's. What is no URL is shown as far as it can have no secret.
+// hold one, and without the user, who may be a key. Of PostgreSQL's it keeps the user, and what of the query says which server and
+// database it is. What is no URL is shown as far as it can have no secret.
 func ShownURL(where string) string {
 	u, err := url.Parse(where)
 	switch {
@@ -42,14 +44,22 @@ func ShownURL(where string) string {
 	case u.Scheme == "" && strings.Contains(where, "@"):
 		return "…@" + where[strings.LastIndexByte(where, '@')+1:]
 	}
-	schema := u.Query().Get("stepwell_schema")
-	if u.RawQuery, u.Fragment, u.RawFragment, u.ForceQuery = "", "", "", false; schema != "" {
-		u.RawQuery = url.Values{"stepwell_schema": {schema}}.Encode()
+	postgres := u.Scheme == "postgres" || u.Scheme == "postgresql"
+	kept := url.Values{}
+	for name, values := range u.Query() {
+		if name == "stepwell_schema" || postgres && slices.Contains(namesServer, name) {
+			kept[name] = values
+		}
 	}
+	u.RawQuery, u.Fragment, u.RawFragment, u.ForceQuery = kept.Encode(), "", "", false
 	if u.User != nil {
-		if u.User = url.User(u.User.Username()); u.Scheme != "postgres" && u.Scheme != "postgresql" {
+		if u.User = url.User(u.User.Username()); !postgres {
 			u.User = nil
 		}
 	}
 	return u.String()
 }
+
+// namesServer are the parameters of PostgreSQL's URLs that name a server, a database or who connects: without them a URL is
+// another's.
+var namesServer = []string{"database", "dbname", "host", "hostaddr", "port", "service", "user"}

@@ -11,6 +11,9 @@ func TestShownURLs(t *testing.T) {
 	for where, want := range map[string]string{
 		"postgres://app:SECRET@db.example.com/app?sslmode=require&password=SECRET": "postgres://app@db.example.com/app",
 		"postgres://app@db/app?stepwell_schema=other&x=SECRET":                     "postgres://app@db/app?stepwell_schema=other",
+		"postgres:///app?host=db.internal&port=5433&user=ops&password=SECRET":      "postgres:///app?host=db.internal&port=5433&user=ops",
+		"postgres:///?host=/run/pg&dbname=app&passfile=SECRET&sslkey=SECRET":       "postgres:///?dbname=app&host=%2Frun%2Fpg",
+		"https://stepwell.internal/?host=SECRET&user=SECRET":                       "https://stepwell.internal/",
 		"https://SECRET@stepwell.internal:7373":                                    "https://stepwell.internal:7373",
 		"https://ops:SECRET@stepwell.internal/x#SECRET":                            "https://stepwell.internal/x",
 		"ftp://SECRET@host/":                        "ftp://host/",

@@ -139,7 +139,7 @@ func TestBadOperationsOfWorkflowCode(t *testing.T) {
 			check("unprintable step", stepwell.Do(ctx, "a\tb", body), invalid, "not printable")
 			check("empty wait", stepwell.Sleep(ctx, "", time.Second), invalid, "wait name")
 			check("negative timeout", stepwell.Do(ctx, "s", body, stepwell.Timeout(-time.Second)), invalid, "negative")
-			check("timeout of nothing", stepwell.Do(ctx, "s", body, stepwell.Timeout(0)), invalid, `step "s"`)
+			check("timeout of nothing", stepwell.Do(ctx, "s", body, stepwell.Timeout(0)), invalid, "timeout 0s: want more than 0")
 			check("negative base", stepwell.Do(ctx, "s", body, stepwell.Retry{Base: -1}), invalid, `step "s"`)
 			check("negative cap", stepwell.Do(ctx, "s", body, stepwell.Retry{Cap: -1}), invalid, `step "s"`)
 			check("negative total", stepwell.Do(ctx, "s", body, stepwell.Retry{Total: -1}), invalid, `step "s"`)

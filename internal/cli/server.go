@@ -84,6 +84,9 @@ func serveWorld(ctx context.Context, c *cli, db *database, cfg *serverConfig) er
 		scheme = "https"
 		defer reloads(cfg.serving.Certificate)()
 	}
+	if _, _, err := net.SplitHostPort(cfg.listen); err != nil {
+		return usagef("give host:port, such as 127.0.0.1:7373 or :7373", "--listen: %q has no port, or is not an address", cfg.listen)
+	}
 	l, err := s.Listen(ctx, cfg.listen)
 	if errors.Is(err, stepwell.ErrWrongKey) {
 		return &fault{exitFailure, err, "give the original key for this ID; see them all:  " + c.command("keys check")}

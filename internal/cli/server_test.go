@@ -392,14 +392,14 @@ func TestServerConfig(t *testing.T) {
 	}
 }
 
-// TestServerRefuses: a public address without keys is refused before anything is served.
+// TestServerRefuses: a public address without keys, and what is no address, is refused before anything is served.
 func TestServerRefuses(t *testing.T) {
 	t.Parallel()
 	db := filepath.Join(t.TempDir(), "app.db")
-	for _, args := range [][]string{{"--listen", ":0"}, {"--listen", "0.0.0.0:0"}, {"--listen", "nonsense"}} {
-		code, out, errs := call{}.do(t.Context(), append([]string{"server", "--db", db}, args...)...)
-		if code != exitUsage || out != "" || !strings.Contains(errs, "openssl rand") {
-			t.Errorf("%v: got %d, %q, %q, want it refused, and how to make a key", args, code, out, errs)
+	for at, next := range map[string]string{":0": "openssl rand", "0.0.0.0:0": "openssl rand", "nonsense": "give host:port, such as", "127.0.0.1": "give host:port, such as"} {
+		code, out, errs := call{}.do(t.Context(), "server", "--db", db, "--listen", at)
+		if code != exitUsage || out != "" || !strings.Contains(errs, next) {
+			t.Errorf("--listen %s: got %d, %q, %q, want it refused, and %q", at, code, out, errs, next)
 		}
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"cmp"
 	"fmt"
 	"hash/fnv"
+	"slices"
 	"sort"
 	"strings"
 	"sync"
@@ -22,6 +23,7 @@ import (
 
 	cron "github.com/netresearch/go-cron"
 
+	"github.com/stepwell/stepwell/internal/human"
 	"github.com/stepwell/stepwell/world"
 )
 
@@ -184,9 +186,12 @@ func parse(text string) (expression, error) {
 	if strings.Contains(trimmed, "=") {
 		return nil, fmt.Errorf("use the zone of the schedule")
 	}
+	if emptyEntry(trimmed) {
+		return nil, fmt.Errorf("a list has an empty entry: want no comma at its ends, and no two beside each other")
+	}
 	parsed, err := parser.Parse(strings.ToLower(trimmed)) // it takes the H of THU for a hash
 	if err != nil {
-		return nil, err
+		return nil, wrongFields(strings.ToLower(trimmed))
 	}
 	spec, ok := parsed.(*cron.SpecSchedule)
 	if !ok {
@@ -197,6 +202,37 @@ func parse(text string) (expression, error) {
 		spec.MaxSearchYears = searchYears
 	}
 	return &fields{spec, trimmed}, nil
+}
+
+// emptyEntry reports whether a field has a list with nothing between two commas, or at an end: the parser takes it.
+func emptyEntry(text string) bool {
+	return slices.ContainsFunc(strings.Fields(text), func(field string) bool { return strings.Contains(","+field+",", ",,") })
+}
+
+// fieldsOf are the fields of an expression, and what they take.
+var fieldsOf = []struct{ name, want string }{
+	{"second", "0 to 59"}, {"minute", "0 to 59"}, {"hour", "0 to 23"}, {"day of the month", "1 to 31, L or 15W"}, {"month", "1 to 12, or jan to dec"},
+	{"weekday", "0 to 7, or sun to sat, fri#2 or friL"},
+}
+
+// wrongFields says what is wrong with an expression that the parser refused, in words of ours.
+func wrongFields(text string) error {
+	fields := strings.Fields(text)
+	switch {
+	case strings.HasPrefix(text, "@"):
+		return fmt.Errorf("want @hourly, @daily, @weekly, @monthly, @yearly, @every 6h, or @at 2026-12-24T18:00:00Z")
+	case len(fields) != 5 && len(fields) != 6:
+		return fmt.Errorf("it has %d fields: want 5, minute, hour, day, month and weekday, or 6 with seconds before them", len(fields))
+	}
+	for i, field := range fields {
+		at := i + 6 - len(fields)
+		alone := slices.Repeat([]string{"*"}, 6)
+		alone[at] = field
+		if _, err := parser.Parse(strings.Join(alone, " ")); err != nil {
+			return fmt.Errorf("the %s is %q: want %s, lists such as 1,3, ranges such as 1-5, and steps such as */2", fieldsOf[at].name, field, fieldsOf[at].want)
+		}
+	}
+	return fmt.Errorf("it is not a cron expression")
 }
 
 // at is a single time.
@@ -216,12 +252,12 @@ func parseEvery(text string) (expression, error) {
 	span, offset, more := strings.Cut(text, "+")
 	var e every
 	var err error
-	if e.span, err = time.ParseDuration(strings.TrimSpace(span)); err == nil && more {
-		e.offset, err = time.ParseDuration(strings.TrimSpace(offset))
+	if e.span, err = human.ParseSpan(strings.TrimSpace(span)); err == nil && more {
+		e.offset, err = human.ParseSpan(strings.TrimSpace(offset))
 	}
 	switch {
 	case err != nil:
-		return nil, fmt.Errorf("want @every 6h, or @every 6h+15m: %w", err)
+		return nil, fmt.Errorf("want @every 6h, @every 7d, or @every 6h+15m")
 	case e.span < time.Second || e.span%time.Second != 0 || e.span > world.MaxScheduleSpan || e.offset < 0 || e.offset >= e.span || e.offset%time.Second != 0:
 		return nil, fmt.Errorf("want whole seconds, from 1s to %s, and a shorter offset", world.MaxScheduleSpan)
 	}
