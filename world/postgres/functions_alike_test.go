@@ -38,9 +38,9 @@ var ways = map[string]struct {
 	"signal":      {workflow: "w", input: `{}`, signal: "d-1"},
 	"of a step":   {workflow: "w", input: `{}`, signal: "step_01JD3V7Q5ZJ8K2M4N6P8R0T2V4 and more"},
 	"no ID":       {workflow: "w", input: `{}`, signal: "-"},
-	"message":     {message: &world.Message{Queue: "mails", Payload: []byte(`{"to": "ann"}`), Priority: 1}, call: `stepwell.send('mails', '{"to": "ann"}')`},
-	"group":       {message: &world.Message{Queue: "mails", Payload: []byte(`1`), Group: "g", Priority: 3, Headers: map[string]string{"b": "<x>&\n\u2028", "a": ""}}, call: `stepwell.send('mails', '1', message_group => 'g', priority => 4, headers => '{"b": "<x>&\n\u2028", "a": ""}')`},
-	"dedupe":      {message: &world.Message{Queue: "mails", Payload: []byte(`1`), Dedupe: "d", Delay: time.Hour, Priority: 1}, call: `stepwell.send('mails', '1', delay => '1 hour', dedupe_id => 'd')`},
+	"message":     {message: &world.Message{Queue: "mails", Payload: []byte(`{"to": "ann"}`)}, call: `stepwell.send('mails', '{"to": "ann"}')`},
+	"group":       {message: &world.Message{Queue: "mails", Payload: []byte(`1`), Group: "g", Priority: 4, Headers: map[string]string{"b": "<x>&\n\u2028", "a": ""}}, call: `stepwell.send('mails', '1', message_group => 'g', priority => 4, headers => '{"b": "<x>&\n\u2028", "a": ""}')`},
+	"dedupe":      {message: &world.Message{Queue: "mails", Payload: []byte(`1`), Dedupe: "d", Delay: time.Hour}, call: `stepwell.send('mails', '1', delay => '1 hour', dedupe_id => 'd')`},
 	"publication": {publication: &world.Publication{Topic: "order.paid", Payload: []byte(`{"n": 1}`)}, call: `stepwell.publish('order.paid', '{"n": 1}')`},
 	"once":        {publication: &world.Publication{Topic: "order.paid", Payload: []byte(`{"n": 1}`), Source: "s", Dedupe: "d", Delay: time.Hour, Headers: map[string]string{"a": "b"}}, call: `stepwell.publish('order.paid', '{"n": 1}', 's', '1 hour', 'd', '{"a":"b"}')`},
 }

@@ -25,8 +25,8 @@ import (
 // function; in a schema of another name.
 func TestFunctionsGiveNothingElse(t *testing.T) {
 	t.Parallel()
-	w := openShop(t, postgres.Options{Schema: `o'wn "name"`})
-	const schema = `"o'wn ""name"""`
+	w := openShop(t, postgres.Options{Schema: `own "name"`})
+	const schema = `"own ""name"""`
 	c := asCaller(t, w.url, schema)
 	id := told[string](t, c, "SELECT "+schema+`.start('w', '1')`)
 	if !told[bool](t, c, "SELECT "+schema+`.signal($1, 'go')`, id) || told[string](t, c, "SELECT "+schema+`.send('mails', '1')`) == "" || told[string](t, c, "SELECT "+schema+`.publish('a', '1')`) == "" {
