@@ -36,8 +36,12 @@ func TestContendedTransactionsUseUpNoAttempt(t *testing.T) {
 						if !queued {
 							return stepwell.Step(ctx, "step", func(ctx context.Context) (int, error) { return body(ctx, 0) }, once, stepwell.Transactional())
 						}
-						_ = other.Start(ctx, 0) // the first runs in place, the second is queued
-						return step.Start(ctx, 0).Get(ctx)
+						inPlace := other.Start(ctx, 0) // the first runs in place, the second is queued
+						n, err := step.Start(ctx, 0).Get(ctx)
+						if _, e := inPlace.Get(ctx); err == nil {
+							err = e
+						}
+						return n, err
 					})
 					b := openBank(t, flow, step, other)
 					b.exec(`CREATE TABLE contended (n integer);
