@@ -3,6 +3,7 @@ package queue_test
 import (
 	"context"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -58,9 +59,9 @@ func (a *around) Unwrap() error { return a.again }
 func TestHandlersErrorsAreAskedInTheHandler(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := queue.Define[int]("strange")
-		calls := 0
+		var calls atomic.Int64
 		app := run(t, memory.New(), q.Handle(func(context.Context, *queue.Message[int]) error {
-			switch calls++; calls {
+			switch calls.Add(1) {
 			case 1:
 				a := &around{}
 				a.again = a
@@ -75,8 +76,8 @@ func TestHandlersErrorsAreAskedInTheHandler(t *testing.T) {
 			t.Fatal(err)
 		}
 		time.Sleep(time.Minute)
-		if calls != 3 {
-			t.Errorf("it was called %d times, want 3", calls)
+		if n := calls.Load(); n != 3 {
+			t.Errorf("it was called %d times, want 3", n)
 		}
 	})
 }
