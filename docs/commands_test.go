@@ -24,7 +24,6 @@ import (
 var notRun = []struct{ command, reason, instead string }{
 	{"git clone https://github.com/stepwell/stepwell && cd stepwell", "this is what it brings", "TestHelloBehindProxies"},
 	{"make demo", "five seconds", "TestDemo"},
-	{"go run ./cmd/demo", "five seconds", "TestDemo"},
 	{"go run ./examples/", "each example has a test of its own, and this compares the page with them", "TestTheListIsTrue"},
 	{"go run ./cmd/check production.jsonl", "the reader's own program; the block below it is compiled", "TestHistoriesFitTheirCode"},
 	{"sqlite3 ", "nothing else here needs its shell; the same in SQL", "TestBackupWhileItRunsGoesOnByItself"},

@@ -121,7 +121,7 @@ func (s *said) String() string {
 // await waits until it was said n times.
 func (s *said) await(t *testing.T, want string, n int) {
 	t.Helper()
-	for limit := time.Now().Add(30 * time.Second); strings.Count(s.String(), want) < n; <-time.After(10 * time.Millisecond) {
+	for limit := time.Now().Add(2 * time.Minute); strings.Count(s.String(), want) < n; <-time.After(10 * time.Millisecond) {
 		if time.Now().After(limit) {
 			t.Fatalf("got\n%s\nwant %q, %d times", s, want, n)
 		}

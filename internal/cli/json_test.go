@@ -63,6 +63,7 @@ var jsonCalls = []struct {
 	{args: "bulk signal hi --input email=a@b.c", want: `{"run":"` + waitingRun + `"}`},
 	{args: "bulk cancel --input email=a@b.c", want: `{"run":"` + waitingRun + `"}`},
 	{args: "bulk retry --workflow order", want: `{"run":"` + failedRun + `"}`},
+	{args: "bulk restart --workflow nobody", want: ""},
 	{args: "workflows", want: `{"name":"onboard-user"}`},
 	{args: "failures", want: `{"blocked":2,"healed":1}`}, // bulk retry above healed it
 	{args: "retention", want: `{"retention":"365d","said":false}`},
