@@ -45,7 +45,7 @@ var bulkChoices = []bulkChoice{
 	{Name: "retries", Label: "Retry now (end retry delays)", Wake: []world.Waking{stepwell.WakeRetries}},
 	{Name: "starts", Label: "Start now (end start delays)", Wake: []world.Waking{stepwell.WakeStarts}},
 	{Name: "wake", Label: "Wake now (end sleeps)", Wake: []world.Waking{stepwell.WakeSleeps}},
-	{Name: "retry", Label: "Retry (failed runs, as new runs)"}, {Name: "restart", Label: "Restart (failed runs, from the beginning, in their place)"}, {Name: "signal", Label: "Send event to", Event: true},
+	{Name: "retry", Label: "Retry (failed runs, as new runs)"}, {Name: "restart", Label: "Restart (failed runs, in place)"}, {Name: "signal", Label: "Send event to", Event: true},
 }
 
 var notOver = []world.Status{world.Pending, world.Running}
