@@ -174,6 +174,9 @@ func admitItems(g *world.Gather, n int, input []byte) error {
 //
 // Errors: [ErrInvalid]; [world.ErrForbidden] where it asks for places and nobody has said what the workflow needs.
 func (a *App) AdmitPlaces(ctx context.Context, c *world.Commit) error {
+	if c == nil {
+		return kit.Missing("the commit")
+	}
 	for i := range c.Events {
 		if e := &c.Events[i]; e.Birth != nil {
 			if err := a.admitPlaces(ctx, c, e); err != nil {

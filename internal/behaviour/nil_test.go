@@ -171,6 +171,7 @@ var nilOutside = map[string]func(ctx context.Context, app *stepwell.App) error{
 	},
 	"App.SendHook.payload": func(ctx context.Context, app *stepwell.App) error { return app.SendHook(ctx, "t", nil) },
 	"App.AdmitCommit.c":    func(_ context.Context, app *stepwell.App) error { return app.AdmitCommit(nil) },
+	"App.AdmitPlaces.c":    func(ctx context.Context, app *stepwell.App) error { return app.AdmitPlaces(ctx, nil) },
 	"App.AdmitDelivery.d":  func(_ context.Context, app *stepwell.App) error { return app.AdmitDelivery(nil) },
 	"ReadHistories.from": func(context.Context, *stepwell.App) error {
 		for _, err := range stepwell.ReadHistories(nil) {

@@ -59,14 +59,20 @@ func (f *failure) record(err error, build string, now time.Time) *world.Block {
 	return &b
 }
 
+// thrown returns the error of ours that blocked a run by a panic of its code, and any other error as it is.
+func thrown(err error) error {
+	if p, ok := err.(*replay.PanicError); ok {
+		if own, ok := p.Value.(*blockError); ok {
+			return own
+		}
+	}
+	return err
+}
+
 // BlockOf says what an error of a run's evaluation blocks it as: the code, the message and, where it is known, the
 // event.
 func BlockOf(err error) world.Block {
-	if p, ok := err.(*replay.PanicError); ok {
-		if own, ok := p.Value.(*blockError); ok {
-			err = own
-		}
-	}
+	err = thrown(err)
 	b := world.Block{Code: world.CodeInternal, Message: err.Error()}
 	var (
 		panicked *replay.PanicError

@@ -39,8 +39,8 @@ func (e *Engine) Check(ctx context.Context, run string, events []world.Event) er
 	if endedOf(events, checked) {
 		return nil
 	}
-	if blocking, ok := errors.AsType[*blockError](checked); ok {
-		return fmt.Errorf("run %s: %s: %w", run, blocking.code, checked)
+	if blocking, ok := errors.AsType[*blockError](thrown(checked)); ok {
+		return fmt.Errorf("run %s: %s: %w", run, blocking.code, blocking)
 	}
 	if checked != nil {
 		return fmt.Errorf("run %s: %w", run, checked)
