@@ -240,7 +240,7 @@ func newApp(w world.World, cfg Config, besides error) (*App, error) {
 	}
 	if lacks := lacking(&able); w != nil && len(lacks) > 0 {
 		cfg.Logger.Warn("this store cannot do all that Stepwell's can", "lacks", strings.Join(lacks, ", "),
-			"hint", "a type around a store has its abilities only if it is a world.Wrapper: give it a method Abilities")
+			"hint", "a type around a store has its abilities only if it has a method Abilities: see Wrapper, beside the store's interface")
 	}
 	book := engine.NewBook(able.Definer, cfg.MaxRetention)
 	r := &registrar{cfg: &cfg, book: book, known: workflows{}, keeper: able.ApartKeeper}
