@@ -241,8 +241,10 @@ func TestLimitsOfOthersCostNothing(t *testing.T) {
 		commit(&world.Commit{ID: [16]byte{next}, Run: b.Run, Worker: wk.ID, Claim: got.Runs[0].Claim, First: 12, Events: []world.Event{{Type: world.RunFailed, Time: world.Now(), Error: &world.Error{Message: "no"}}}})
 		return w.counters.statements.Load() - before
 	}
+	// Some of them may meet a lock for a moment, and come again: the fewest of some runs are those that it needs.
+	fewest := func() int64 { return min(serial(), serial(), serial()) }
 	serial() // the class is known then
-	alone := serial()
+	alone := fewest()
 	if err := sayLimits(t.Context(), &w.database, []world.SaidLimit{{Name: "bank", Number: 1, Path: "k", Weights: map[string]int{"k": 3}}}); err != nil {
 		t.Fatal(err)
 	}
@@ -256,7 +258,7 @@ func TestLimitsOfOthersCostNothing(t *testing.T) {
 		c.Events[0].Birth.Gather, c.Items = &world.Gather{Key: c.Run, Quiet: time.Hour, Most: time.Hour}, 1
 		commit(c)
 	}
-	if beside := serial(); beside != alone {
+	if beside := fewest(); beside != alone {
 		t.Errorf("a run without limits: %d statements beside those with some, and %d alone", beside, alone)
 	}
 	t.Logf("%d statements of ten steps and an end", alone)

@@ -6,13 +6,12 @@ import (
 	"github.com/stepwell/stepwell/world"
 )
 
-// TestSweepOfListens: what listens of runs that are over goes with a sweep, as a worker of an
-// earlier release may have ended them.
+// TestSweepOfListens: what listens of runs that are gone goes with a sweep.
 func TestSweepOfListens(t *testing.T) {
 	t.Parallel()
 	w := open(t)
 	shape := world.NewListen("a", 0, nil, "", nil)
-	execute(t, w.cfg.ConnString(), "INSERT INTO stepwell.listens (run, wait, shape, hash) SELECT n, 'w', '"+shape.Shape+"', 1 FROM generate_series(1, 1500) n")
+	execute(t, w.cfg.ConnString(), "INSERT INTO stepwell.listens (run, wait, shape, hash, since, last, back) SELECT n, 'w', '"+shape.Shape+"', 1, now(), 0, false FROM generate_series(1, 1500) n")
 	for _, want := range []int{500, 0, 0} {
 		if _, err := w.Sweep(t.Context(), 1); err != nil {
 			t.Fatal(err)

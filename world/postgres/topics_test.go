@@ -226,7 +226,7 @@ func TestSubscribeWhileTheQueueIsDropped(t *testing.T) {
 				return err
 			}
 		}
-		if done, err := k.Spread(ctx, s); done || err != nil { // it comes again
+		if done, err := k.Spread(t.Context(), s); done || err != nil { // it comes again
 			t.Errorf("subscribed while it is dropped: %t, %v", done, err)
 		}
 		_, err := in.exec(ctx, dropQueue, "second")
