@@ -497,7 +497,7 @@ func TestEncryptedSendInTx(t *testing.T) {
 func TestHandlersUnderCuts(t *testing.T) {
 	t.Parallel()
 	url := pgtest.URL(t)
-	proxy, q := pgtest.NewProxy(t, url), queue.Define[string]("jobs", queue.Visibility(time.Second), queue.MaxReceives(1000))
+	proxy, q := pgtest.NewProxy(t, url), queue.Define[string]("jobs", queue.Visibility(5*time.Second), queue.MaxReceives(1000))
 	handler := func() stepwell.Definition {
 		return q.Handle(effect, queue.Transactional(), queue.Retry(quick), queue.Parallel(4))
 	}
