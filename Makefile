@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help demo cc check test test-versions workflow-devkit clients client-typescript client-python soak audit fuzz bench bench-quick bench-queues bench-micro bench-check growth golden docs docs-check pictures vet-check mcp-check otlp-check agent-check release-one release-check release api api-accept deploy-check
+.PHONY: help demo cc check test test-versions workflow-devkit clients client-typescript client-python soak audit fuzz bench bench-quick bench-queues bench-micro bench-check growth golden docs docs-check pictures vet-check mcp-check otlp-check agent-check against-check release-one release-check release api api-accept deploy-check
 
 PKG ?= ./...
 VERSIONS ?= 14 18
@@ -40,10 +40,10 @@ RACE := -race $(foreach pkg,sqlite/lib libc memory,-gcflags=modernc.org/$(pkg)=-
 GOTEST := go test -vet=off -timeout 20m -ldflags='-s -w'
 
 # Two ways of building and no third, so that little is compiled twice: on a new machine that is most of the time. Only tests under the race detector need C.
-check audit bench-check vet-check mcp-check otlp-check agent-check growth test-versions workflow-devkit client-typescript client-python: export CGO_ENABLED := 0
+check audit bench-check vet-check mcp-check otlp-check agent-check against-check growth test-versions workflow-devkit client-typescript client-python: export CGO_ENABLED := 0
 # What only reads code makes much that it throws away soon: with the collector at rest it costs half, where there is memory for it.
-check audit bench-check vet-check mcp-check otlp-check agent-check: export GOGC := 400
-check audit bench-check vet-check mcp-check otlp-check agent-check: export GOMEMLIMIT := 3GiB
+check audit bench-check vet-check mcp-check otlp-check agent-check against-check: export GOGC := 400
+check audit bench-check vet-check mcp-check otlp-check agent-check against-check: export GOMEMLIMIT := 3GiB
 
 # It is a module of its own, so that nobody who uses Stepwell has any of it.
 STATICCHECK := go -C internal/tools/staticcheck build -o $(CURDIR)/bin/staticcheck honnef.co/go/tools/cmd/staticcheck
@@ -206,6 +206,12 @@ agent-check: ## vet, the rules of workflows, staticcheck and tests of agent, its
 	go -C agent vet -vettool=$(CURDIR)/bin/stepwellvet ./...
 	cd agent && ../bin/staticcheck ./...
 	go -C agent test -vet=off -count=1 ./...
+
+against-check: ## vet, staticcheck and tests of what is held to others' libraries, a module of its own: schemas to a validator, the alerts to a reader of YAML
+	@mkdir -p bin && $(STATICCHECK)
+	go -C internal/tools/against vet ./...
+	cd internal/tools/against && ../../../bin/staticcheck ./...
+	go -C internal/tools/against test -vet=off -count=1 .
 
 # Pinned: the newest that can be built with this Go from what the module proxy has. It takes four minutes to compile, so .ci/run has release-one in its place.
 GORELEASER := github.com/goreleaser/goreleaser/v2@v2.15.4

@@ -1,8 +1,9 @@
-package telemetry_test
+package against
 
 // deploy/: the dashboard and the alert rules parse, and ask for metrics and labels that there are.
 
 import (
+	"context"
 	"encoding/json"
 	"os"
 	"path/filepath"
@@ -21,12 +22,23 @@ import (
 	"github.com/stepwell/stepwell/world"
 )
 
+// stuck is a world with two runs, one of which is blocked.
+type stuck struct{ world.World }
+
+func (stuck) Stats(context.Context) (world.Stats, error) {
+	return world.Stats{Workflows: []world.WorkflowStats{{Workflow: "w", Running: 2, Blocked: 1}}}, nil
+}
+
+func (stuck) Runs(context.Context, world.RunQuery) (world.RunPage, error) {
+	return world.RunPage{Runs: []world.Run{{Queue: &world.QueueRow{Blocked: &world.Block{Code: world.CodePanic}}}, {Queue: &world.QueueRow{}}}}, nil
+}
+
 // registered are the labels of all metrics by their name, as they are told when all has happened once. Buckets, sums and counts of histograms are
 // metrics of their own to who asks for them.
 func registered(t *testing.T) map[string][]string {
 	t.Helper()
 	registry := prometheus.NewRegistry()
-	tel, err := telemetry.New(telemetry.Options{World: &crowd{n: 2, blocked: 1}, Registerer: registry})
+	tel, err := telemetry.New(telemetry.Options{World: stuck{}, Registerer: registry})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -108,7 +120,7 @@ func checkExpr(fault func(format string, args ...any), where, expr, shown string
 }
 
 func TestDashboard(t *testing.T) {
-	text, err := os.ReadFile(filepath.Join("..", "deploy", "grafana", "stepwell.json"))
+	text, err := os.ReadFile(filepath.Join("..", "..", "..", "deploy", "grafana", "stepwell.json"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -160,7 +172,7 @@ func TestDashboard(t *testing.T) {
 }
 
 func TestAlerts(t *testing.T) {
-	text, err := os.ReadFile(filepath.Join("..", "deploy", "prometheus", "alerts.yml"))
+	text, err := os.ReadFile(filepath.Join("..", "..", "..", "deploy", "prometheus", "alerts.yml"))
 	if err != nil {
 		t.Fatal(err)
 	}
