@@ -87,7 +87,7 @@ func (a *acting) do(ctx context.Context) (err error) {
 		if err := a.tx.each(ctx, findDelivery, func(row scanner) error {
 			a.done.Duplicate = true
 			return row.Scan(new([]byte), &a.done.Late)
-		}, r.key, key[:], a.d.ID); err != nil || a.done.Duplicate {
+		}, r.key, key[:]); err != nil || a.done.Duplicate {
 			return err
 		}
 	}

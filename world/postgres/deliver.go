@@ -275,7 +275,7 @@ const maxRaces = 5
 type addressee struct {
 	id, owner   *string
 	live, open  bool    // the run is not over; nor is the hook
-	waits, full *bool   // the delivery is known; it has no room
+	known, full *bool   // the delivery is known; it has no room
 	locked      *string // ID of the key that it should be encrypted with
 	first       []byte  // fingerprint of the first copy
 	late        bool    // the first copy came too late
@@ -292,10 +292,10 @@ func (m *sending) decide(a *addressee) {
 	case a.id == nil:
 		m.err = fmt.Errorf("run %s: %w", d.Run, world.ErrNotFound)
 		return
-	case *a.waits && world.Differ(a.first, m.row.print):
+	case *a.known && world.Differ(a.first, m.row.print):
 		m.err = fmt.Errorf("run %s: delivery %q: %w", *a.id, d.ID, world.ErrDeliveryUsed)
 		return
-	case *a.waits:
+	case *a.known:
 	case d.Repeat:
 		m.err = world.NoRepeat(*a.id, d)
 		return
@@ -312,7 +312,7 @@ func (m *sending) decide(a *addressee) {
 		m.err = errRaced
 		return
 	}
-	m.result = world.Delivered{Run: *a.id, Owner: textOf(a.owner), Duplicate: *a.waits, Late: a.late}
+	m.result = world.Delivered{Run: *a.id, Owner: textOf(a.owner), Duplicate: *a.known, Late: a.late}
 	if m.news = noticePost; m.result.Owner != "" {
 		m.news = world.NoticeMail
 	}
@@ -335,7 +335,7 @@ func (se *sender) putMail(b *script, batch []*sending, held int16) {
 	b.items = append(b.items, item{s: deliverMail, each: func(row scanner) error {
 		var i int64
 		var a addressee
-		if err := row.Scan(&i, &a.id, &a.live, &a.open, &a.owner, &a.waits, &a.full, &a.locked, &a.first, &a.late, &a.raced); err != nil {
+		if err := row.Scan(&i, &a.id, &a.live, &a.open, &a.owner, &a.known, &a.full, &a.locked, &a.first, &a.late, &a.raced); err != nil {
 			return err
 		}
 		batch[i-1].decide(&a)

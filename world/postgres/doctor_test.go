@@ -29,7 +29,7 @@ func TestExamine(t *testing.T) {
 		"nothing":          {worker, "", "", ""},
 		"an idle database": {"", "workers", world.HealthWarning, "none is alive"},
 		"a lost index":     {worker + "DROP INDEX stepwell.queue_ready", "indexes", world.HealthBad, "queue_ready is missing"},
-		"a lost key":       {worker + "ALTER TABLE stepwell.acts DROP CONSTRAINT acts_pkey", "indexes", world.HealthBad, "acts_pkey is missing"},
+		"a lost key":       {worker + "ALTER TABLE stepwell.trims DROP CONSTRAINT trims_pkey", "indexes", world.HealthBad, "trims_pkey is missing"},
 		"no autovacuum":    {worker + "ALTER TABLE stepwell.queue SET (autovacuum_enabled = false)", "dead rows", world.HealthBad, "queue"},
 		"an old schema":    {worker + "DELETE FROM stepwell.versions WHERE version > 0", "schema", world.HealthBad, "version 0"},
 		"a newer schema":   {worker + "INSERT INTO stepwell.versions (version, name) SELECT max(version) + 1, 'next' FROM stepwell.versions", "schema", world.HealthWarning, "version"},

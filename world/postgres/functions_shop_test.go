@@ -129,7 +129,7 @@ func written(t *testing.T, w *shop, keys bool) (all []string) {
 	if !keys {
 		ids = regexp.MustCompile(ids.String() + `|"key":"[^"]{34,}"`)
 	}
-	for _, name := range []string{"runs", "log", "queue", "inbox", "delivered", "attributes", "totals", "classes", "messages", "dedupes", "publications", "due", "acts"} {
+	for _, name := range []string{"runs", "log", "queue", "inbox", "delivered", "attributes", "totals", "classes", "messages", "dedupes", "publications", "due"} {
 		rows, err := w.pool.Query(t.Context(), fmt.Sprintf(`SELECT row_to_json(x)::text FROM stepwell.%s x`, name))
 		if err != nil {
 			t.Fatal(err)

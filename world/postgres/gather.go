@@ -186,7 +186,7 @@ func (a *acting) merged(ctx context.Context) (bool, error) {
 	err := a.tx.each(ctx, findDelivery, func(row scanner) error {
 		run = a.r.id
 		return row.Scan(new([]byte), &a.done.Late)
-	}, a.r.key, key[:], a.d.ID)
+	}, a.r.key, key[:])
 	if err == nil && run == "" && name != "" {
 		err = a.tx.each(ctx, mergedRun, func(row scanner) error { return row.Scan(&run) }, a.r.workflow, name)
 	}

@@ -183,7 +183,7 @@ func TestNewerSchema(t *testing.T) {
 		execute(t, u, fmt.Sprintf("INSERT INTO stepwell.versions (version, name) VALUES (%d, 'later')", version))
 	}
 	more(len(all) + 1)
-	for _, table := range []string{"runs", "queue", "log", "inbox", "tasks", "hooks", "awaits", "workers", "lanes", "totals", "classes", "acts", "chunks", "attributes"} {
+	for _, table := range []string{"runs", "queue", "log", "inbox", "tasks", "hooks", "awaits", "workers", "lanes", "totals", "classes", "chunks", "attributes"} {
 		execute(t, u, fmt.Sprintf("ALTER TABLE stepwell.%s ADD COLUMN later text DEFAULT 'x'; CREATE TABLE stepwell.later_%[1]s (x int)", table))
 	}
 	w := openAt(t, u)

@@ -196,7 +196,7 @@ func literal(a any) string {
 }
 
 // large are the tables that no statement may read as a whole.
-var large = []string{"runs", "queue", "log", "inbox", "tasks", "hooks", "awaits", "acts", "chunks", "attributes", "publications", "due"}
+var large = []string{"runs", "queue", "log", "inbox", "tasks", "hooks", "awaits", "chunks", "attributes", "publications", "due"}
 
 // faults says what a query plan does that it must not: look at a whole large table, or at a whole index of one. Where it stops after some rows it may begin
 // at the end of an index.

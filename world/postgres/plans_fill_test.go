@@ -47,7 +47,7 @@ func fill(t testing.TB, n int) *World {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = w.Close() })
-	for _, table := range []string{"runs", "classes", "queue", "log", "inbox", "acts", "tasks", "hooks", "awaits", "chunks", "workers", "lanes", "totals", "attributes", "publications", "due", "schedules"} {
+	for _, table := range []string{"runs", "classes", "queue", "log", "inbox", "tasks", "hooks", "awaits", "chunks", "workers", "lanes", "totals", "attributes", "publications", "due", "schedules"} {
 		execute(t, u, "ALTER TABLE stepwell."+table+" SET (autovacuum_enabled = off)") // the statistics are those that are made here, whenever others run
 	}
 	execute(t, u, fmt.Sprintf(`
@@ -76,7 +76,6 @@ INSERT INTO stepwell.tasks (run, step, name, workflow, priority, visible_at, wor
   SELECT %[1]d + k, 'step_' || k, 'charge', 'w', 1, now(), CASE WHEN k %% 2 = 0 THEN 1 END, k %% 2 FROM generate_series(1, %[5]d) k;
 INSERT INTO stepwell.hooks (token, run, id, created_at) SELECT 'token-' || k, k, 'hook_' || k, now() FROM generate_series(1, %[1]d / 10) k;
 INSERT INTO stepwell.awaits (target, waiter, step) SELECT k, k + 1, 'step_1' FROM generate_series(1, %[1]d / 10) k;
-INSERT INTO stepwell.acts (run, delivery) SELECT k, 'd' || k FROM generate_series(1, %[1]d / 100) k;
 INSERT INTO stepwell.attributes (name, value, created_at, run)
   SELECT 'tenant', CASE WHEN key %% 1000 = 0 THEN 'sb' ELSE 'sa' END, created_at, key FROM stepwell.runs;
 INSERT INTO stepwell.publications (topic, at, due_at, head, body, sum) SELECT 'a.' || k %% 10, now(), now(), '{}', '1', 0 FROM generate_series(1, %[1]d) k;

@@ -141,13 +141,6 @@ CREATE INDEX delivered_marked ON {schema}.delivered (at, run) WHERE marked IS NO
 CREATE INDEX delivered_late ON {schema}.delivered (run) WHERE late IS NOT NULL;
 CREATE UNIQUE INDEX delivered_idem ON {schema}.delivered (workflow, idem) WHERE idem IS NOT NULL;
 
--- Delivery IDs of acts that were appended at once.
-CREATE TABLE {schema}.acts (
-  run      bigint NOT NULL,
-  delivery text   NOT NULL,
-  PRIMARY KEY (run, delivery)
-);
-
 -- Runs by their attributes, in the order of lists. A row for each that a run has, so a run without any has none. The value is found by a
 -- short key, see world.AttributeKey.
 CREATE TABLE {schema}.attributes (
@@ -233,11 +226,10 @@ CREATE TABLE {schema}.chunks (
   pos     bigint      NOT NULL, -- how many that attempt had written to the stream before; tells a write that is repeated
   at      timestamptz NOT NULL,
   data    bytea       NOT NULL, -- see package world
-  segment bigint,               -- number of the run_continued that began it; 0: the first; null: nobody knows
+  segment bigint      NOT NULL, -- number of the run_continued that began it; 0: the first
   sum     integer,              -- checksum
   PRIMARY KEY (run, stream, idx)
 );
-CREATE INDEX chunks_nowhere ON {schema}.chunks (run) WHERE segment IS NULL;
 
 -- What the sweeper is to delete of runs that went on in a new segment. Rows are added by those who continue runs and deleted by sweepers
 -- alone, so that neither waits for the other.
@@ -618,25 +610,6 @@ BEGIN
 END $places$;
 CREATE TRIGGER task_changes BEFORE UPDATE ON {schema}.tasks FOR EACH ROW WHEN (OLD.places IS NOT NULL) EXECUTE FUNCTION {schema}.task_places();
 CREATE TRIGGER task_ends AFTER DELETE ON {schema}.tasks FOR EACH ROW WHEN (OLD.places IS NOT NULL) EXECUTE FUNCTION {schema}.task_places();
-
--- A program that knows nothing of limits of tasks takes a task in line for a run that is gone, where it admits. It stays in line, and is
--- looked at again.
-CREATE FUNCTION {schema}.task_stays() RETURNS trigger LANGUAGE plpgsql AS $stays$
-BEGIN
-  IF NOT EXISTS (SELECT FROM {schema}.tasks t WHERE t.key = OLD.run + 4611686018427387904 AND t.places IS NOT NULL AND t.worker + 0 IS NULL AND t.parked_at = OLD.place AND t.places[t.has + 1] = OLD.key) THEN
-    RETURN OLD;
-  END IF;
-  IF TG_OP = 'DELETE' AND TG_TABLE_NAME = 'limit_line' THEN
-    RETURN NULL;
-  END IF;
-  IF NOT EXISTS (SELECT FROM {schema}.limit_line l WHERE l.key = OLD.key AND l.urgency = OLD.urgency AND l.place = OLD.place AND l.run = OLD.run) THEN
-    INSERT INTO {schema}.limit_line (key, urgency, place, run) VALUES (OLD.key, OLD.urgency, OLD.place, OLD.run);
-    INSERT INTO {schema}.limit_news (key, kind) VALUES (OLD.key, 1);
-  END IF;
-  RETURN OLD;
-END $stays$;
-CREATE TRIGGER task_in_line BEFORE DELETE ON {schema}.limit_line FOR EACH ROW WHEN (OLD.run < 0) EXECUTE FUNCTION {schema}.task_stays();
-CREATE TRIGGER task_in_news BEFORE DELETE ON {schema}.limit_news FOR EACH ROW WHEN (OLD.run < 0) EXECUTE FUNCTION {schema}.task_stays();
 
 -- JSON that may be damaged: null where it is.
 CREATE FUNCTION {schema}.readable(t text) RETURNS json LANGUAGE plpgsql IMMUTABLE STRICT AS $readable$
@@ -1115,15 +1088,14 @@ DECLARE
 BEGIN
   PERFORM {schema}.check_plain();
   LOOP
-    SELECT x.key, x.sealed, q.run IS NOT NULL AS live, q.owner, coalesce(q."full", false) AS is_full, d.run IS NOT NULL AS known, d.print,
-      EXISTS (SELECT FROM {schema}.inbox i WHERE i.run = x.key AND i.delivery = id_is AND i.key = '') AS waits
+    SELECT x.key, x.sealed, q.run IS NOT NULL AS live, q.owner, coalesce(q."full", false) AS is_full, d.run IS NOT NULL AS known, d.print
     INTO r FROM {schema}.runs x LEFT JOIN {schema}.queue q ON q.run = x.key LEFT JOIN {schema}.delivered d ON d.run = x.key AND d.key = hash
     WHERE x.ns = 0 AND x.id = signal.run;
     IF NOT FOUND THEN
       RAISE EXCEPTION 'run %: not found', coalesce(left(signal.run, 140), 'NULL') USING ERRCODE = 'P0002';
     ELSIF r.known AND r.print <> print_is THEN
       RAISE EXCEPTION 'run %: the delivery ID "%" was used for another payload', signal.run, id_is USING ERRCODE = '23505';
-    ELSIF r.known OR r.waits THEN
+    ELSIF r.known THEN
       RETURN false;
     ELSIF NOT r.live THEN
       RAISE EXCEPTION 'run %: the run is over', signal.run USING ERRCODE = '55000';
@@ -1320,6 +1292,5 @@ REVOKE ALL ON FUNCTION
   {schema}.sum_text(s bigint, t text),
   {schema}.sum_value(s bigint),
   {schema}.task_places(),
-  {schema}.task_stays(),
   {schema}.tell(kind text, name text)
 FROM PUBLIC;

@@ -26,7 +26,6 @@ var (
 	trimLog      = load("trim_log")
 	deleteTrims  = load("delete_trims")
 	sweepTrims   = load("sweep_trims")
-	placeChunks  = load("place_chunks")
 	trimAnswers  = load("trim_answers")
 	markChunks   = load("mark_chunks")
 	trimChunks   = load("trim_chunks")
@@ -136,9 +135,6 @@ func (k *keeper) trim(ctx context.Context, tx txn) (deleted int64, more bool, er
 
 // streams deletes at most so many batches of the run's streams, and tells how many.
 func (t *trimmed) streams(ctx context.Context, tx txn, limit int64) (n int64, err error) {
-	if _, err := tx.exec(ctx, placeChunks, t.run); err != nil {
-		return 0, err
-	}
 	if n, err = tx.exec(ctx, trimAnswers, t.run, t.before, limit); err != nil || n >= limit {
 		return n, err
 	}

@@ -31,7 +31,6 @@ var (
 	sweepDeaf       = load("sweep_deaf")
 	sweepLog        = load("sweep_log")
 	sweepChunks     = load("sweep_chunks")
-	sweepActs       = load("sweep_acts")
 	sweepHooks      = load("sweep_hooks")
 	sweepTasks      = load("sweep_tasks")
 	sweepTargets    = load("sweep_targets")
@@ -158,7 +157,7 @@ func (k *keeper) sweep(ctx context.Context, tx pgx.Tx, limit int) (int, error) {
 		return 0, err
 	}
 	var b pgx.Batch
-	for _, s := range []*statement{sweepTrims, sweepLog, sweepChunks, sweepMail, sweepActs, sweepHooks, sweepDelivered, sweepEndedHooks, sweepTasks, sweepTargets, sweepWaiters} {
+	for _, s := range []*statement{sweepTrims, sweepLog, sweepChunks, sweepMail, sweepHooks, sweepDelivered, sweepEndedHooks, sweepTasks, sweepTargets, sweepWaiters} {
 		b.Queue(k.sql(s), keys)
 	}
 	if lost := gone.sheet.lostBy; len(lost) > 0 {

@@ -36,7 +36,7 @@ func (g *group) deliver(d *world.Delivery) (done world.Delivered, err error) {
 	}
 	k := keyOf(d)
 	if d.Repeat {
-		if done, err = g.delivered.known(r, d, k); err == nil && !done.Duplicate {
+		if done, err = g.delivered.again(r, d, k); err == nil && !done.Duplicate {
 			err = world.NoRepeat(r.id, d)
 		}
 		return done, err
@@ -55,7 +55,7 @@ func (g *group) deliver(d *world.Delivery) (done world.Delivered, err error) {
 	}
 	if isPayload(events) {
 		if full := g.inbox.room(r); full != nil { // before anything is written: what has written, and fails, takes its whole group back
-			if done, err = g.delivered.known(r, d, k); err == nil && !done.Duplicate {
+			if done, err = g.delivered.again(r, d, k); err == nil && !done.Duplicate {
 				err = full
 			}
 			return done, err

@@ -15,7 +15,6 @@ import (
 var (
 	insertDelivered  = load("insert_delivered")
 	deleteEndedHooks = load("delete_ended_hooks")
-	findAct          = load("find_act")
 	findDelivered    = load("find_delivered")
 	forgetRun        = load("forget_run")
 	listLate         = load("list_late")
@@ -28,10 +27,8 @@ var (
 //
 //   - A delivery with an ID changes something once, whoever sends it again, for as long as it is kept and at least
 //     keepFor; its copy is told what the first one was.
-//   - What waits in an inbox is known as well, and acts of earlier releases.
 type delivered struct {
 	tx      *txn
-	inbox   *inbox
 	workers *workers
 	keepFor time.Duration
 }
@@ -53,9 +50,6 @@ func (dl *delivered) note(r *run, d *world.Delivery, key []byte) (done world.Del
 	done = world.Delivered{Run: r.id, Owner: dl.workers.id(r.owner)}
 	if d.ID == "" {
 		return done, nil
-	}
-	if done.Duplicate, err = dl.waited(r, d); err != nil || done.Duplicate {
-		return done, err
 	}
 	var sender, marked any
 	if keeper := d.Keeper(); keeper != nil {
@@ -83,25 +77,6 @@ func (dl *delivered) again(r *run, d *world.Delivery, key []byte) (done world.De
 		err = fmt.Errorf("run %s: delivery %q: %w", r.id, d.ID, world.ErrDeliveryUsed)
 	}
 	return done, err
-}
-
-// waited reports whether an earlier release has accepted the delivery ID, and it waits still, or was sent as an act.
-func (dl *delivered) waited(r *run, d *world.Delivery) (found bool, err error) {
-	if found, err = dl.inbox.has(r, d.ID); err == nil && !found && d.Act {
-		found, err = dl.tx.one(findAct, func(row) error { return nil }, r.key, d.ID)
-	}
-	return found, err
-}
-
-// known looks for the first copy of a delivery to a run that is not over.
-func (dl *delivered) known(r *run, d *world.Delivery, key []byte) (done world.Delivered, err error) {
-	if d.ID != "" {
-		if done.Duplicate, err = dl.waited(r, d); err != nil || done.Duplicate {
-			done.Run, done.Owner = r.id, dl.workers.id(r.owner)
-			return done, err
-		}
-	}
-	return dl.again(r, d, key)
 }
 
 // late reads what came to a run too late.

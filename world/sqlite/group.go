@@ -37,7 +37,7 @@ func (g *group) init(w *World) {
 	g.workers = workers{tx: tx, crew: &w.crew, runs: &g.runs}
 	g.inbox = inbox{tx: tx, logs: &g.logs, limit: w.opt.InboxLimit}
 	g.singles = singles{tx: tx, runs: &g.runs, inbox: &g.inbox}
-	g.delivered = delivered{tx: tx, inbox: &g.inbox, workers: &g.workers, keepFor: w.opt.KeepDeliveries}
+	g.delivered = delivered{tx: tx, workers: &g.workers, keepFor: w.opt.KeepDeliveries}
 	g.queue = queue{tx: tx, runs: &g.runs, classes: &g.classes, totals: &g.totals, workers: &g.workers, inbox: &g.inbox, limits: limits{tx: tx, runs: &g.runs}, holds: holds{tx: tx}}
 	tx.limits = &g.queue.limits
 	g.gathers = gathers{tx: tx, runs: &g.runs, queue: &g.queue, delivered: &g.delivered}

@@ -12,7 +12,6 @@ var (
 	insertMail    = load("insert_mail")
 	mailQueue     = load("mail_queue")
 	countPaid     = load("count_payloads")
-	findMail      = load("find_mail")
 	actWaits      = load("act_waits")
 	runMail       = load("run_mail")
 	ownedMail     = load("owned_mail")
@@ -142,14 +141,6 @@ func (in *inbox) waits(r *run) (waits bool, err error) {
 		_, err = in.tx.one(countMail, func(row row) error { waits = row.int(0) > 0; return nil }, r.key)
 	}
 	return waits, err
-}
-
-// has reports whether a delivery with an ID waits for a run.
-func (in *inbox) has(r *run, id string) (found bool, err error) {
-	if !r.box.waits {
-		return false, nil
-	}
-	return in.tx.one(findMail, func(row) error { return nil }, r.key, id)
 }
 
 // actWaits reports whether an operator's act of one of two types waits.

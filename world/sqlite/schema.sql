@@ -119,13 +119,6 @@ CREATE TABLE inbox (
 CREATE UNIQUE INDEX inbox_run ON inbox (run, delivery, key);
 CREATE INDEX inbox_cancel ON inbox (run, arrived_us) WHERE cancel;
 
--- Delivery IDs of acts that were appended at once.
-CREATE TABLE acts (
-  run      INTEGER NOT NULL,
-  delivery TEXT    NOT NULL,
-  PRIMARY KEY (run, delivery)
-) WITHOUT ROWID;
-
 -- What was delivered under an ID is known when it comes again: see Delivery.Key of package world.
 CREATE TABLE delivered (
   run      INTEGER NOT NULL,

@@ -13,7 +13,6 @@ var (
 	deleteRun    = load("delete_run")
 	deleteLog    = load("delete_log")
 	deleteChunks = load("delete_chunks")
-	deleteActs   = load("delete_acts")
 )
 
 // Sweep deletes runs whose retention ended, those that ended first before others; see [world.Admin].
@@ -80,7 +79,7 @@ func (kp *keeper) sweep(limit int) (int, error) {
 	}
 	for _, r := range runs {
 		for _, s := range []*statement{
-			deleteRun, deleteLog, deleteChunks, deleteRunMail, deleteRunHooks, deleteRunTasks, deleteAwaits, deleteWaiter, deleteActs, deleteEndedHooks, deleteRunListens, forgetRun,
+			deleteRun, deleteLog, deleteChunks, deleteRunMail, deleteRunHooks, deleteRunTasks, deleteAwaits, deleteWaiter, deleteEndedHooks, deleteRunListens, forgetRun,
 		} {
 			if err := kp.tx.exec(s, r.key); err != nil {
 				return 0, err

@@ -42,7 +42,7 @@ func TestSweepLeavesNothing(t *testing.T) {
 		}
 	}
 	err := w.read(t.Context(), func(c *conn) error {
-		for table, want := range map[string]int64{"runs": 1, "queue": 1, "log": 1, "inbox": 0, "tasks": 0, "hooks": 0, "acts": 0, "awaits": 0, "chunks": 0, "attributes": 0} {
+		for table, want := range map[string]int64{"runs": 1, "queue": 1, "log": 1, "inbox": 0, "tasks": 0, "hooks": 0, "awaits": 0, "chunks": 0, "attributes": 0} {
 			p, err := c.raw.Prepare("SELECT count(*) FROM " + table)
 			if err != nil {
 				return err

@@ -57,7 +57,6 @@ var named = map[string][]string{
 // the scene has a value in each, or the test fails, as where a migration adds a table that the scene has no row of.
 func RunDamage(t *testing.T, s DamageStore, some func(table, column, how string) bool) {
 	ids := damageScene(t, s.Open(t))
-	s.Exec(t, "INSERT INTO acts (run, delivery) SELECT key, 'act-0' FROM runs WHERE id = '"+ids.victim+"'") // as an earlier release did
 	columns := s.Columns(t)
 	if slices.Contains(columns, [2]string{"limit_line", "run"}) { // it stands there by mistake: it has no limits
 		if slices.Contains(columns, [2]string{"limit_keys", "text"}) {

@@ -23,14 +23,13 @@ counted AS MATERIALIZED (
   FROM (SELECT DISTINCT f.key FROM found f WHERE f.payload AND f.key IS NOT NULL) d),
 known AS MATERIALIZED (
   SELECT f.*, r.id AS id, CASE WHEN f.plain THEN r.sealed END AS locked, q.run IS NOT NULL AND NOT f.again AS live, w.id AS owner, f.payload AND q."full" AS closed, c.n,
-    x.print AS first, ((get_byte(f.hash || '\x0000'::bytea, 0) * 256 + get_byte(f.hash || '\x0000'::bytea, 1) + (f.key & 1023)) & 1023)::integer AS bucket, x.late IS NOT NULL AS late, x.run IS NOT NULL
-    OR EXISTS (SELECT 1 FROM {schema}.inbox i WHERE i.run = f.key AND i.delivery = f.delivery AND i.key = '' OFFSET 0) AS waits
+    x.print AS first, ((get_byte(f.hash || '\x0000'::bytea, 0) * 256 + get_byte(f.hash || '\x0000'::bytea, 1) + (f.key & 1023)) & 1023)::integer AS bucket, x.late IS NOT NULL AS late, x.run IS NOT NULL AS known
   FROM found f LEFT JOIN {schema}.runs r ON r.key = f.key LEFT JOIN {schema}.queue q ON q.run = f.key
   LEFT JOIN {schema}.delivered x ON x.run = f.key AND x.key = f.hash
   LEFT JOIN {schema}.workers w ON w.key = q.owner LEFT JOIN counted c ON c.key = f.key AND f.payload),
 placed AS MATERIALIZED (
-  SELECT k.*, k.payload AND (k.closed OR k.n + count(*) FILTER (WHERE k.payload AND NOT k.waits) OVER (PARTITION BY k.key ORDER BY k.i) > $5::bigint) AS "full",
-    CASE WHEN k.hash = '' OR NOT k.live OR NOT k.open OR k.waits OR k.locked IS NOT NULL THEN false
+  SELECT k.*, k.payload AND (k.closed OR k.n + count(*) FILTER (WHERE k.payload AND NOT k.known) OVER (PARTITION BY k.key ORDER BY k.i) > $5::bigint) AS "full",
+    CASE WHEN k.hash = '' OR NOT k.live OR NOT k.open OR k.known OR k.locked IS NOT NULL THEN false
       WHEN $17::smallint = 2 THEN pg_advisory_xact_lock_shared($18::integer, k.bucket) IS NULL
       WHEN $17::smallint = 1 THEN CASE WHEN pg_try_advisory_lock($18::integer, k.bucket) THEN NOT pg_advisory_unlock($18::integer, k.bucket) ELSE true END
       ELSE false END AS held
@@ -38,16 +37,16 @@ placed AS MATERIALIZED (
 noted AS (
   INSERT INTO {schema}.delivered (run, key, print, sender, marked)
   SELECT p.key, p.hash, p.print, p.sender, nullif(get_byte(p.hash, 0) = 0, false)
-  FROM placed p WHERE p.hash <> '' AND p.live AND p.open AND NOT p.waits AND NOT p."full" AND p.locked IS NULL AND NOT p.held ORDER BY p.key, p.hash
+  FROM placed p WHERE p.hash <> '' AND p.live AND p.open AND NOT p.known AND NOT p."full" AND p.locked IS NULL AND NOT p.held ORDER BY p.key, p.hash
   ON CONFLICT DO NOTHING RETURNING run, key),
 put AS (
   INSERT INTO {schema}.inbox (run, delivery, cancel, act, payload, format, head, body, key, sum)
   SELECT p.key, p.delivery, p.cancel, p.act, p.payload, $8::smallint, replace(p.head, p.placeholder, to_json(coalesce(p.hook, ''))::text), p.body, p.hash,
     concat_ws(chr(31), p.sum, p.key, coalesce(p.hook, ''), p.delivery)
-  FROM placed p WHERE p.live AND p.open AND NOT p.waits AND NOT p."full" AND p.locked IS NULL
+  FROM placed p WHERE p.live AND p.open AND NOT p.known AND NOT p."full" AND p.locked IS NULL
     AND (p.hash = '' OR (p.key, p.hash) IN (SELECT n.run, n.key FROM noted n)) ORDER BY p.i ON CONFLICT DO NOTHING)
-SELECT p.i, p.id, p.live, p.open, p.owner, p.waits, p."full", p.locked, p.first, p.late,
-  p.hash <> '' AND p.live AND p.open AND NOT p.waits AND NOT p."full" AND p.locked IS NULL AND (p.key, p.hash) NOT IN (SELECT n.run, n.key FROM noted n)
+SELECT p.i, p.id, p.live, p.open, p.owner, p.known, p."full", p.locked, p.first, p.late,
+  p.hash <> '' AND p.live AND p.open AND NOT p.known AND NOT p."full" AND p.locked IS NULL AND (p.key, p.hash) NOT IN (SELECT n.run, n.key FROM noted n)
 FROM placed p ORDER BY p.i
 
 -- name: send_holders
@@ -64,10 +63,8 @@ FROM {schema}.runs r JOIN {schema}.queue q ON q.run = r.key
 WHERE r.ns = 0 AND r.id = $4 AND EXISTS (SELECT 1 FROM {schema}.inbox i WHERE i.run = r.key AND i.delivery = $5 OFFSET 0)
 
 -- name: find_delivery
--- What is known of a delivery ($2: its key, $3: its ID). Primary key of delivered, indexes inbox_run, acts_pkey.
-SELECT d.print, d.late IS NOT NULL FROM {schema}.delivered d WHERE d.run = $1::bigint AND d.key = $2::bytea
-UNION ALL SELECT NULL, false WHERE EXISTS (SELECT 1 FROM {schema}.inbox WHERE run = $1::bigint AND delivery = $3::text AND key = '')
-  OR EXISTS (SELECT 1 FROM {schema}.acts WHERE run = $1::bigint AND delivery = $3::text)
+-- What is known of a delivery, by its key. Primary key.
+SELECT print, late IS NOT NULL FROM {schema}.delivered WHERE run = $1::bigint AND key = $2::bytea
 
 -- name: act_waits
 -- Whether an operator's act waits. Index inbox_acts.
@@ -105,7 +102,6 @@ WITH sent AS (
   LEFT JOIN {schema}.hooks h ON h.ns = 0 AND h.token = a.token
   LEFT JOIN {schema}.runs r ON r.ns = 0 AND r.id = a.run
   JOIN {schema}.queue q ON q.run = coalesce(h.run, r.key)
-  WHERE NOT EXISTS (SELECT 1 FROM {schema}.acts x WHERE x.run = q.run AND x.delivery = a.delivery)
   ORDER BY q.run, a.i
   ON CONFLICT DO NOTHING RETURNING run)
 SELECT r.id, q.owner IS NOT NULL FROM sent s JOIN {schema}.runs r ON r.key = s.run JOIN {schema}.queue q ON q.run = s.run

@@ -56,10 +56,6 @@ WHERE run = $1::bigint AND stream = $2::text AND idx >= $3::bigint AND step = $4
 UPDATE {schema}.chunks SET n = $3::bigint - idx
 WHERE run = $1::bigint AND stream = $2::text AND idx < $3::bigint AND idx > $3::bigint - n AND step = $4::text AND attempt < $5::integer AND kind = 'data'
 
--- name: place_chunks
--- Of chunks whose segment nobody knows the newest is taken. Index chunks_nowhere, runs_pkey.
-UPDATE {schema}.chunks c SET segment = r.segment FROM {schema}.runs r WHERE c.run = $1::bigint AND c.segment IS NULL AND r.key = c.run
-
 -- name: mark_chunks
 -- What streams have of segments before the one at $2 is not wanted any more: of its last batch the last number alone stays, so that the stream's numbers go on
 -- behind it, and readers learn what is gone. A mark that closed the stream stays as it is. Index chunks_pkey.

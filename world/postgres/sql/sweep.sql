@@ -53,10 +53,6 @@ DELETE FROM {schema}.log WHERE run = ANY ($1::bigint[])
 -- Runs are swept. Index chunks_pkey.
 DELETE FROM {schema}.chunks WHERE run = ANY ($1::bigint[])
 
--- name: sweep_acts
--- Runs are swept. Index acts_pkey.
-DELETE FROM {schema}.acts WHERE run = ANY ($1::bigint[])
-
 -- name: sweep_hooks
 -- Runs are swept. Index hooks_run.
 DELETE FROM {schema}.hooks WHERE run = ANY ($1::bigint[])

@@ -58,7 +58,7 @@ WITH RECURSIVE
     UNION ALL SELECT 'tasks', run FROM tasks UNION ALL SELECT 'hooks', run FROM hooks UNION ALL SELECT 'ended_hooks', run FROM ended_hooks
     UNION ALL SELECT 'awaits', target FROM awaits UNION ALL SELECT 'awaits', waiter FROM awaits
     UNION ALL SELECT 'chunks', run FROM streams WHERE run IS NOT NULL UNION ALL SELECT 'delivered', run FROM heard WHERE run IS NOT NULL
-    UNION ALL SELECT 'attributes', run FROM attributes UNION ALL SELECT 'acts', run FROM acts UNION ALL SELECT 'trims', run FROM trims)
+    UNION ALL SELECT 'attributes', run FROM attributes UNION ALL SELECT 'trims', run FROM trims)
 SELECT name, count(DISTINCT run), min(run) FROM kept k WHERE NOT EXISTS (SELECT 1 FROM runs r WHERE r.key = k.run) GROUP BY name
 UNION ALL SELECT 'queue (their class)', count(*), min(run) FROM queue q WHERE NOT EXISTS (SELECT 1 FROM classes c WHERE c.key = q.class) HAVING count(*) > 0
 ORDER BY 1

@@ -13,10 +13,6 @@ UPDATE queue SET mail_us = coalesce(mail_us, ?2), cancel = cancel OR ?3 WHERE ru
 -- How many payloads a run has not read. Index inbox_run.
 SELECT count(*) FROM inbox WHERE run = ?1 AND payload
 
--- name: find_mail
--- Whether a delivery ID waits that an earlier release accepted. Index inbox_run.
-SELECT 1 FROM inbox WHERE run = ?1 AND delivery = ?2 AND key = x''
-
 -- name: act_waits
 -- Whether mail of one of two types waits, an operator's act: acts come alone. Index inbox_run.
 SELECT 1 FROM inbox WHERE run = ?1 AND CASE WHEN json_valid(head) THEN head ->> '$.e[0].y' END IN (?2, ?3) LIMIT 1
@@ -59,10 +55,6 @@ INSERT INTO delivered (run, key, at_us, print, sender, marked) VALUES (?1, ?2, ?
 -- name: delete_ended_hooks
 -- The run is swept. Index ended_hooks_run.
 DELETE FROM ended_hooks WHERE run = ?1
-
--- name: find_act
--- Whether a delivery ID was sent as an act to an earlier release.
-SELECT 1 FROM acts WHERE run = ?1 AND delivery = ?2
 
 -- name: find_delivered
 -- What is known of a delivery. Primary key.
