@@ -15,14 +15,13 @@ var (
 	edgeOfAttributeRuns = load("edge_of_attribute_runs")
 	fewAttributeRuns    = load("few_attribute_runs")
 	fewWorkflowRuns     = load("few_workflow_runs")
-	fewLiveRuns         = load("few_live_runs")
 )
 
 // few is how many runs a page may look at: a way with no more of them ahead is short enough.
 const few = rules.MostListed
 
 // byAttribute finds the way by one of the attributes that are asked for: that which fewest have; where many have each, that which the fewest of
-// the newest have. It is no way where many have it and few runs are of the workflow, or are not over, that is asked for.
+// the newest have. It is no way where many have it and few runs are of the workflow, or stand so, that is asked for.
 func byAttribute(c *conn, q *world.RunQuery, before int64) (l listing, ok bool, err error) {
 	var n, oldest int64
 	for _, name := range slices.Sorted(maps.Keys(q.Attributes)) {
@@ -55,8 +54,8 @@ func byAttribute(c *conn, q *world.RunQuery, before int64) (l listing, ok bool, 
 // fewOthers reports whether a way that knows nothing of attributes has few runs ahead.
 func fewOthers(c *conn, q *world.RunQuery, before int64) (yes bool, err error) {
 	count := func(r row) error { yes = r.int(0) <= few; return nil }
-	if onlyLive(q) {
-		if _, err := c.one(fewLiveRuns, count, before, int64(few+1)); yes || err != nil {
+	if s := shortcutOf(q); s != nil {
+		if _, err := c.one(s.few, count, before, int64(few+1)); yes || err != nil {
 			return yes, err
 		}
 	}

@@ -11,11 +11,9 @@ import (
 var (
 	listRuns           = load("list_runs")
 	listWorkflowRuns   = load("list_workflow_runs")
-	listLiveRuns       = load("list_live_runs")
 	edgeOfRuns         = load("edge_of_runs")
 	edgeOfWorkflowRuns = load("edge_of_workflow_runs")
-	edgeOfLiveRuns     = load("edge_of_live_runs")
-	fewerLive          = load("fewer_live")
+	fewerStand         = load("fewer_stand")
 )
 
 // listing is one page's way through the file: a statement that yields the runs between two keys, newest first, but for most of those that do
@@ -29,8 +27,32 @@ type listing struct {
 	merged map[int64]bool // runs that were given the input of the start whose key is asked for
 }
 
-// way finds it, for a page of runs before a key. Those that are not over are in the queue, which holds nobody else; where it holds more than there are
-// of the workflow that is asked for, as with many that sleep, the workflow's own index is shorter.
+// shortcut is the way to runs that have a place of their own: the queue has those that are not over,
+// and nobody else; an index has those that are over and did not complete.
+type shortcut struct {
+	all             []world.Status
+	stored          [2]any // what the place calls each of them
+	list, edge, few *statement
+}
+
+var shortcuts = []shortcut{
+	{[]world.Status{world.Pending, world.Running}, [2]any{int64(0), int64(1)}, load("list_live_runs"), load("edge_of_live_runs"), load("few_live_runs")},
+	{[]world.Status{world.Failed, world.Cancelled}, [2]any{string(world.Failed), string(world.Cancelled)},
+		load("list_failed_runs"), load("edge_of_failed_runs"), load("few_failed_runs")},
+}
+
+// shortcutOf is the way to all runs that a query asks for; nil: there is none.
+func shortcutOf(q *world.RunQuery) *shortcut {
+	stored := q.Stored()
+	for i := range shortcuts {
+		if s := &shortcuts[i]; len(stored) > 0 && !slices.ContainsFunc(stored, func(is world.Status) bool { return !slices.Contains(s.all, is) }) {
+			return s
+		}
+	}
+	return nil
+}
+
+// way finds it, for a page of runs before a key.
 func way(c *conn, q *world.RunQuery, before int64) (listing, error) {
 	if l, ok, err := byPick(c, q); ok || err != nil {
 		return l, err
@@ -41,15 +63,11 @@ func way(c *conn, q *world.RunQuery, before int64) (listing, error) {
 	if l, ok, err := byAttribute(c, q, before); ok || err != nil {
 		return l, err
 	}
+	if l, ok, err := byStanding(c, q); ok || err != nil {
+		return l, err
+	}
 	from, until := microBounds(q)
 	l := listing{narrow: narrowed(q)}
-	if live, err := byQueue(c, q); err != nil {
-		return listing{}, err
-	} else if live {
-		l.list, l.edge = listLiveRuns, edgeOfLiveRuns
-		l.args = append([]any{wanted(q, world.Pending, int64(0)), wanted(q, world.Running, int64(1)), orNull(q.Workflow), from, until}, ofRow(q)...)
-		return l, nil
-	}
 	l.list, l.edge = listRuns, edgeOfRuns
 	l.args = overArgs(q, from, until)
 	if q.Workflow != "" {
@@ -78,12 +96,6 @@ func narrowed(q *world.RunQuery) bool {
 	return len(q.Status) > 0 || !q.Since.IsZero() || !q.Until.IsZero() || q.Version != 0 || q.Roots || q.Prefix != "" || q.Key != ""
 }
 
-// onlyLive reports whether runs that are over are not asked for.
-func onlyLive(q *world.RunQuery) bool {
-	stored := q.Stored()
-	return len(stored) > 0 && !slices.ContainsFunc(stored, world.Status.Terminal)
-}
-
 // overArgs are the arguments that say which statuses and births are asked for.
 func overArgs(q *world.RunQuery, from, until any) []any {
 	var live any // null: no status is asked for
@@ -97,16 +109,21 @@ func overArgs(q *world.RunQuery, from, until any) []any {
 	}
 }
 
-// byQueue reports whether the queue is where to look.
-func byQueue(c *conn, q *world.RunQuery) (yes bool, err error) {
-	if !onlyLive(q) {
-		return false, nil
+// byStanding finds the way by how the runs stand that are asked for. It is no way where there are
+// more of them than of the workflow that is asked for: then the workflow's own index is shorter.
+func byStanding(c *conn, q *world.RunQuery) (l listing, ok bool, err error) {
+	s := shortcutOf(q)
+	if s == nil {
+		return l, false, nil
 	}
-	if q.Workflow == "" {
-		return true, nil
+	if ok = true; q.Workflow != "" {
+		if _, err = c.one(fewerStand, func(r row) error { ok = r.bool(0); return nil }, q.Workflow, string(s.all[0]), string(s.all[1])); !ok || err != nil {
+			return l, false, err
+		}
 	}
-	_, err = c.one(fewerLive, func(r row) error { yes = r.bool(0); return nil }, q.Workflow)
-	return yes, err
+	from, until := microBounds(q)
+	args := append([]any{wanted(q, s.all[0], s.stored[0]), wanted(q, s.all[1], s.stored[1]), orNull(q.Workflow), from, until}, ofRow(q)...)
+	return listing{list: s.list, edge: s.edge, narrow: true, args: args}, true, nil
 }
 
 // wanted is v where a query asks for a status, and null where it does not.

@@ -72,8 +72,14 @@ func TestListsPassOverWhatDoesNotMatch(t *testing.T) {
 	check("running of w", world.RunQuery{Workflow: "w", Status: live[:1]}, "list_live_runs", "running")
 	check("not over of w", world.RunQuery{Workflow: "w", Status: live}, "list_live_runs", "running", "pending")
 	check("not over, behind a cursor", world.RunQuery{Status: live, Cursor: "r3"}, "list_live_runs", "pending")
-	check("failed", world.RunQuery{Status: []world.Status{world.Failed}}, "list_runs", "failed")
-	check("failed of w", world.RunQuery{Workflow: "w", Status: []world.Status{world.Failed}}, "list_workflow_runs", "failed")
+	failed, cancelled := []world.Status{world.Failed}, []world.Status{world.Cancelled}
+	check("failed", world.RunQuery{Status: failed}, "list_failed_runs", "failed")
+	check("failed of w", world.RunQuery{Workflow: "w", Status: failed}, "list_failed_runs", "failed")
+	check("failed of w, behind a cursor", world.RunQuery{Workflow: "w", Status: failed, Cursor: "r3"}, "list_failed_runs", "failed")
+	check("failed with another version", world.RunQuery{Version: 2, Status: failed}, "list_failed_runs")
+	check("failed, where none did", world.RunQuery{Status: failed, Cursor: "r2"}, "list_failed_runs")
+	check("cancelled, where none was", world.RunQuery{Status: cancelled}, "list_failed_runs")
+	check("cancelled of w, where none was", world.RunQuery{Workflow: "w", Status: cancelled}, "list_failed_runs")
 	check("failed or pending", world.RunQuery{Workflow: "w", Status: []world.Status{world.Failed, world.Pending}, Cursor: "r3"}, "list_workflow_runs",
 		"failed", "pending")
 	check("created after the end of the world", world.RunQuery{Since: world.MaxTime}, "list_runs")

@@ -34,6 +34,8 @@ CREATE TABLE runs (
 CREATE UNIQUE INDEX runs_id ON runs (ns, id);
 CREATE UNIQUE INDEX runs_idem ON runs (ns, workflow, idem) WHERE idem IS NOT NULL;
 CREATE INDEX runs_workflow ON runs (workflow, key);
+-- Runs that did not complete: of most files a small part.
+CREATE INDEX runs_failed ON runs (key, status) WHERE status IN ('failed', 'cancelled');
 CREATE INDEX runs_sweep ON runs (sweep_us) WHERE sweep_us IS NOT NULL;
 CREATE INDEX runs_parent ON runs (parent_run) WHERE parent_run IS NOT NULL;
 CREATE INDEX runs_origin ON runs (origin_run) WHERE origin_run IS NOT NULL;

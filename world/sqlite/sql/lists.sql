@@ -64,6 +64,17 @@ WHERE q.run < ?1 AND q.run > ?2 AND q.running IN (?3, ?4)
   AND (?8 IS NULL OR r.parent_run IS NULL) AND (?9 IS NULL OR coalesce(c.version, r.version) = ?9)
 ORDER BY q.run DESC
 
+-- name: list_failed_runs
+-- The same of those that are over and did not complete, of one workflow or all. Index runs_failed.
+SELECT {run}
+FROM runs r INDEXED BY runs_failed LEFT JOIN queue q ON q.run = r.key LEFT JOIN classes c ON c.key = q.class LEFT JOIN workers w ON w.key = q.owner
+LEFT JOIN log l ON l.run = r.key AND l.seq = 1
+WHERE r.status IN ('failed', 'cancelled') AND r.key < ?1 AND r.key > ?2 AND r.status IN (?3, ?4)
+  AND (?5 IS NULL OR r.workflow = ?5)
+  AND (?6 IS NULL OR r.created_us >= ?6) AND (?7 IS NULL OR r.created_us <= ?7)
+  AND (?8 IS NULL OR r.parent_run IS NULL) AND (?9 IS NULL OR r.version = ?9)
+ORDER BY r.key DESC
+
 -- name: edge_of_runs
 -- The run that comes so many after a key: a page of a filtered list stops before it. By key.
 SELECT key FROM runs WHERE key < ?1 ORDER BY key DESC LIMIT 1 OFFSET ?2
@@ -76,9 +87,13 @@ SELECT key FROM runs WHERE workflow = ?3 AND key < ?1 ORDER BY key DESC LIMIT 1 
 -- The same of those that are not over. By key of the queue.
 SELECT run FROM queue WHERE run < ?1 ORDER BY run DESC LIMIT 1 OFFSET ?2
 
--- name: fewer_live
--- Whether fewer runs are not over than there are of a workflow: a handful of rows for each workflow.
-SELECT total(CASE WHEN status IN ('pending', 'running') THEN n END) < total(CASE WHEN workflow = ?1 AND status NOT IN ('paused', 'blocked') THEN n END)
+-- name: edge_of_failed_runs
+-- The same of those that are over and did not complete. Index runs_failed.
+SELECT key FROM runs INDEXED BY runs_failed WHERE status IN ('failed', 'cancelled') AND key < ?1 ORDER BY key DESC LIMIT 1 OFFSET ?2
+
+-- name: fewer_stand
+-- Whether fewer runs have one of two statuses than there are of a workflow: a handful of rows for each workflow.
+SELECT total(CASE WHEN status IN (?2, ?3) THEN n END) < total(CASE WHEN workflow = ?1 AND status NOT IN ('paused', 'blocked') THEN n END)
 FROM totals
 
 -- name: key_runs
@@ -159,6 +174,10 @@ SELECT count(*) FROM (SELECT 1 FROM runs WHERE workflow = ?1 AND key < ?2 LIMIT 
 -- name: few_live_runs
 -- How many runs before a key are not over, counted up to a few. By key of the queue.
 SELECT count(*) FROM (SELECT 1 FROM queue WHERE run < ?1 LIMIT ?2)
+
+-- name: few_failed_runs
+-- The same of those that are over and did not complete. Index runs_failed.
+SELECT count(*) FROM (SELECT 1 FROM runs INDEXED BY runs_failed WHERE status IN ('failed', 'cancelled') AND key < ?1 LIMIT ?2)
 
 -- name: attributes_of
 -- The attributes of a run. By key.
