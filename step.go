@@ -251,7 +251,7 @@ func (s *RegisteredStep[In, Out]) call(ctx context.Context, input []byte, limit 
 //
 //	thumbs, err := stepwell.Map(ctx, pictures, 4, Resize.Run)
 func (s *RegisteredStep[In, Out]) Run(ctx Context, in In) (Out, error) {
-	return s.Start(ctx, in).Get(ctx)
+	return s.start(ctx, in, nil, 0).Get(ctx)
 }
 
 // With is the same step, tried otherwise where it is asked for from here:
@@ -269,11 +269,18 @@ func (s *RegisteredStep[In, Out]) With(opts ...StepOption) *RegisteredStep[In, O
 // Start asks for the step and goes on; the result is the future's. Of several that are asked for at once, one runs in
 // place and the others are queued for every worker.
 func (s *RegisteredStep[In, Out]) Start(ctx Context, in In, opts ...StepOption) *Future[Out] {
+	return s.start(ctx, in, opts, engine.Caller(0))
+}
+
+func (s *RegisteredStep[In, Out]) start(ctx Context, in In, opts []StepOption, asked uintptr) *Future[Out] {
 	if s == nil {
 		return failedFuture[Out](kit.Missing("the registered step"))
 	}
 	opts = append(slices.Clip(s.own), opts...)
-	spec := &engine.StepSpec{Task: true, Remote: s.isRemote(ctx.env.overrides), Check: s.check, Policy: s.policy}
+	spec := &engine.StepSpec{Task: true, Remote: s.isRemote(ctx.env.overrides), Check: s.check, Policy: s.policy, Asked: asked}
+	if !s.remote {
+		spec.Source = s.fn
+	}
 	if len(s.limits) > 0 {
 		spec.Places = s.limits.places
 	}

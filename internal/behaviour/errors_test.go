@@ -162,36 +162,67 @@ func TestErrorsSurviveAReplay(t *testing.T) {
 	})
 }
 
-// TestAQueuedStepIsPlacedAtItsCall: wherever its function ran, it failed where the workflow waits for it.
+// TestAQueuedStepIsPlacedAtItsCall: whichever worker ran its function, each attempt failed where the
+// workflow waits for it, or, where that waits for something else, where it asked for it.
 func TestAQueuedStepIsPlacedAtItsCall(t *testing.T) {
 	onWorlds(t, func(r *rig) {
 		reg := stepwell.DefineStep("registered", func(ctx context.Context, n int) (int, error) {
 			return 0, fmt.Errorf("item %d: %w", n, errStock)
-		}, stepwell.Retry{Attempts: 1})
+		}, stepwell.Retry{Attempts: 2, Base: time.Second})
 		place := ""
-		wf := stepwell.Define("map", func(ctx stepwell.Context, _ int) (int, error) {
-			one, two := reg.Start(ctx, 1), reg.Start(ctx, 2)
-			place = line(1)
-			_, err := one.Get(ctx)
-			if _, other := two.Get(ctx); other == nil {
-				return 0, errors.New("it did not fail")
+		wf := stepwell.Define("places", func(ctx stepwell.Context, how string) (n int, err error) {
+			switch how {
+			case "run":
+				place = line(1)
+				return reg.Run(ctx, 1)
+			case "with":
+				place = line(1)
+				return reg.With(stepwell.Timeout(time.Hour)).Run(ctx, 1)
+			case "get":
+				f := reg.Start(ctx, 1)
+				place = line(1)
+				return f.Get(ctx)
+			case "nap":
+				place = line(1)
+				f := reg.Start(ctx, 1)
+				if err := stepwell.Sleep(ctx, "nap", 20*time.Second); err != nil {
+					return 0, err
+				}
+				return f.Get(ctx)
+			case "map":
+				place = line(1)
+				_, err := stepwell.Map(ctx, []int{1}, 0, reg.Run)
+				return 0, err
+			case "map of a function":
+				_, err := stepwell.Map(ctx, []int{1}, 0, func(ctx stepwell.Context, n int) (int, error) {
+					place = line(1)
+					return reg.Run(ctx, n)
+				})
+				return 0, err
 			}
-			return 0, err
+			return 0, fmt.Errorf("no such case: %q", how)
 		})
-		wk := r.beginWith(stepwell.Config{Definitions: []stepwell.Definition{wf, reg}, MaxSteps: 1})
-		run := start(r, wk, wf, 0)
-		wantErr(r, run, world.Failed)
-		failed := r.events(run.ID(), world.StepFailed)
-		for _, e := range failed {
-			if !strings.Contains(e.Error.Message, "item 1:") { // the code waited for the other one
-				continue
+		for _, how := range []string{"run", "with", "get", "nap", "map", "map of a function"} {
+			for _, workers := range [][][]stepwell.Definition{{{wf, reg}}, {{wf}, {reg}}} {
+				var all []*worker
+				for _, defs := range workers {
+					all = append(all, r.beginWith(stepwell.Config{Definitions: defs}))
+				}
+				run := start(r, all[0], wf, how)
+				wantErr(r, run, world.Failed)
+				failed := append(r.events(run.ID(), world.StepRetrying), r.events(run.ID(), world.StepFailed)...)
+				for _, e := range failed {
+					if e.Error.Where != place {
+						r.Errorf("%s, %d workers: attempt %d failed at %q, want %q", how, len(all), e.Attempt, e.Error.Where, place)
+					}
+				}
+				if len(failed) != 2 {
+					r.Errorf("%s, %d workers: %d attempts failed, want 2", how, len(all), len(failed))
+				}
+				for _, wk := range all {
+					wk.stop(r.T)
+				}
 			}
-			if e.Error.Where != place {
-				r.Errorf("%s: failed at %q, want %q", e.Error.Message, e.Error.Where, place)
-			}
-		}
-		if len(failed) != 2 {
-			r.Errorf("%d steps failed, want 2", len(failed))
 		}
 	})
 }

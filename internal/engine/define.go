@@ -53,6 +53,8 @@ type StepSpec struct {
 	Task     bool                                                    // a registered step: others may run it
 	Remote   bool                                                    // only others may: it is always queued
 	Check    func(input []byte) error                                // of a registered step: whether its recorded input can be what the function takes
+	Source   any                                                     // of a registered step: its function; nil: it has none here
+	Asked    uintptr                                                 // where the call was that did not wait for the step, for [Place]; 0: unknown
 	Policy   Policy
 	Override json.RawMessage                           // registered steps: what the call asks for instead of the definition's policy; travels with the task
 	Places   func(input []byte) ([]world.Place, error) // of a registered step under limits: what each attempt needs; nil: nothing

@@ -14,6 +14,7 @@ import (
 // switch: each has a goroutine of its own, and one of them runs at a time.
 type coro struct {
 	m      *Machine
+	by     *coro  // that began it; nil: the machine did
 	path   string // "" is the workflow function itself
 	next   func() (struct{}, bool)
 	stop   func()
@@ -55,7 +56,7 @@ func (e *PanicError) Thrown() error {
 
 // spawn makes a coroutine that will run fn, and queues it.
 func (m *Machine) spawn(path string, fn func()) *coro {
-	c := &coro{m: m, path: path}
+	c := &coro{m: m, by: m.current.Load(), path: path}
 	c.next, c.stop = iter.Pull(func(yield func(struct{}) bool) {
 		c.yield = yield
 		c.goroutine.Store(self())

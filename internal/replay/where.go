@@ -39,17 +39,24 @@ func ours(fn string) bool {
 	return ok && (strings.HasPrefix(rest, ".") || strings.HasPrefix(rest, "/webhook.") || strings.HasPrefix(rest, "/internal/replay."))
 }
 
-// CallOf says where the code of a machine waits for a step that it asked for, as file:line, as a rule in the call of the step; "" where it does something else meanwhile. It is
-// for the rare reader, and is called by whoever feeds the machine.
+// CallOf says where the code of a machine waits for a step that it asked for, as file:line: as a
+// rule in the call of the step. It is "" where the code does something else meanwhile. A coroutine
+// that runs none of the author's code, as one of Map, waits where the one waits that began it.
+// It is for the rare reader, and is called by whoever feeds the machine.
 func CallOf(m *Machine, id string) string {
 	op := m.open[id]
 	if op == nil || m.failure != nil {
 		return ""
 	}
 	for _, c := range m.coros {
-		if !c.ended && op.future.has(c) {
-			return c.where()
+		if c.ended || !op.future.has(c) {
+			continue
 		}
+		at := c.where()
+		for ; at == "" && c.by != nil; at = c.where() {
+			c = c.by
+		}
+		return at
 	}
 	return ""
 }
