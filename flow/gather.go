@@ -30,7 +30,7 @@ func Key[In any](of func(in In) string) By {
 }
 
 // Path is where the key stands in the JSON of the input, or, of a batch, of an item, as in "customer.id": a text, a
-// number or a truth.
+// number or a truth. 1, 1.0 and 1e0 are one key.
 func Path(path string) By { return func(g *kit.Gather) { g.Path = path } }
 
 // DebounceOption changes a [Debounce]: [Longest].

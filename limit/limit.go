@@ -98,8 +98,8 @@ func Key[In any](of func(in In) string) Option {
 	}
 }
 
-// Path is where the key stands in the JSON of the input, as in "customer.id": a text, a number or a truth.
-// Programs that have not the code find it too.
+// Path is where the key stands in the JSON of the input, as in "customer.id": a text, a number or a truth. 1, 1.0 and 1e0
+// are one key. Programs that have not the code find it too.
 func Path(path string) Option { return func(l *kit.Limit) { l.Path = path } }
 
 // Name is the name of the limit; without it, it is the workflow's. Limits of one name, of one workflow or several, are

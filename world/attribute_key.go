@@ -14,9 +14,6 @@ const (
 	endOfKey   = 64
 )
 
-// mostExponent bounds the exponents that are told apart.
-const mostExponent = 999_999
-
 // AttributeKey is a text by which a world may keep and find values of attributes: of all values that contain a pattern by [Contains], the key is that of
 // the pattern. Others may share it, so who is found is still to be looked at: all objects have one key, and so have all arrays. It is short, printable
 // or not, has no NUL, and is the same in every release. What is not JSON has an empty key, and contains nothing.
@@ -36,7 +33,8 @@ func AttributeKey(value []byte) string {
 	case string:
 		return stringKey(v)
 	case json.Number:
-		return numberKey(v.String())
+		text := numberText(v.String())
+		return "n" + text[:min(len(text), endOfKey)]
 	case []any:
 		return "a"
 	default:
@@ -57,33 +55,4 @@ func stringKey(s string) string {
 		return "s" + s
 	}
 	return "s" + string(all[:endOfKey]) + string(all[len(all)-endOfKey:]) + strconv.Itoa(len(all))
-}
-
-// numberKey is a number's sign, digits and exponent, with neither leading nor trailing zeros: 1, 1.0 and 10e-1 have one key. So have 0 and what is
-// beyond all reason.
-func numberKey(s string) string {
-	if len(s) > endOfKey { // compared as written
-		return "n" + s[:endOfKey]
-	}
-	mantissa, power, _ := strings.Cut(strings.ToLower(s), "e")
-	sign := ""
-	if rest, minus := strings.CutPrefix(mantissa, "-"); minus {
-		sign, mantissa = "-", rest
-	}
-	whole, fraction, _ := strings.Cut(mantissa, ".")
-	digits := strings.TrimLeft(whole+fraction, "0")
-	short := strings.TrimRight(digits, "0")
-	exponent := 0
-	if power != "" {
-		n, err := strconv.ParseInt(power, 10, 32)
-		if err != nil {
-			return "n"
-		}
-		exponent = int(n)
-	}
-	exponent += len(digits) - len(short) - len(fraction)
-	if short == "" || exponent > mostExponent || exponent < -mostExponent {
-		return "n"
-	}
-	return "n" + sign + short + "e" + strconv.Itoa(exponent)
 }

@@ -129,7 +129,7 @@ func (l *SaidLimit) check(least int) error {
 	return CheckLimit(l.Name, l.Number)
 }
 
-// KeyAt is the text, number or truth at a path of some JSON.
+// KeyAt is the text, number or truth at a path of some JSON. Equal numbers give one key, however they are written.
 func KeyAt(input []byte, path string) (string, error) {
 	key, isJSON, found := keyAt(input, path)
 	switch {
@@ -145,7 +145,7 @@ func KeyAt(input []byte, path string) (string, error) {
 func keyAt(value []byte, path string) (key string, isJSON, found bool) {
 	var v any
 	d := json.NewDecoder(bytes.NewReader(value))
-	d.UseNumber() // as it is written
+	d.UseNumber()
 	if err := d.Decode(&v); err != nil {
 		return "", false, false
 	}
@@ -157,7 +157,7 @@ func keyAt(value []byte, path string) (key string, isJSON, found bool) {
 	case string:
 		return v, true, true
 	case json.Number:
-		return v.String(), true, true
+		return numberText(v.String()), true, true
 	case bool:
 		return fmt.Sprint(v), true, true
 	}

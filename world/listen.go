@@ -9,7 +9,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"math/big"
 	"slices"
 	"strconv"
 	"strings"
@@ -133,18 +132,7 @@ func canonical(v any) (text string, ok bool) {
 	case string:
 		return `"` + v, true
 	case json.Number:
-		s := v.String()
-		if len(s) > 64 {
-			return s, true
-		}
-		x, _, err := big.ParseFloat(s, 10, 256, big.ToNearestEven)
-		if err != nil || x.IsInf() {
-			return s, true
-		}
-		if x.Sign() == 0 { // there is a negative one
-			return "0", true
-		}
-		return x.Text('p', 0), true
+		return numberText(v.String()), true
 	}
 	return "", false
 }

@@ -58,7 +58,7 @@ func FillTemplate(template string, m *Message) (string, error) {
 		}
 		if !parsed {
 			d := json.NewDecoder(bytes.NewReader(m.Payload))
-			d.UseNumber() // as it is written
+			d.UseNumber()
 			if err := d.Decode(&payload); err != nil {
 				return "", fmt.Errorf("%w: template: {%s}: the payload is not JSON", ErrInvalid, place)
 			}
@@ -83,7 +83,7 @@ func scalarAt(v any, place, path string) (string, error) {
 	case string:
 		return v, nil
 	case json.Number:
-		return v.String(), nil
+		return numberText(v.String()), nil
 	case bool:
 		return fmt.Sprint(v), nil
 	}

@@ -41,6 +41,12 @@ var ways = map[string]struct {
 	"message":     {message: &world.Message{Queue: "mails", Payload: []byte(`{"to": "ann"}`)}, call: `stepwell.send('mails', '{"to": "ann"}')`},
 	"group":       {message: &world.Message{Queue: "mails", Payload: []byte(`1`), Group: "g", Priority: 4, Headers: map[string]string{"b": "<x>&\n\u2028", "a": ""}}, call: `stepwell.send('mails', '1', message_group => 'g', priority => 4, headers => '{"b": "<x>&\n\u2028", "a": ""}')`},
 	"dedupe":      {message: &world.Message{Queue: "mails", Payload: []byte(`1`), Dedupe: "d", Delay: time.Hour}, call: `stepwell.send('mails', '1', delay => '1 hour', dedupe_id => 'd')`},
+	"key 1":       {message: &world.Message{Queue: "keyed", Payload: []byte(`{"n": 1}`)}, call: `stepwell.send('keyed', '{"n": 1}')`},
+	"key 1.0":     {message: &world.Message{Queue: "keyed", Payload: []byte(`{"n": 1.0}`)}, call: `stepwell.send('keyed', '{"n": 1.0}')`},
+	"key 1e0":     {message: &world.Message{Queue: "keyed", Payload: []byte(`{"n": -100.0E-2}`)}, call: `stepwell.send('keyed', '{"n": -100.0E-2}')`},
+	"key 1e21":    {message: &world.Message{Queue: "keyed", Payload: []byte(`{"n": 0.1e+22}`)}, call: `stepwell.send('keyed', '{"n": 0.1e+22}')`},
+	"key 0.002":   {message: &world.Message{Queue: "keyed", Payload: []byte(`{"n": 20e-4}`)}, call: `stepwell.send('keyed', '{"n": 20e-4}')`},
+	"key 0":       {message: &world.Message{Queue: "keyed", Payload: []byte(`{"n": -0e7}`)}, call: `stepwell.send('keyed', '{"n": -0e7}')`},
 	"publication": {publication: &world.Publication{Topic: "order.paid", Payload: []byte(`{"n": 1}`)}, call: `stepwell.publish('order.paid', '{"n": 1}')`},
 	"once":        {publication: &world.Publication{Topic: "order.paid", Payload: []byte(`{"n": 1}`), Source: "s", Dedupe: "d", Delay: time.Hour, Headers: map[string]string{"a": "b"}}, call: `stepwell.publish('order.paid', '{"n": 1}', 's', '1 hour', 'd', '{"a":"b"}')`},
 }

@@ -49,7 +49,9 @@ func openShop(t *testing.T, o ...postgres.Options) *shop {
 		Retention: 90 * time.Minute, Timeout: 1500 * time.Millisecond,
 		Attributes: map[string]json.RawMessage{"tier": json.RawMessage(`"gold"`), "n": json.RawMessage("1")},
 	}
-	if err := errors.Join(w.Messages().DeclareQueue(t.Context(), world.MessageQueue{Name: "mails"}), w.Define(t.Context(), []world.Definition{
+	if err := errors.Join(w.Messages().DeclareQueue(t.Context(), world.MessageQueue{Name: "mails"}), w.Messages().DeclareQueue(t.Context(), world.MessageQueue{
+		Name: "keyed", Limits: []world.SaidLimit{{Name: "per-n", Number: 2, Path: "n"}},
+	}), w.Define(t.Context(), []world.Definition{
 		{Class: world.Class{Workflow: "said", Version: 1}, Said: world.Said{Retention: time.Hour}}, {Class: world.Class{Workflow: "said", Version: 2}, Said: said},
 		{Class: world.Class{Workflow: "ever", Version: 1}, Said: world.Said{Retention: -1}},
 	})); err != nil {
@@ -123,7 +125,7 @@ func told[V any](t *testing.T, c interface {
 // these, and the keys of deliveries, where they are of such IDs.
 func written(t *testing.T, w *shop, keys bool) (all []string) {
 	t.Helper()
-	change := regexp.MustCompile(`"(key|run|publication|message|row)":(-?\d+|"(mesg|publ)_[^"]*"),?|"(arrived_at|created_at|sent_at|due_at|visible_at|wake_at|ready_at|until|at)":"[^"]*",?|` +
+	change := regexp.MustCompile(`"(key|run|publication|message|row)":(-?\d+|"(mesg|publ)_[^"]*"),?|"(arrived_at|created_at|sent_at|due_at|visible_at|wake_at|ready_at|parked_at|until|at)":"[^"]*",?|` +
 		`\\"(c|b)\\":\\"[^"]*\\",?|,\\"(s|nb)\\":\d+|"sum":("[^"]*"|-?\d+),?`)
 	ids := regexp.MustCompile(`(wrun|dlvr)_[0-9A-Z]{26}`)
 	if !keys {

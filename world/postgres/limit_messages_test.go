@@ -100,7 +100,7 @@ func TestSendInSQLUnderALimit(t *testing.T) {
 	}}); err != nil {
 		t.Fatal(err)
 	}
-	for _, payload := range []string{`{"to":{"id":"ann"}}`, `{"to": {"id": "ann", "x": 1}}`, `{"to":{"id":1.0}}`, `{"to":{"id":true}}`} {
+	for _, payload := range []string{`{"to":{"id":"ann"}}`, `{"to": {"id": "ann", "x": 1}}`, `{"to":{"id":1.0}}`, `{"to":{"id":1}}`, `{"to":{"id":10e-1}}`, `{"to":{"id":true}}`} {
 		execute(t, u, fmt.Sprintf("SELECT stepwell.send('q', '%s')", payload))
 	}
 	if _, err := k.SendMessages(t.Context(), []world.Message{{Queue: "q", Payload: []byte(`{"to":{"id":"nul"},"of":"\u0000\u0000 \\u0000"}`)}}); err != nil {
@@ -111,7 +111,7 @@ func TestSendInSQLUnderALimit(t *testing.T) {
 		t.Fatalf("received %d messages, %v; want one of each key", len(got.Messages), err)
 	}
 	keys, err := w.Limits().ListLimitKeys(t.Context(), "bank", "", 10)
-	if err != nil || len(keys) != 4 || keys[0].Key != "1.0" || keys[1].Key != "ann" || keys[1].Waiting != 1 || keys[2].Key != "nul" || keys[3].Key != "true" {
+	if err != nil || len(keys) != 4 || keys[0].Key != "1" || keys[0].Waiting != 2 || keys[1].Key != "ann" || keys[1].Waiting != 1 || keys[2].Key != "nul" || keys[3].Key != "true" {
 		t.Errorf("keys: %+v, %v", keys, err)
 	}
 	for _, bad := range []string{`1`, `{"to":{}}`, `{"to":{"id":["ann"]}}`, `{"to":[{"id":"ann"}]}`, `{"to":{"id":"a\u0007"}}`, `{"to":{"id":"a\u0000"}}`} {

@@ -625,6 +625,28 @@ CREATE FUNCTION {schema}.printable(t text) RETURNS boolean LANGUAGE sql IMMUTABL
     || '\u3000\uE000-\uF8FF\uFEFF\uFFF9-\uFFFB\U000110BD\U000110CD\U00013430-\U0001343F\U0001BCA0-\U0001BCA3\U0001D173-\U0001D17A\U000E0001-\U000E007F\U000F0000-\U0010FFFF]')
 $printable$;
 
+-- The text of a JSON number, one for all that are equal: see numberText of package world.
+CREATE FUNCTION {schema}.number_text(number text) RETURNS text LANGUAGE plpgsql IMMUTABLE AS $number$
+DECLARE
+  mantissa text := ltrim(split_part(lower(number), 'e', 1), '-');
+  power    text := split_part(lower(number), 'e', 2);
+  fraction text := split_part(mantissa, '.', 2);
+  digits   text := ltrim(split_part(mantissa, '.', 1) || fraction, '0');
+  short    text := rtrim(digits, '0');
+  exponent bigint;
+  before   bigint; -- the point
+BEGIN
+  IF short = '' THEN RETURN '0'; END IF;
+  IF length(power) > 17 THEN RETURN number; END IF;
+  exponent := coalesce(nullif(power, '')::bigint, 0) + length(digits) - length(short) - length(fraction);
+  before := length(short) + exponent;
+  RETURN CASE WHEN number LIKE '-%' THEN '-' ELSE '' END || CASE
+    WHEN exponent BETWEEN 0 AND 20 THEN short || repeat('0', exponent::integer)
+    WHEN exponent < 0 AND before > 0 THEN left(short, before::integer) || '.' || substr(short, before::integer + 1)
+    WHEN exponent < 0 AND before >= -20 THEN '0.' || repeat('0', -before::integer) || short
+    ELSE short || 'e' || exponent END;
+END $number$;
+
 -- The places that each receive of a message needs, in their order, where its queue has these limits; null: none. keys: those that its sender says, by the names of
 -- limits; that of '' is for each that is neither there nor in the payload. Else that is refused, as package world refuses it.
 CREATE FUNCTION {schema}.message_places(limits text, body bytea, keys text) RETURNS text[] LANGUAGE plpgsql IMMUTABLE AS $places$
@@ -667,7 +689,7 @@ BEGIN
         FOREACH word IN ARRAY string_to_array(l.path, '.') LOOP
           v := CASE WHEN json_typeof(v) = 'object' THEN v -> word END;
         END LOOP;
-        k := CASE WHEN json_typeof(v) IN ('string', 'number', 'boolean') THEN v #>> '{}' END;
+        k := CASE json_typeof(v) WHEN 'number' THEN {schema}.number_text(v #>> '{}') WHEN 'string' THEN v #>> '{}' WHEN 'boolean' THEN v #>> '{}' END;
       EXCEPTION WHEN OTHERS THEN -- half a character
         k := NULL;
       END;
@@ -963,12 +985,7 @@ $tell$;
 -- By what lists find a run that has an attribute: see AttributeKey of package world.
 CREATE FUNCTION {schema}.attribute_key(v json) RETURNS text LANGUAGE plpgsql IMMUTABLE AS $key$
 DECLARE
-  t        text := btrim(v::text, E' \t\r\n');
-  mantissa text;
-  fraction text;
-  digits   text;
-  short    text;
-  exponent numeric;
+  t text := btrim(v::text, E' \t\r\n');
 BEGIN
   CASE json_typeof(v)
   WHEN 'object' THEN RETURN 'o';
@@ -980,14 +997,7 @@ BEGIN
     IF position(chr(65533) IN t) > 0 THEN RETURN 's'; END IF;
     RETURN 's' || CASE WHEN length(t) <= 128 THEN t ELSE left(t, 64) || right(t, 64) || length(t) END;
   ELSE
-    IF length(t) > 64 THEN RETURN 'n' || left(t, 64); END IF;
-    mantissa := ltrim(split_part(lower(t), 'e', 1), '-');
-    fraction := split_part(mantissa, '.', 2);
-    digits := ltrim(split_part(mantissa, '.', 1) || fraction, '0');
-    short := rtrim(digits, '0');
-    exponent := coalesce(nullif(split_part(lower(t), 'e', 2), '')::numeric, 0) + length(digits) - length(short) - length(fraction);
-    IF short = '' OR abs(exponent) > 999999 THEN RETURN 'n'; END IF;
-    RETURN 'n' || CASE WHEN left(t, 1) = '-' THEN '-' ELSE '' END || short || 'e' || exponent;
+    RETURN 'n' || left({schema}.number_text(t), 64);
   END CASE;
 END $key$;
 
@@ -1279,6 +1289,7 @@ REVOKE ALL ON FUNCTION
   {schema}.message_places(limits text, body bytea, keys text),
   {schema}.new_id(prefix text, at timestamp with time zone, rest bit),
   {schema}.number_bits(n bigint),
+  {schema}.number_text(number text),
   {schema}.printable(t text),
   {schema}.publish(topic text, payload json, source text, delay interval, delivery_id text, headers json),
   {schema}.quoted(t text),
