@@ -30,8 +30,7 @@ LATER := /examples/|/internal/tools/|/internal/soak$$|/internal/pgtest$$|/intern
 
 # Where goroutines meet: the tests of these run under the race detector. It watches all Go that people wrote, but not SQLite, which modernc.org translates
 # from C, nor its malloc: watching its memory costs most of what the tests of files cost, and says nothing of ours.
-RACED := . ./durable ./flow ./limit ./queue ./topic ./schedule ./webhook ./internal/behaviour ./internal/courier ./internal/engine ./internal/replay ./internal/spread \
-	./internal/soak ./server ./stepwelltest/... ./world/...
+RACED := . ./durable ./internal/behaviour ./internal/courier ./internal/engine ./internal/replay ./internal/spread ./server ./world/...
 # Of these, what `make test` can have without a second SQLite.
 RACED_SOON := ./internal/engine ./internal/replay ./internal/courier ./world/memory
 RACE := -race $(foreach pkg,sqlite/lib libc memory,-gcflags=modernc.org/$(pkg)=-race=false)
