@@ -16,6 +16,7 @@ import (
 
 	"github.com/stepwell/stepwell"
 	"github.com/stepwell/stepwell/blob"
+	"github.com/stepwell/stepwell/internal/sample"
 	"github.com/stepwell/stepwell/world"
 )
 
@@ -236,7 +237,11 @@ func TestBlobsGoWithTheirRuns(t *testing.T) {
 
 // TestBlobsAreNotInMemory: 256 MiB go through a step, a child, its step and the result, and the program reads them.
 func TestBlobsAreNotInMemory(t *testing.T) {
-	const size, most = 256 << 20, 48 << 20
+	const most = 48 << 20
+	size := int64(128 << 20)
+	if sample.All() {
+		size *= 4
+	}
 	w := openFile(t, filepath.Join(t.TempDir(), "runs.db"))
 	child := stepwell.Define("measure", func(ctx stepwell.Context, ref blob.Ref) (parcel, error) {
 		of, err := stepwell.Step(ctx, "print", func(ctx context.Context) (string, error) { return printed(ctx, ref) })
