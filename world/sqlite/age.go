@@ -95,7 +95,9 @@ func foreignLog(path string) (bool, error) {
 	}
 	defer func() { _ = log.Close() }()
 	begin, err := readAt(log, 0, logHeader)
-	if err != nil {
+	if errors.Is(err, io.EOF) { // it is empty
+		return false, nil
+	} else if err != nil {
 		return false, err
 	}
 	file, err := os.Open(path)
@@ -104,7 +106,9 @@ func foreignLog(path string) (bool, error) {
 	}
 	defer func() { _ = file.Close() }()
 	main, err := readAt(file, 0, headerSize)
-	if err != nil {
+	if errors.Is(err, io.EOF) { // all that was ever written to it is in the log
+		return false, nil
+	} else if err != nil {
 		return false, err
 	}
 	copies, err := headersIn(log, begin)
