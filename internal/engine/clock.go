@@ -14,7 +14,11 @@ type worldClock struct {
 	epoch  time.Time        // when the worker was made
 	wall   time.Time        // what the system's clock said then, without a monotonic reading
 	offset atomic.Int64     // world's clock minus ours, ns
+	ahead  atomic.Int64     // the same at the last call of stepped, whoever knows it
 }
+
+// leastStep is from when a difference between two clocks is a step: less is how they run beside each other.
+const leastStep = time.Second
 
 func (c *worldClock) init(wall time.Time, keeper world.Timekeeper) {
 	c.keeper, c.epoch, c.wall = keeper, time.Now(), wall.Round(0)
@@ -31,6 +35,12 @@ func (c *worldClock) now() time.Time {
 
 // system is the system's clock as it was when the worker was made, gone on with the monotonic clock.
 func (c *worldClock) system() time.Time { return c.wall.Add(time.Since(c.epoch)) }
+
+// stepped reports whether the clock was set, in either direction, since the last call.
+func (c *worldClock) stepped() bool {
+	ahead := int64(c.now().Sub(c.system()))
+	return time.Duration(ahead-c.ahead.Swap(ahead)).Abs() > leastStep
+}
 
 // hears notes what the world's clock said in the answer to what was sent.
 func (c *worldClock) hears(sent, said time.Time) {

@@ -2,10 +2,12 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/stepwell/stepwell/internal/codec"
 	"github.com/stepwell/stepwell/internal/replay"
 	"github.com/stepwell/stepwell/world"
 	"github.com/stepwell/stepwell/world/memory"
@@ -86,6 +88,111 @@ func TestAWrongClockWakesNobodyEarlyOrLate(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestNobodySleepsByAClockThatWasWrong: the database's clock is set back for a time, while a step waits for its next attempt, or a nap for its end beside a
+// body. Both go on within a heartbeat from when it is right again.
+func TestNobodySleepsByAClockThatWasWrong(t *testing.T) {
+	const off, right, heartbeat = 10 * time.Minute, 20 * time.Second, 2 * time.Second
+	slow := func(x *replay.Ctx) *replay.Future {
+		return x.Step(world.KindClosure, "slow", nil, &StepSpec{Run: func(ctx context.Context, _ []byte) ([]byte, error) {
+			<-ctx.Done() // the run is over
+			return nil, ctx.Err()
+		}})
+	}
+	for name, code := range map[string]func(x *replay.Ctx, tries *int){
+		"retry": func(x *replay.Ctx, tries *int) {
+			x.Wait(x.Step(world.KindClosure, "flaky", nil, &StepSpec{Run: func(context.Context, []byte) ([]byte, error) {
+				if *tries++; *tries == 1 {
+					return nil, errors.New("not yet")
+				}
+				return []byte("1"), nil
+			}}))
+		},
+		"nap beside a body": func(x *replay.Ctx, _ *int) {
+			slow(x)
+			x.Wait(x.Step(world.KindClosure, "fails", nil, &StepSpec{
+				Run:    func(context.Context, []byte) ([]byte, error) { return nil, errors.New("once, for good") },
+				Policy: Policy{Attempts: 1},
+			}))
+			x.Wait(x.Sleep("nap", 3*time.Second))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := &setBack{World: memory.New(), off: off, right: right}
+				var ended time.Time
+				tries := 0
+				e, err := New(Config{
+					World: w, Heartbeat: heartbeat, Record: func(err error) *world.Error { return codec.FromError(err, nil) },
+					Workflows: []*Workflow{{Name: "waits", Version: 1, Check: fits, Body: func([]byte, string) replay.Body {
+						return func(x *replay.Ctx) replay.Outcome {
+							code(x, &tries)
+							ended = time.Now()
+							return replay.Outcome{}
+						}
+					}}},
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+				ctx, cancel := context.WithCancel(t.Context())
+				done := make(chan error, 1)
+				go func() { done <- e.Run(ctx) }()
+				synctest.Wait()
+				if _, err := e.Start(ctx, Birth{ID: "r", Birth: world.Birth{Workflow: "waits"}, Input: []byte("1")}); err != nil {
+					t.Fatal(err)
+				}
+				until(t, "the run to end", func() bool { r, err := w.Run(ctx, "r"); return err == nil && r.Status.Terminal() })
+				if late := ended.Sub(w.set.Add(right)); w.set.IsZero() || late < 0 || late > 2*heartbeat {
+					t.Errorf("it went on %s after the clock was right again, want it within a heartbeat of %s", late, heartbeat)
+				}
+				cancel()
+				if err := <-done; err != nil {
+					t.Errorf("Run = %v", err)
+				}
+			})
+		})
+	}
+}
+
+// setBack is a database whose clock is set back as soon as a step has failed, and is right again a time
+// later. While it is back, nothing is due there.
+type setBack struct {
+	*memory.World
+	off, right time.Duration
+	set        time.Time
+}
+
+func (w *setBack) Time() time.Time {
+	if !w.set.IsZero() && time.Since(w.set) < w.right {
+		return w.World.Time().Add(-w.off)
+	}
+	return w.World.Time()
+}
+
+func (w *setBack) Commit(ctx context.Context, c *world.Commit) (world.Committed, error) {
+	out, err := w.World.Commit(ctx, c)
+	for i := range c.Events {
+		if e := &c.Events[i]; w.set.IsZero() && (e.Type == world.StepRetrying || e.Type == world.StepFailed) {
+			w.set = time.Now()
+		}
+	}
+	return out, err
+}
+
+func (w *setBack) Claim(ctx context.Context, q world.ClaimQuery) (world.Claimed, error) {
+	if now := w.Time(); !now.Equal(w.World.Time()) {
+		return world.Claimed{Now: now}, nil
+	}
+	return w.World.Claim(ctx, q)
+}
+
+func (w *setBack) Heartbeat(ctx context.Context, q world.HeartbeatQuery) (world.Heartbeat, error) {
+	b, err := w.World.Heartbeat(ctx, q)
+	off := w.Time().Sub(w.World.Time())
+	b.Now, b.Until = b.Now.Add(off), b.Until.Add(off)
+	return b, err
 }
 
 // TestADelayCountsByTheWorldsClock: also where a client that does not work asks for it, whose own clock is wrong.

@@ -34,10 +34,15 @@ func (e *Engine) join(ctx context.Context) error {
 	return nil
 }
 
-// renewed notes a new end of the lease and the world's clock.
+// renewed notes a new end of the lease and the world's clock. Where that was set, all who sleep until
+// a time of it look anew.
 func (e *Engine) renewed(sent time.Time, b world.Heartbeat) {
 	e.lease.renew(sent, b.Until.Sub(b.Now))
 	e.clock.hears(sent, b.Now)
+	if e.clock.stepped() {
+		e.holdings.wake()
+		e.kick()
+	}
 }
 
 // heartbeatLoop renews the lease: every Heartbeat while the worker owns anything, else as rarely as the lease allows; and whenever mail is announced. What is claimed

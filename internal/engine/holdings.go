@@ -135,6 +135,15 @@ func (h *holdings) tell(kind messageKind) {
 	}
 }
 
+// wake has every session look at the time anew.
+func (h *holdings) wake() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, o := range h.owned {
+		nudge(o.session.box.news)
+	}
+}
+
 // evaluating lists the sessions that have a machine.
 func (h *holdings) evaluating() (list []*session) {
 	h.mu.Lock()

@@ -24,6 +24,9 @@ type clock struct {
 
 	stepped time.Time     // what the database's clock said when it was last seen to have been set forward; zero: it was not
 	by      time.Duration // how far
+
+	behind time.Duration // how far it is back from where it was before it was set back
+	since  time.Time     // when it was seen to have been set back last, by this process's clock
 }
 
 // now is the database's time, about: never ahead of what it says later. Stamps are taken from it; what is due is decided in the database.
@@ -59,10 +62,21 @@ func (c *clock) measure(sent, now time.Time) {
 	d := said.Sub(c.said)
 	if d > mostBack {
 		c.stepped, c.by = now, d
+		c.behind = max(c.behind-d, 0)
+	} else if d < -mostBack {
+		c.behind, c.since = c.behind-d, system
 	}
 	if d > 0 || d < -trip-time.Millisecond { // the trip explains the rest
 		c.said = said
 	}
+}
+
+// mayComeBack reports whether the database's clock was set back and has not caught up: it may be set
+// right at any moment, and what is due then is due at once.
+func (c *clock) mayComeBack() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.behind > mostBack && c.system().Sub(c.since) < c.behind
 }
 
 // limits tell when a lease is over that the database's clock says is over: a step of that clock ends none. It is over by all that is known here too, which is nil

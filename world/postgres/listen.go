@@ -274,9 +274,10 @@ func (se *sessionKeeper) hear(payload string) (work, hinted bool) {
 	return work, hinted && se.queue.looks.mayHint()
 }
 
-// Poll is how often a worker needs to look for work beside notices; see [world.Poller]. Who hears nothing has to look as often as it is told.
+// Poll is how often a worker needs to look for work beside notices; see [world.Poller]. Who hears nothing has to look as often as it is told,
+// and so has who may hear late that the database's clock is right again.
 func (w *World) Poll() time.Duration {
-	if w.queue.session.listening.Load() {
+	if w.queue.session.listening.Load() && !w.clock.mayComeBack() {
 		return slowPoll
 	}
 	return 0
