@@ -17,8 +17,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/getkin/kin-openapi/openapi3"
-
+	"github.com/stepwell/stepwell/internal/openapi"
 	"github.com/stepwell/stepwell/internal/pgtest"
 	"github.com/stepwell/stepwell/internal/sample"
 	"github.com/stepwell/stepwell/world"
@@ -241,9 +240,9 @@ func (a *abuse) bodies(rt *route) {
 	if schema == nil {
 		return
 	}
-	for _, name := range slices.Sorted(maps.Keys(schema.Value.Properties)) {
+	for _, name := range slices.Sorted(maps.Keys(schema.Properties)) {
 		for _, x := range extremes {
-			a.ask(methodOf(rt), pathOf(rt), a.filled(schema.Value, name, x), may...)
+			a.ask(methodOf(rt), pathOf(rt), a.filled(schema, name, x), may...)
 		}
 		for _, twice := range []string{fmt.Sprintf(`{%q: null, %q: null}`, name, name), fmt.Sprintf(`{%q: null}`, strings.ToUpper(name))} {
 			if status := a.ask(methodOf(rt), pathOf(rt), twice, may...); status != 400 && name != strings.ToUpper(name) && rt.op.body != "Payload" {
@@ -254,22 +253,22 @@ func (a *abuse) bodies(rt *route) {
 }
 
 // filled is a body that has what is required, and an extreme.
-func (a *abuse) filled(s *openapi3.Schema, name, x string) string {
+func (a *abuse) filled(s *openapi.Schema, name, x string) string {
 	parts := []string{fmt.Sprintf("%q: %s", name, x)}
 	for _, other := range s.Required {
 		if other == name {
 			continue
 		}
 		value := `"x"`
-		if p := s.Properties[other]; p != nil && p.Value != nil && p.Value.Type != nil {
-			switch {
-			case p.Value.Type.Is("integer"), p.Value.Type.Is("number"):
+		if p := s.Properties[other]; p != nil {
+			switch p.Resolve().Type {
+			case "integer", "number":
 				value = "1"
-			case p.Value.Type.Is("boolean"):
+			case "boolean":
 				value = "true"
-			case p.Value.Type.Is("array"):
+			case "array":
 				value = "[]"
-			case p.Value.Type.Is("object"):
+			case "object":
 				value = "{}"
 			}
 		}

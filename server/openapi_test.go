@@ -16,8 +16,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/getkin/kin-openapi/openapi3"
-
+	"github.com/stepwell/stepwell/internal/openapi"
 	"github.com/stepwell/stepwell/internal/operate"
 )
 
@@ -207,7 +206,7 @@ func TestPage(t *testing.T) {
 	}
 }
 
-// TestOpenAPI: what is served is what the routes say, it is valid, and it uses all of its schemas.
+// TestOpenAPI: what is served is what the routes say, and it uses all of its schemas. That it is valid is a test of internal/tools/against.
 func TestOpenAPI(t *testing.T) {
 	t.Parallel()
 	want := generate(t)
@@ -220,12 +219,9 @@ func TestOpenAPI(t *testing.T) {
 	if got := bytes.ReplaceAll(openAPI, []byte("\r\n"), []byte("\n")); !bytes.Equal(got, want) {
 		t.Errorf("openapi.json is not what the routes say; go test ./server -run TestOpenAPI -update writes it")
 	}
-	doc, err := openapi3.NewLoader().LoadFromData(want)
+	doc, err := openapi.Parse(want)
 	if err != nil {
 		t.Fatal(err)
-	}
-	if err := doc.Validate(t.Context()); err != nil {
-		t.Error(err)
 	}
 	seen := map[string]bool{}
 	for _, rt := range routes() {

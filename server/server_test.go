@@ -18,9 +18,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/getkin/kin-openapi/openapi3"
-
 	"github.com/stepwell/stepwell"
+	"github.com/stepwell/stepwell/internal/openapi"
 	"github.com/stepwell/stepwell/internal/pgtest"
 	"github.com/stepwell/stepwell/world"
 	"github.com/stepwell/stepwell/world/memory"
@@ -68,7 +67,7 @@ type rig struct {
 	world  world.World
 	server *Server
 	base   string // URL
-	doc    *openapi3.T
+	doc    *openapi.Document
 	log    *lines
 
 	mu      sync.Mutex
@@ -109,7 +108,7 @@ var kinds = map[string]func(t testing.TB) world.World{
 }
 
 // described is openapi.json, read once.
-var described = sync.OnceValues(func() (*openapi3.T, error) { return openapi3.NewLoader().LoadFromData(openAPI) })
+var described = sync.OnceValues(func() (*openapi.Document, error) { return openapi.Parse(openAPI) })
 
 // newRig starts all; its worker has the workflow of the tests, and more. Options without a logger get one that the test reads.
 func newRig(t *testing.T, kind string, o Options, more ...stepwell.Definition) *rig {
@@ -227,26 +226,24 @@ func (r *rig) hold(req *http.Request, a *reply) {
 	at := req.Method + " " + req.URL.Path
 	_, pattern := r.server.mux.Handler(req)
 	schema := r.doc.Components.Schemas["Problem"]
-	if item := r.doc.Paths.Find(openAPIPath(pattern)); item != nil && a.status < 400 {
-		op := item.GetOperation(req.Method)
+	if methods := r.doc.Paths[openAPIPath(pattern)]; methods != nil && a.status < 400 {
+		op := methods[strings.ToLower(req.Method)]
 		if op == nil {
 			r.Fatalf("%s: openapi.json has no such operation", at)
 		}
-		is := op.Responses.Status(a.status)
+		is := op.Answer(a.status)
 		if is == nil {
 			r.Fatalf("%s: status %d is not in openapi.json", at, a.status)
 		}
 		r.mu.Lock()
-		r.visited[op.OperationID] = true
+		r.visited[op.ID] = true
 		r.mu.Unlock()
-		media := is.Value.Content.Get(a.header.Get("Content-Type"))
-		if media == nil {
-			if len(is.Value.Content) > 0 || len(a.body) > 0 {
+		if schema = is.Of(a.header.Get("Content-Type")); schema == nil {
+			if len(is.Content) > 0 || len(a.body) > 0 {
 				r.Errorf("%s: answered %d with %q, which openapi.json does not have", at, a.status, a.header.Get("Content-Type"))
 			}
 			return
 		}
-		schema = media.Schema
 	} else if got, want := a.header.Get("Content-Type"), "application/problem+json"; got != want {
 		r.Errorf("%s: status %d with type %q, want %q", at, a.status, got, want)
 	}
@@ -257,8 +254,8 @@ func (r *rig) hold(req *http.Request, a *reply) {
 	if err := json.Unmarshal(a.body, &v); err != nil {
 		r.Fatalf("%s: %v in %.300s", at, err, a.body)
 	}
-	if err := schema.Value.VisitJSON(v, openapi3.MultiErrors()); err != nil {
-		r.Errorf("%s: the answer is not what openapi.json says: %v", at, err)
+	if faults := schema.Check(v); len(faults) > 0 {
+		r.Errorf("%s: the answer is not what openapi.json says: %s", at, strings.Join(faults, "; "))
 	}
 	if a.status < 400 {
 		return
