@@ -70,10 +70,21 @@ func (r *Run) Stands(now time.Time) Status {
 		return StandsQueued
 	case strings.HasPrefix(q.Waiting, "sleep "):
 		return StandsSleeping
-	case strings.HasPrefix(q.Waiting, "retry of "):
+	case strings.HasPrefix(q.Waiting, retryOf):
 		return StandsRetrying
 	}
 	return StandsWaiting
+}
+
+const retryOf = "retry of "
+
+// WaitingFor is what a [QueueRow] says that a run waits for. kept is what its last release says of it. retrying: a task of the run has failed, and
+// nobody holds it. The run does not hear of that before the task is over.
+func WaitingFor(kept string, retrying bool) string {
+	if step, ok := strings.CutPrefix(kept, "step "); ok && retrying {
+		return retryOf + step
+	}
+	return kept
 }
 
 // stands reports whether a run is one of those that a query asks for by words.

@@ -14,7 +14,6 @@ package engine
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -68,13 +67,9 @@ func (u *unknown) look(ctx context.Context) error {
 
 // lookAt looks at the runs of one workflow that are ready, or wait for a step.
 func (u *unknown) lookAt(ctx context.Context, workflow string) error {
-	q := world.RunQuery{Workflow: workflow, Status: []world.Status{world.StandsQueued, world.StandsWaiting, world.StandsLimited}, Limit: 1000}
+	q := world.RunQuery{Workflow: workflow, Status: []world.Status{world.StandsQueued, world.StandsWaiting, world.StandsRetrying, world.StandsLimited}, Limit: 1000}
 	for {
 		page, err := u.e.cfg.World.Runs(ctx, q)
-		if errors.Is(err, world.ErrInvalid) && len(q.Status) > 2 { // a server of before: who stands in line is queued, there
-			q.Status = q.Status[:2]
-			continue
-		}
 		if err != nil {
 			return err
 		}
@@ -103,7 +98,7 @@ func (u *unknown) misses(ctx context.Context, r *world.Run) (what wanted, missin
 	if stands := r.Stands(u.now); stands == world.StandsQueued || stands == world.StandsLimited {
 		return what, u.missing(what), nil
 	}
-	quoted, err := strconv.QuotedPrefix(strings.TrimPrefix(r.Queue.Waiting, "step "))
+	quoted, err := strconv.QuotedPrefix(strings.TrimPrefix(strings.TrimPrefix(r.Queue.Waiting, "step "), "retry of "))
 	tasks := world.AbilitiesOf(u.e.cfg.World).TaskReader
 	if err != nil || tasks == nil {
 		return what, false, nil

@@ -43,7 +43,7 @@ func shown(w *World, r *run) world.Run {
 		}
 		return out
 	}
-	out.Queue = &world.QueueRow{WakeAt: r.wakeAt, Paused: r.paused, Full: r.full, Waiting: r.waiting, Mail: len(r.inbox)}
+	out.Queue = &world.QueueRow{WakeAt: r.wakeAt, Paused: r.paused, Full: r.full, Waiting: world.WaitingFor(r.waiting, r.retrying()), Mail: len(r.inbox)}
 	if r.owner != nil {
 		out.Queue.Owner, out.Queue.OwnerName = r.owner.ID, r.owner.Name
 	} else {

@@ -19,6 +19,16 @@ type task struct {
 	asked      time.Time // when its step was
 }
 
+// retrying reports whether a task has failed, and nobody holds it.
+func (r *run) retrying() bool {
+	for _, t := range r.tasks {
+		if t.holder == nil && t.Failures+t.Abandoned > 0 {
+			return true
+		}
+	}
+	return false
+}
+
 func (t *task) heldBy(worker string, attempt int) bool {
 	return t.holder != nil && t.holder.ID == worker && t.Attempt == attempt
 }

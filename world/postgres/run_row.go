@@ -133,7 +133,7 @@ func birthRowOf(c *world.Commit, key int64) (birthRow, error) {
 const runColumns = `r.key, r.id, r.workflow, r.version, r.status, r.idem, r.priority, r.parent_run, r.parent_step,
   r.detached, r.created_at, r.ended_at, r.retention_ns, r.output, r.error, r.attributes, r.takes, l.format, l.head,
   l.body, l.sum, r.sealed, r.origin_run, r.sum, r.end_sum, r.output_apart,
-  q.running, q.version, q.take, q.wake_at, q.paused, q.blocked, q."full", q.waiting, q.owner, q.owner_name, q.mail, q.held, q.line, q.behind,
+  q.running, q.version, q.take, q.wake_at, q.paused, q.blocked, q."full", q.waiting, q.owner, q.owner_name, q.mail, q.held, q.line, q.behind, q.retrying,
   CASE WHEN strpos(l.head, '"run_started"') = 0 AND q.running IS DISTINCT FROM false THEN (SELECT s.head FROM {schema}.log s
     WHERE s.run = r.key AND s.seq BETWEEN 2 AND 20 AND strpos(s.head, '"run_started"') > 0 ORDER BY s.seq LIMIT 1) END`
 
@@ -147,7 +147,8 @@ LEFT JOIN LATERAL (
          (SELECT w.id FROM {schema}.workers w WHERE w.key = owner) AS owner,
          (SELECT w.name FROM {schema}.workers w WHERE w.key = owner) AS owner_name,
          (SELECT count(*) FROM {schema}.inbox i WHERE i.run = r.key) AS mail,
-         class < 0 AND owner IS NULL AS held, CASE WHEN parked_at IS NOT NULL THEN places[has + 1] END AS line, behind
+         class < 0 AND owner IS NULL AS held, CASE WHEN parked_at IS NOT NULL THEN places[has + 1] END AS line, behind,
+         EXISTS (SELECT FROM {schema}.tasks t WHERE t.run = r.key AND t.worker IS NULL AND t.failures + t.abandoned > 0) AS retrying
   FROM {schema}.queue WHERE run = r.key LIMIT 1) q ON true`
 
 // runRow is a row of {run}.
@@ -175,7 +176,7 @@ type runRow struct {
 // standsRow is how a run that is not over stands.
 type standsRow struct {
 	blocked, waiting, owner, ownerName *string
-	held                               *bool
+	held, retrying                     *bool
 	line, behind                       *string // the key in whose line it stands; the run that it waits for there
 	second                             *string // the head with its beginning, if it is another
 }
@@ -190,7 +191,7 @@ func scanRun(row scanner) (rank, world.Run, error) {
 		&r.parentStep, &r.detached, &r.created, &r.ended, &r.retention, &output, &r.errorText, &r.attributes, &out.Claims,
 		&r.format, &r.head, &r.body, &r.rowSum, &r.encrypted, &r.origin, &r.sum, &r.endSum, &apart,
 		&r.running, &r.version, &r.claim, &r.wake, &r.paused, &r.stands.blocked, &r.full, &r.stands.waiting, &r.stands.owner, &r.stands.ownerName,
-		&r.mail, &r.stands.held, &r.stands.line, &r.stands.behind, &r.stands.second); err != nil {
+		&r.mail, &r.stands.held, &r.stands.line, &r.stands.behind, &r.stands.retrying, &r.stands.second); err != nil {
 		return rank{}, out, err
 	}
 	out.Output, out.OutputApart = output, textOf(apart)
@@ -209,7 +210,8 @@ func (r *runRow) complete(out *world.Run) {
 	out.Unreadable("its attributes", unmarshal("attributes", r.attributes, &out.Attributes))
 	if r.running != nil {
 		out.Queue = &world.QueueRow{
-			WakeAt: at(r.wake), Paused: *r.paused, Full: *r.full, Waiting: textOf(r.stands.waiting), Owner: textOf(r.stands.owner),
+			WakeAt: at(r.wake), Paused: *r.paused, Full: *r.full, Owner: textOf(r.stands.owner),
+			Waiting:   world.WaitingFor(textOf(r.stands.waiting), r.stands.retrying != nil && *r.stands.retrying),
 			OwnerName: textOf(r.stands.ownerName),
 		}
 		if r.stands.blocked != nil {

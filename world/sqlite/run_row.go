@@ -101,7 +101,8 @@ var runColumns = `r.key, r.id, r.workflow, r.version, r.status, r.idem, r.priori
 	`q.held AND q.owner IS NULL, ` + inLineOf("name") + `, ` + inLineOf("text") + `, ` + // 37 to 39
 	`CASE WHEN instr(l.head, '"run_started"') = 0 AND q.running IS NOT 0 THEN (SELECT s.head FROM log s
     WHERE s.run = r.key AND s.seq BETWEEN 2 AND 20 AND instr(s.head, '"run_started"') > 0 ORDER BY s.seq LIMIT 1) END, ` + // 40
-	`CASE WHEN q.parked_us IS NOT NULL THEN q.behind END` // 41
+	`CASE WHEN q.parked_us IS NOT NULL THEN q.behind END, ` + // 41
+	`EXISTS (SELECT 1 FROM tasks t WHERE t.run = q.run AND t.worker IS NULL AND t.failures + t.abandoned > 0)` // 42
 
 // inLineOf is a column of the key in whose line a run stands.
 func inLineOf(column string) string {
@@ -122,7 +123,7 @@ func scanRun(r row) world.Run {
 	out.Unreadable("its attributes", unmarshal(r.bytes(15), &out.Attributes))
 	if !r.null(18) {
 		out.Queue = &world.QueueRow{
-			WakeAt: r.time(20), Paused: r.bool(21), Full: r.bool(23), Waiting: r.text(24), Owner: r.text(25),
+			WakeAt: r.time(20), Paused: r.bool(21), Full: r.bool(23), Waiting: world.WaitingFor(r.text(24), r.bool(42)), Owner: r.text(25),
 			OwnerName: r.text(26), Mail: int(r.int(27)), Held: r.bool(37), Limit: r.text(38), LimitKey: r.text(39),
 			Behind: behind(r.text(38), r.text(41)),
 		}

@@ -4,6 +4,7 @@ package worldtest
 
 import (
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -120,6 +121,32 @@ var tasks = []check{
 			r.Fatalf("history has %+v, want the error of attempt 1", e)
 		}
 		r.same(len(s.mail()), 0, "mail: nothing has ended")
+	}},
+	{"a run whose task is tried again stands as retrying", "from the failure to the next claim, in its row and in lists, and no other run does", func(r *rig) {
+		k := r.worker("greet")
+		s, other := k.create("greet"), k.create("greet")
+		for _, x := range []*session{s, other} {
+			x.queueTask("step_1")
+			x.release(world.Release{Waiting: `step "task" and 1 more`})
+		}
+		stands := func(when string, want world.Status, text string) {
+			row := r.run(s.run)
+			r.same(row.Stands(world.Now()), want, when+": how it stands")
+			r.same(row.Queue.Waiting, text, when+": what it waits for")
+			r.same(slices.Contains(r.list(world.RunQuery{Status: []world.Status{world.StandsRetrying}}), s.run), want == world.StandsRetrying, when+": it is listed")
+			row = r.run(other.run)
+			r.same(row.Stands(world.Now()), world.StandsWaiting, when+": how another stands")
+		}
+		tasks := []world.Task{k.getTask(), k.getTask()}
+		i := slices.IndexFunc(tasks, func(t world.Task) bool { return t.Run == s.run })
+		stands("its first attempt runs", world.StandsWaiting, `step "task" and 1 more`)
+		r.deliver(k.retry(tasks[i], "", world.Now().Add(50*time.Millisecond)))
+		stands("it has failed", world.StandsRetrying, `retry of "task" and 1 more`)
+		again := k.getTask()
+		stands("its second attempt runs", world.StandsWaiting, `step "task" and 1 more`)
+		r.deliver(k.taskEnd(again, jsonText(`1`)))
+		row := r.run(s.run)
+		r.same(row.Stands(world.Now()), world.StandsQueued, "how it stands when that is over")
 	}},
 	{"attempts that are given up are counted", "neither failures nor deaths, however many; one whose worker lost its lease is given up late, once", func(r *rig) {
 		s := r.worker("greet").create("greet")
