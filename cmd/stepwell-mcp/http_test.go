@@ -4,6 +4,7 @@ package main
 
 import (
 	"bufio"
+	"encoding/json"
 	"io"
 	"net"
 	"net/http"
@@ -205,7 +206,7 @@ func TestRubbish(t *testing.T) {
 		}
 		lines := bufio.NewScanner(out)
 		for lines.Scan() {
-			if !strings.HasPrefix(lines.Text(), "{") {
+			if !json.Valid(lines.Bytes()) {
 				t.Errorf("%.40q: it wrote %q, which is no message", text, lines.Text())
 			}
 		}

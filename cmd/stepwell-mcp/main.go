@@ -17,8 +17,6 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/modelcontextprotocol/go-sdk/mcp"
-
 	"github.com/stepwell/stepwell/internal/human"
 )
 
@@ -95,7 +93,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	if set.http != "" {
 		return serveHTTP(ctx, s, &set, log)
 	}
-	err = s.Run(ctx, &mcp.StdioTransport{MaxLineLength: mostMessage})
+	err = s.Run(ctx, overLines(os.Stdin, stdout))
 	if errors.Is(err, io.EOF) { // the client has ended
 		return nil
 	}
