@@ -25,13 +25,13 @@ class Pages(unittest.TestCase):
         names: Dict[str, Any] = {"__name__": "__main__"}
         with mock.patch.dict(os.environ, {"STEPWELL_URL": house.url, "STEPWELL_API_KEY": KEYS["operator"]}):
             with contextlib.redirect_stdout(said):
-                for block in blocks:
+                for block in [blocks[0], *blocks]:  # the first one as it is run again
                     exec(compile(block, "docs/clients-python.md", "exec"), names)
         names["client"].close()
         lines = said.getvalue().splitlines()
         self.assertEqual(len(blocks), 3)
         self.assertEqual(lines[0], "1 run_created")
-        self.assertEqual([line for line in lines if "Bob" in line], ["4200 cents, by Bob"] * 2)
+        self.assertEqual([line for line in lines if "Bob" in line], ["4200 cents, by Bob"] * 3)
         self.assertRegex(lines[-1], r"^NO_STOCK \S+ .*no lamp is left$")
 
     def test_the_step_of_the_page(self) -> None:

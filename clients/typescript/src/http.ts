@@ -2,7 +2,10 @@
 
 import { errorOf, InvalidError, StepwellError, UnavailableError } from './errors.js';
 
-/** How values become JSON and back. With the default numbers over 2^53 lose digits, and a BigInt is refused. */
+/**
+ * How values become JSON and back. With the default numbers over 2^53 lose digits. What JSON does not have, a BigInt,
+ * NaN, a Map and the like, is refused.
+ */
 export interface Json {
   parse(text: string): unknown;
   stringify(value: unknown): string;
@@ -68,7 +71,7 @@ export class Http {
     this.fetch = (input, init) => (given ?? globalThis.fetch)(input, init); // as a plain function: browsers want that
     this.retryFor = o.retryFor ?? 60_000;
     this.requestTimeout = o.requestTimeout ?? 30_000;
-    this.json = o.json ?? JSON;
+    this.json = o.json ?? { parse: JSON.parse, stringify };
   }
 
   /** call makes a request until it is answered, and returns the answer with its status. */
@@ -177,7 +180,7 @@ class Connection {
     let late = false;
     const abort = () => this.own.abort(this.callers?.reason);
     const timer = setTimeout(() => { late = true; this.own.abort(); }, Math.min(ms, maxTimer));
-    this.callers?.addEventListener('abort', abort, { once: true });
+    const deaf = onAbort(this.callers, abort);
     if (this.callers?.aborted) abort(); // while nothing was waited for
     try {
       return await part;
@@ -188,7 +191,7 @@ class Connection {
       throw new UnavailableError('UNREACHABLE', `Stepwell at ${this.url}: ${why}`, { cause });
     } finally {
       clearTimeout(timer);
-      this.callers?.removeEventListener('abort', abort);
+      deaf();
     }
   }
 }
@@ -253,10 +256,64 @@ const maxTimer = 2 ** 31 - 1; // what a timer takes
 export function sleep(ms: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     if (signal?.aborted) return reject(signal.reason);
-    const stop = () => { clearTimeout(timer); reject(signal!.reason); };
-    const timer = setTimeout(() => { signal?.removeEventListener('abort', stop); resolve(); }, Math.min(ms, maxTimer));
-    signal?.addEventListener('abort', stop, { once: true });
+    const timer = setTimeout(() => { deaf(); resolve(); }, Math.min(ms, maxTimer));
+    const deaf = onAbort(signal, () => { deaf(); clearTimeout(timer); reject(signal!.reason); });
   });
+}
+
+const listening = new WeakMap<AbortSignal, { all: Set<() => void>; tell: () => void }>();
+
+/**
+ * onAbort calls a function when a signal aborts, until the function that it returns is called. A signal has one
+ * listener, however many calls it is given to: from eleven on Node warns of a leak.
+ */
+export function onAbort(signal: AbortSignal | undefined, call: () => void): () => void {
+  if (!signal) return () => {};
+  let h = listening.get(signal);
+  if (!h) {
+    const all = new Set<() => void>();
+    listening.set(signal, h = { all, tell: () => { for (const each of [...all]) each(); } });
+  }
+  const { all, tell } = h;
+  if (all.size === 0) signal.addEventListener('abort', tell);
+  all.add(call);
+  return () => {
+    if (all.delete(call) && all.size === 0) signal.removeEventListener('abort', tell);
+  };
+}
+
+/** stringify is JSON.stringify, but for what that would lose without a word: it is refused, with where it is. */
+export function stringify(value: unknown): string {
+  lossless(value, '', []);
+  return JSON.stringify(value);
+}
+
+const notJson = new Set(['Map', 'Set', 'WeakMap', 'WeakSet', 'RegExp', 'Error', 'Promise', 'ArrayBuffer', 'SharedArrayBuffer']);
+
+function lossless(value: unknown, at: string, outer: object[]): void {
+  const refuse = (what: string) => {
+    throw new InvalidError('INVALID', `${at || 'the value'} is ${what}: JSON has no such value. Send what stands for it`);
+  };
+  if (typeof value === 'number' && !Number.isFinite(value)) refuse(String(value));
+  if (typeof value === 'function' || typeof value === 'symbol') refuse(`a ${typeof value}`);
+  if (typeof value !== 'object' || value === null || outer.includes(value)) return; // of a circle JSON.stringify speaks
+  const inner = [...outer, value];
+  const { toJSON } = value as { toJSON?: unknown };
+  if (typeof toJSON === 'function') {
+    if (value instanceof Date && Number.isNaN(value.getTime())) refuse('an invalid Date');
+    lossless(toJSON.call(value, ''), at, inner);
+    return;
+  }
+  const kind = Object.prototype.toString.call(value).slice(8, -1);
+  if (notJson.has(kind) || ArrayBuffer.isView(value)) refuse(`${/^[AE]/.test(kind) ? 'an' : 'a'} ${kind}`);
+  if (Array.isArray(value)) {
+    for (let i = 0; i < value.length; i++) { // holes too
+      if (value[i] === undefined) throw new InvalidError('INVALID', `${at}[${i}] is undefined: JSON has no such value. Send null`);
+      lossless(value[i], `${at}[${i}]`, inner);
+    }
+    return;
+  }
+  for (const [name, v] of Object.entries(value)) lossless(v, at ? `${at}.${name}` : name, inner);
 }
 
 /** newKey makes a key under which something is done once, however often it is sent. */

@@ -1,7 +1,7 @@
 // A step worker: functions of this program run steps of workflows in Go. docs/remote-steps.md says what a step is.
 
 import { BusyError, StepwellError, UnavailableError } from './errors.js';
-import { sleep } from './http.js';
+import { sleep, stringify } from './http.js';
 import type { Duration, Stepwell } from './index.js';
 import type { components } from './openapi.js';
 
@@ -112,7 +112,7 @@ class Attempt implements StepContext {
 
   heartbeat(progress: unknown = null): void {
     this.signal.throwIfAborted();
-    const text = JSON.stringify(progress);
+    const text = stringify(progress);
     if (new TextEncoder().encode(text).length > 4096) throw new RangeError('the progress has more than 4 KiB');
     this.said = JSON.parse(text); // as it is now, whatever becomes of it until it is sent
     this.fresh = true;
@@ -146,7 +146,7 @@ class Stream {
 
   async write(chunks: unknown[]): Promise<void> {
     if (this.end) throw new Error(`the stream ${this.name} is closed`);
-    const text = JSON.stringify(chunks);
+    const text = stringify(chunks);
     this.bytes += text.length;
     this.chunks.push(...JSON.parse(text) as unknown[]); // as they are now
     const sent = this.send();
@@ -358,7 +358,7 @@ export class Worker {
       await this.insist(step, 'complete', { receipt: step.receipt, output });
     } catch (cause) {
       if (cause instanceof StepCancelledError) throw cause;
-      const code = cause instanceof StepwellError ? cause.code : 'ENCODE';
+      const code = cause instanceof StepwellError && cause.status ? cause.code : 'ENCODE'; // the server's, or ours
       throw new FatalError(`the output was refused: ${(cause as Error).message}`, { code, cause });
     }
   }

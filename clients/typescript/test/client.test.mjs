@@ -170,6 +170,55 @@ test('an AbortSignal ends whatever is under way, and keeps no listener', async (
   await order.cancel();
 });
 
+test('a signal is given to any number of calls, and Node knows of no leak', async () => {
+  const warned = [];
+  const hear = (w) => warned.push(w.message);
+  process.on('warning', hear);
+  const away = createServer(() => {}); // it never answers
+  await new Promise((listens) => { away.listen(0, '127.0.0.1', listens); });
+  const { port } = away.address();
+  const silent = new Stepwell({ url: `http://127.0.0.1:${port}` });
+  const stop = new AbortController();
+  const ended = Array.from({ length: 40 }, () => assert.rejects(silent.runs.get('x', { signal: stop.signal }), /enough/));
+  await new Promise(setImmediate);
+  assert.equal(getEventListeners(stop.signal, 'abort').length, 1);
+  stop.abort(new Error('enough'));
+  await Promise.all(ended);
+  assert.equal(getEventListeners(stop.signal, 'abort').length, 0);
+  away.closeAllConnections();
+  away.close();
+  await new Promise(setImmediate);
+  process.off('warning', hear);
+  assert.deepEqual(warned, []);
+});
+
+test('what JSON would lose is refused, and said where', async () => {
+  const circle = {};
+  circle.of = circle;
+  for (const [input, says] of [
+    [NaN, /^input is NaN/], [{ lines: [{ price: 1 }, { price: Infinity }] }, /^input\.lines\[1\]\.price is Infinity/],
+    [{ of: new Map([['a', 1]]) }, /^input\.of is a Map/], [new Set(), /a Set/], [[/x/], /^input\[0\] is a RegExp/],
+    [{ err: new Error('no') }, /^input\.err is an Error/], [Promise.resolve(1), /a Promise/], [new Uint8Array(2), /a Uint8Array/],
+    [new ArrayBuffer(2), /an ArrayBuffer/], [{ at: new Date(NaN) }, /^input\.at is an invalid Date/], [() => 1, /a function/],
+    [{ s: Symbol('s') }, /^input\.s is a symbol/], [[1, undefined], /^input\[1\] is undefined/],
+    [{ toJSON: () => ({ n: NaN }) }, /^input\.n is NaN/],
+  ]) {
+    await assert.rejects(client.start('echo', input), (err) => {
+      assert.ok(err instanceof api.InvalidError, err);
+      assert.match(err.message, says);
+      return true;
+    });
+  }
+  await assert.rejects(client.start('echo', { n: 1n }), TypeError);
+  await assert.rejects(client.start('echo', circle), TypeError);
+  await refuses(client.run('x').signal('paid', { cents: NaN }), api.InvalidError, 'INVALID');
+  await refuses(client.queues.send('q', [NaN]), api.InvalidError, 'INVALID');
+  const input = { at: new Date(0), none: undefined, of: new (class { n = 1; })(), deep: [[null]], twice: [circle.x, 1].slice(1) };
+  assert.deepEqual(await (await client.start('echo', input)).result(), {
+    at: '1970-01-01T00:00:00.000Z', of: { n: 1 }, deep: [[null]], twice: [1],
+  });
+});
+
 test('lists go through all pages', async () => {
   const batch = fresh('batch');
   const ids = [];
