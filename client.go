@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/stepwell/stepwell/internal/causes"
 	"github.com/stepwell/stepwell/internal/codec"
 	"github.com/stepwell/stepwell/internal/engine"
 	"github.com/stepwell/stepwell/internal/kit"
@@ -231,6 +232,12 @@ type ListFilter struct {
 	// fits the rest of the filter is read for them; one that cannot be read is listed.
 	Patch, Unpatched string
 
+	// FailedSince has only runs that failed at or after this, that are blocked since then, or whose step failed then and waits for its next attempt: the
+	// logs of the last are read for it, and one that cannot be read is listed. Cause is the ID of a cause of failures, as `stepwell failures` lists them:
+	// only runs of that cause, which nothing took the place of. Either means failed, blocked and retrying runs where Status says nothing.
+	FailedSince time.Time
+	Cause       string
+
 	Parent string // only children of this run
 	Origin string // only runs that were made of this one: its forks, restarts and retries
 
@@ -263,6 +270,9 @@ func (f *ListFilter) check() error {
 			return fmt.Errorf("list runs: filter by patch: %w", err)
 		}
 	}
+	if f.Cause != "" && !causes.IsID(f.Cause) {
+		return fmt.Errorf("list runs: filter by cause: %w: %.40q is not the ID of a cause: stepwell failures lists them", ErrInvalid, f.Cause)
+	}
 	for _, pattern := range f.Input {
 		if err := world.CheckJSON(fmt.Sprintf("%.100q", pattern), pattern); err != nil {
 			return fmt.Errorf("list runs: filter by input: %w", err)
@@ -277,8 +287,12 @@ func (f *ListFilter) check() error {
 }
 
 func (f *ListFilter) query() world.RunQuery {
+	status := f.Status
+	if len(status) == 0 && (f.Cause != "" || !f.FailedSince.IsZero()) {
+		status = causes.Kinds()
+	}
 	return world.RunQuery{
-		Workflow: f.Workflow, Status: f.Status, Since: f.Since, Until: f.Until, Parent: f.Parent, Origin: f.Origin, Input: f.Input, Attributes: f.Attributes,
+		Workflow: f.Workflow, Status: status, Since: f.Since, Until: f.Until, Parent: f.Parent, Origin: f.Origin, Input: f.Input, Attributes: f.Attributes,
 		Key: f.Key, Prefix: f.Prefix, Version: f.Version, Roots: f.Roots,
 	}
 }

@@ -1,6 +1,6 @@
 package stepwell
 
-// This file finds runs by what people know of them, and by the patches that their logs have.
+// This file finds runs by what people know of them, and by what they failed of, and by the patches that their logs have.
 
 import (
 	"context"
@@ -8,7 +8,9 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"time"
 
+	"github.com/stepwell/stepwell/internal/causes"
 	"github.com/stepwell/stepwell/world"
 )
 
@@ -67,25 +69,25 @@ func meanings(q *world.RunQuery, text string) (all []func(*world.RunQuery)) {
 // wholeID is the length of a run's ID that nobody chose.
 const wholeID = len(world.PrefixRun) + 1 + 26
 
-// pageOf reads a page of a query, but for runs that a filter by patches leaves out.
-func pageOf(ctx context.Context, w world.World, f *ListFilter, q world.RunQuery) (world.RunPage, error) {
-	if f.Patch == "" && f.Unpatched == "" {
-		return w.Runs(ctx, q)
+// pageOf reads a page of a query, but for runs that the parts of a filter leave out which no store knows.
+func pageOf(ctx context.Context, a *App, f *ListFilter, q world.RunQuery) (world.RunPage, error) {
+	if f.readsLogs(q.Status) && (q.Limit == 0 || q.Limit > logsPage) {
+		q.Limit = logsPage
 	}
-	if q.Limit == 0 || q.Limit > patchPage {
-		q.Limit = patchPage
-	}
-	page, err := w.Runs(ctx, q)
-	if err != nil {
+	page, err := a.world.Runs(ctx, q)
+	if err != nil || f.Patch == "" && f.Unpatched == "" && f.Cause == "" && f.FailedSince.IsZero() {
 		return page, err
 	}
 	kept := page.Runs[:0]
 	for _, r := range page.Runs {
-		patches, known, err := patchesOf(ctx, w, r.ID)
+		fits, err := f.failedSo(ctx, a, &r)
+		if fits && err == nil {
+			fits, err = f.patched(ctx, a.world, r.ID)
+		}
 		if err != nil {
 			return page, err
 		}
-		if !known || (f.Patch == "" || slices.Contains(patches, f.Patch)) && (f.Unpatched == "" || !slices.Contains(patches, f.Unpatched)) {
+		if fits {
 			kept = append(kept, r)
 		}
 	}
@@ -93,8 +95,68 @@ func pageOf(ctx context.Context, w world.World, f *ListFilter, q world.RunQuery)
 	return page, nil
 }
 
-// patchPage is how many logs are read for a page.
-const patchPage = 100
+// logsPage is how many logs are read for a page.
+const logsPage = 100
+
+// readsLogs reports whether logs are read for a list of runs of some statuses.
+func (f *ListFilter) readsLogs(status []world.Status) bool {
+	tries := func(s world.Status) bool { return s == world.StandsRetrying || s == world.Running }
+	return f.Patch != "" || f.Unpatched != "" || !f.FailedSince.IsZero() && slices.ContainsFunc(status, tries)
+}
+
+// patched reports whether a run recorded the patches that it is to have, and no other.
+func (f *ListFilter) patched(ctx context.Context, w world.World, run string) (bool, error) {
+	if f.Patch == "" && f.Unpatched == "" {
+		return true, nil
+	}
+	patches, known, err := patchesOf(ctx, w, run)
+	return !known || (f.Patch == "" || slices.Contains(patches, f.Patch)) && (f.Unpatched == "" || !slices.Contains(patches, f.Unpatched)), err
+}
+
+// failedSo reports whether a run fails of the cause that it is to have, since when it is to.
+func (f *ListFilter) failedSo(ctx context.Context, a *App, r *world.Run) (bool, error) {
+	if f.Cause != "" {
+		row := legible(*r)
+		if causes.Of(&row).ID != f.Cause {
+			return false, nil
+		}
+	}
+	if f.FailedSince.IsZero() {
+		return true, nil
+	}
+	switch causes.KindOf(r) {
+	case world.Failed:
+		return !r.EndedAt.Before(f.FailedSince), nil
+	case world.StandsBlocked:
+		return !r.Queue.Blocked.Since.Before(f.FailedSince), nil
+	case world.StandsRetrying:
+		return retriedSince(ctx, a, r.ID, f.FailedSince)
+	}
+	return false, nil
+}
+
+// retriedSince reports whether an attempt of a run's steps failed at or after a time; also of a log that cannot be read.
+func retriedSince(ctx context.Context, a *App, run string, since time.Time) (bool, error) {
+	for e, err := range eventsIn(ctx, a.world, run, EventFilter{Types: []world.EventType{world.StepRetrying}}) {
+		switch {
+		case errors.Is(err, ErrNotFound): // swept meanwhile
+			return false, nil
+		case errors.Is(err, world.ErrCorrupt), errors.Is(err, world.ErrFormat):
+			return true, nil
+		case err != nil:
+			return false, err
+		case !e.Time.Before(since):
+			return true, nil
+		}
+	}
+	if a.able.TaskReader == nil {
+		return false, nil
+	}
+	tasks, err := a.able.TaskReader.Tasks(ctx, run) // their attempts are not in the log before they are over
+	return slices.ContainsFunc(tasks, func(t world.Task) bool {
+		return slices.ContainsFunc(t.History, func(e world.Event) bool { return e.Type == world.StepRetrying && !e.Time.Before(since) })
+	}), err
+}
 
 // patchesOf are the patches that a run recorded; not known of a log that cannot be read.
 func patchesOf(ctx context.Context, w world.World, run string) (ids []string, known bool, err error) {

@@ -51,7 +51,7 @@ func successor(ctx context.Context, a *App, run string) (RunInfo, error) {
 
 // readPage reads a page of a list. Who asks by a key gets the newest runs in the place of those that have it besides, if the rest of the filter fits them.
 func readPage(ctx context.Context, a *App, f *ListFilter, q world.RunQuery) (world.RunPage, error) {
-	page, err := pageOf(ctx, a.world, f, q)
+	page, err := pageOf(ctx, a, f, q)
 	if err != nil || q.Key == "" || q.Cursor != "" {
 		return page, err
 	}
@@ -70,7 +70,7 @@ func readPage(ctx context.Context, a *App, f *ListFilter, q world.RunQuery) (wor
 		}
 		own := q
 		own.Workflow, own.Key = newest.Workflow, newest.Key
-		heir, err := pageOf(ctx, a.world, f, own)
+		heir, err := pageOf(ctx, a, f, own)
 		if err != nil {
 			return page, err
 		}

@@ -289,6 +289,8 @@ func walkFail(r *rig) {
 		r.Errorf("bulk by origin: got %s, want %v", a.body, again)
 	}
 	r.refused(400, "INVALID", "GET", "/v1/runs?origin=a%20b", "")
+	r.refused(400, "INVALID", "GET", "/v1/runs?cause=no%20bank", "")
+	r.refused(400, "INVALID", "GET", "/v1/failures?failedSince=soon", "")
 	r.refused(400, "INVALID", "POST", "/v1/bulk/retry", `{"filter": {"parent": "a b"}}`)
 }
 
@@ -316,7 +318,7 @@ func walkLists(r *rig) {
 		"input.n=3": "l3", "input.who.name=x1": "l5 l3 l1", `input.who={"name":"x0"}&limit=2`: "l6 l4", "until=1h": "", "status=failed": "",
 		"attr.city=Ulm": "", "payloads=true&input.n=6": "l6",
 		"search=l3": "l3", "prefix=l&limit=2": "l6 l5", "status=delayed&limit=1": "l6", "status=blocked,paused": "", "key=none": "", "version=2": "", "roots=true&limit=1": "l6",
-		"unpatched=tax&limit=2": "l6 l5", "patch=tax": "", "since=2020-05-01&limit=1": "l6", "since=1d12h&limit=1": "l6", "search=who": "",
+		"unpatched=tax&limit=2": "l6 l5", "failedSince=1h": "", "cause=0123456789ab": "", "patch=tax": "", "since=2020-05-01&limit=1": "l6", "since=1d12h&limit=1": "l6", "search=who": "",
 	} {
 		a := r.want(200, "GET", "/v1/workflows/later/runs?"+strings.ReplaceAll(query, `"`, "%22"), "")
 		var got []string

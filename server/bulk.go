@@ -46,26 +46,28 @@ const mostBulk = 10_000
 
 // bulkFilter says which runs are meant; see the parameters of a list.
 type bulkFilter struct {
-	Workflow   string                     `json:"workflow"`
-	Status     []world.Status             `json:"status"`
-	Since      string                     `json:"since"`
-	Until      string                     `json:"until"`
-	Search     string                     `json:"search"`
-	Key        string                     `json:"key"`
-	Prefix     string                     `json:"prefix"`
-	Version    int                        `json:"version"`
-	Patch      string                     `json:"patch"`
-	Unpatched  string                     `json:"unpatched"`
-	Roots      bool                       `json:"roots"`
-	Parent     string                     `json:"parent"`
-	Origin     string                     `json:"origin"`
-	Input      json.RawMessage            `json:"input"` // JSON that the input contains
-	Attributes map[string]json.RawMessage `json:"attributes"`
+	Workflow    string                     `json:"workflow"`
+	Status      []world.Status             `json:"status"`
+	Since       string                     `json:"since"`
+	Until       string                     `json:"until"`
+	Search      string                     `json:"search"`
+	Key         string                     `json:"key"`
+	Prefix      string                     `json:"prefix"`
+	Version     int                        `json:"version"`
+	Patch       string                     `json:"patch"`
+	Unpatched   string                     `json:"unpatched"`
+	FailedSince string                     `json:"failedSince"`
+	Cause       string                     `json:"cause"`
+	Roots       bool                       `json:"roots"`
+	Parent      string                     `json:"parent"`
+	Origin      string                     `json:"origin"`
+	Input       json.RawMessage            `json:"input"` // JSON that the input contains
+	Attributes  map[string]json.RawMessage `json:"attributes"`
 }
 
 func (f *bulkFilter) none() bool {
 	return f.Workflow == "" && f.Since == "" && f.Until == "" && f.Parent == "" && f.Origin == "" && f.Input == nil && len(f.Attributes) == 0 &&
-		f.Search == "" && f.Key == "" && f.Prefix == "" && f.Version == 0 && f.Patch == "" && f.Unpatched == "" && !f.Roots
+		f.Search == "" && f.Key == "" && f.Prefix == "" && f.Version == 0 && f.Patch == "" && f.Unpatched == "" && f.FailedSince == "" && f.Cause == "" && !f.Roots
 }
 
 // values are what the filter says, as the query of a list has it: for the audit log.
@@ -73,7 +75,7 @@ func (f *bulkFilter) values() url.Values {
 	out := url.Values{}
 	for name, value := range map[string]string{
 		"workflow": f.Workflow, "since": f.Since, "until": f.Until, "search": f.Search, "key": f.Key, "prefix": f.Prefix, "patch": f.Patch,
-		"unpatched": f.Unpatched, "parent": f.Parent, "origin": f.Origin, "input": string(f.Input),
+		"unpatched": f.Unpatched, "failedSince": f.FailedSince, "cause": f.Cause, "parent": f.Parent, "origin": f.Origin, "input": string(f.Input),
 	} {
 		if value != "" {
 			out.Set(name, value)
@@ -96,7 +98,7 @@ func (f *bulkFilter) values() url.Values {
 
 func (f *bulkFilter) query() (q stepwell.ListFilter, err error) {
 	q = stepwell.ListFilter{Workflow: f.Workflow, Status: f.Status, Parent: f.Parent, Origin: f.Origin, Attributes: f.Attributes,
-		Search: f.Search, Key: f.Key, Prefix: f.Prefix, Version: f.Version, Patch: f.Patch, Unpatched: f.Unpatched, Roots: f.Roots}
+		Search: f.Search, Key: f.Key, Prefix: f.Prefix, Version: f.Version, Patch: f.Patch, Unpatched: f.Unpatched, Cause: f.Cause, Roots: f.Roots}
 	for _, status := range f.Status {
 		if err := world.CheckStatus("filter.status", status); err != nil {
 			return q, err
@@ -121,6 +123,9 @@ func (f *bulkFilter) query() (q stepwell.ListFilter, err error) {
 	now := world.Now()
 	if q.Since, err = moment("filter.since", f.Since, now); err == nil {
 		q.Until, err = moment("filter.until", f.Until, now)
+	}
+	if err == nil {
+		q.FailedSince, err = moment("filter.failedSince", f.FailedSince, now)
 	}
 	return q, err
 }

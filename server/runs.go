@@ -30,6 +30,8 @@ var filterParams = []param{
 	{name: "version", schema: "Version", about: "Only runs of this version."},
 	{name: "patch", schema: "Text", about: "Only runs that recorded this patch, and so take its new path. Their logs are read: at most 100 for a page."},
 	{name: "unpatched", schema: "Text", about: "Only runs that did not record this patch."},
+	{name: "failedSince", schema: "Moment", about: "Only runs that failed at this time or later, that are blocked since then, or whose step failed then and waits for its next attempt: the logs of the last are read, at most 100 for a page. Without status: all three."},
+	{name: "cause", schema: "Text", about: "Only runs with this cause of failure, and without a replacement: the `id` of a cause of GET /v1/failures. Without status: failed, blocked and retrying runs."},
 	{name: "roots", schema: "Flag", about: "No children."},
 	{name: "parent", schema: "Text", about: "Only children of this run."},
 	{name: "origin", schema: "Text", about: "Only runs made from this one: its forks, restarts and retries."},
@@ -327,6 +329,9 @@ func filterOf(workflow string, query url.Values) (q stepwell.ListFilter, err err
 	if q.Until, err = moment("query parameter until", query.Get("until"), now); err != nil {
 		return q, err
 	}
+	if q.FailedSince, err = moment("query parameter failedSince", query.Get("failedSince"), now); err != nil {
+		return q, err
+	}
 	for name, values := range query {
 		if path, ok := strings.CutPrefix(name, "input."); ok {
 			for _, v := range values {
@@ -346,7 +351,7 @@ func filterOf(workflow string, query url.Values) (q stepwell.ListFilter, err err
 
 // knownOf reads what people know of runs.
 func knownOf(query url.Values, q *stepwell.ListFilter) (err error) {
-	q.Search, q.Patch, q.Unpatched = query.Get("search"), query.Get("patch"), query.Get("unpatched")
+	q.Search, q.Patch, q.Unpatched, q.Cause = query.Get("search"), query.Get("patch"), query.Get("unpatched"), query.Get("cause")
 	if q.Key = query.Get("key"); q.Key != "" {
 		if err := world.CheckKey("query parameter key:", q.Key); err != nil {
 			return err

@@ -33,6 +33,8 @@ func systemRoutes() []route {
 			query: []param{
 				{name: "workflow", schema: "Text", about: "Only runs of this workflow."},
 				{name: "since", schema: "Moment", about: "Only runs created at this time or later: a time, or a duration before now."},
+				{name: "failedSince", schema: "Moment", about: "Only runs that failed at this time or later, that are blocked since then, or whose step failed then and waits for its next attempt."},
+				{name: "cause", schema: "Text", about: "Only this cause: its `id`."},
 			},
 			responses: []response{{200, "Failures", "", "The causes, most runs first; of the newest 10,000 failed runs, the newest 10,000 blocked ones, and the newest 10,000 that wait for the next attempt of a step."}},
 		}},
@@ -150,7 +152,7 @@ func (y *system) versions(w http.ResponseWriter, r *request) error {
 }
 
 func (y *system) failures(w http.ResponseWriter, r *request) error {
-	f, err := filterOf(r.query.Get("workflow"), url.Values{"since": r.query["since"]})
+	f, err := filterOf(r.query.Get("workflow"), url.Values{"since": r.query["since"], "failedSince": r.query["failedSince"], "cause": r.query["cause"]})
 	if err != nil {
 		return err
 	}

@@ -70,7 +70,7 @@ func (r *Run) Stands(now time.Time) Status {
 		return StandsQueued
 	case strings.HasPrefix(q.Waiting, "sleep "):
 		return StandsSleeping
-	case strings.HasPrefix(q.Waiting, retryOf):
+	case q.Retries():
 		return StandsRetrying
 	}
 	return StandsWaiting
@@ -86,6 +86,9 @@ func WaitingFor(kept string, retrying bool) string {
 	}
 	return kept
 }
+
+// Retries reports whether a run waits for the next attempt of a step.
+func (q *QueueRow) Retries() bool { return strings.HasPrefix(q.Waiting, retryOf) }
 
 // stands reports whether a run is one of those that a query asks for by words.
 func (q *RunQuery) stands(r *Run) bool {

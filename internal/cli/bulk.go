@@ -94,6 +94,8 @@ func (f *bulkFlags) words(a *bulkAct, l *stepwell.ListFilter) (words []string) {
 	}
 	put("patch", f.patch)
 	put("unpatched", f.unpatched)
+	moment("failed-since", l.FailedSince)
+	put("cause", f.cause)
 	if f.roots {
 		words = append(words, "--roots")
 	}
@@ -151,7 +153,7 @@ func bulkActCommand(c *cli, a bulkAct) *cobra.Command {
 			case expects && flags.expect < 0:
 				return usagef("give the number that --dry-run printed", "--expect %d", flags.expect)
 			case !flags.all && !flags.dry && f.Workflow == "" && f.Parent == "" && f.Origin == "" && f.Since.IsZero() && f.Until.IsZero() && len(f.Input)+len(f.Attributes) == 0 &&
-				f.Search == "" && f.Key == "" && f.Prefix == "" && f.Version == 0 && f.Patch == "" && f.Unpatched == "" && !f.Roots:
+				f.Search == "" && f.Key == "" && f.Prefix == "" && f.Version == 0 && f.Patch == "" && f.Unpatched == "" && f.FailedSince.IsZero() && f.Cause == "" && !f.Roots:
 				return usagef("give a filter, or --all; count them first with --dry-run", "bulk %s: no filter, so it would act on all runs", a.Name)
 			case a.Name == "signal" && flags.word == "":
 				flags.word = world.NewID("dlvr", c.now()) // so that it can be repeated

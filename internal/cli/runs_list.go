@@ -51,6 +51,7 @@ A run that did not complete and was replaced says so: retried as RUN, and the st
   stepwell runs list --input customer.id=42 --attr city=Ulm
   stepwell runs list --key order-4711
   stepwell runs list --status blocked,retrying --watch
+  stepwell runs list --failed-since 2h
   stepwell runs list --search city=Ulm --status blocked,sleeping
   stepwell runs list --workflow order --version 1 --status pending,running --roots
   stepwell runs list --origin wrun_01JD3V7Q5ZJ8K2M4N6P8R0T2V4
@@ -104,6 +105,7 @@ type filterFlags struct {
 	parent, origin         string
 	search, key, prefix    string
 	patch, unpatched       string
+	failedSince, cause     string
 	version                int
 	roots                  bool
 	status, input, attrs   []string
@@ -121,6 +123,7 @@ func (f *filterFlags) add(cmd *cobra.Command) {
 	fl.IntVar(&f.version, "version", 0, "only runs of this `version`")
 	fl.StringVar(&f.patch, "patch", "", "only runs that recorded the patch with this `ID`, and so take its new path")
 	fl.StringVar(&f.unpatched, "unpatched", "", "only runs that did not record the patch with this `ID`")
+	f.addFailing(cmd)
 	fl.BoolVar(&f.roots, "roots", false, "only runs without a parent")
 	fl.StringVar(&f.parent, "parent", "", "only children of this `run`")
 	fl.StringVar(&f.origin, "origin", "", "only runs made from this `run`: its forks, restarts and retries")
@@ -129,10 +132,16 @@ func (f *filterFlags) add(cmd *cobra.Command) {
 	_ = cmd.RegisterFlagCompletionFunc("status", cobra.FixedCompletions(statuses(), cobra.ShellCompDirectiveNoFileComp))
 }
 
+// addFailing adds the flags that say of what runs fail, and since when.
+func (f *filterFlags) addFailing(cmd *cobra.Command) {
+	wordFlag(cmd, &f.failedSince, "failed-since", "only runs that failed at this `time` or later, are blocked since then, or retry a step that failed then")
+	cmd.Flags().StringVar(&f.cause, "cause", "", "only runs with this cause of failure: its `ID` as failures lists it")
+}
+
 func listFilterOf(c *cli, flags *filterFlags) (f stepwell.ListFilter, err error) {
 	f.Workflow, f.Parent, f.Origin = flags.workflow, flags.parent, flags.origin
 	f.Search, f.Key, f.Version, f.Roots = flags.search, flags.key, flags.version, flags.roots
-	f.Prefix, f.Patch, f.Unpatched = strings.TrimRight(flags.prefix, "…"), flags.patch, flags.unpatched
+	f.Prefix, f.Patch, f.Unpatched, f.Cause = strings.TrimRight(flags.prefix, "…"), flags.patch, flags.unpatched, flags.cause
 	if f.Version < 0 {
 		return f, usagef("give a number from 1", "--version %d", f.Version)
 	}
@@ -171,6 +180,9 @@ func listFilterOf(c *cli, flags *filterFlags) (f stepwell.ListFilter, err error)
 		f.Status = append(f.Status, world.Status(s))
 	}
 	if f.Since, err = momentOf(c, "--since", flags.since); err != nil {
+		return f, err
+	}
+	if f.FailedSince, err = momentOf(c, "--failed-since", flags.failedSince); err != nil {
 		return f, err
 	}
 	f.Until, err = momentOf(c, "--until", flags.until)

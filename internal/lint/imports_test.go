@@ -26,7 +26,7 @@ type layer struct {
 }
 
 var layers = []layer{
-	{"", []string{"world", "world/journal", "internal/engine", "internal/replay", "internal/apart", "internal/codec", "internal/courier", "internal/crypt", "internal/history", "internal/human", "internal/kit", "internal/logs", "internal/metrics", "internal/schema", "internal/spread", "internal/timetable", "acting", "keyring", "observe", "push"}},
+	{"", []string{"world", "world/journal", "internal/engine", "internal/replay", "internal/apart", "internal/causes", "internal/codec", "internal/courier", "internal/crypt", "internal/history", "internal/human", "internal/kit", "internal/logs", "internal/metrics", "internal/schema", "internal/spread", "internal/timetable", "acting", "keyring", "observe", "push"}},
 	{"keyring", []string{"world", "internal/crypt"}},
 	{"acting", nil},
 	{"observe", []string{"world"}},
@@ -53,6 +53,7 @@ var layers = []layer{
 	{"internal/courier/...", []string{"world", "internal/engine", "internal/logs", "internal/spread"}},
 	{"internal/crypt/...", []string{"world"}},
 	{"internal/apart/...", []string{"world"}},
+	{"internal/causes/...", []string{"world"}},
 	{"internal/answers/...", []string{"", "limit", "world"}},
 	{"internal/behaviour/...", []string{"", "internal/answers", "internal/apart", "internal/crypt", "internal/kit"}}, // tests of what authors see
 	{"internal/clocktest/...", []string{"", "world"}},
@@ -69,7 +70,7 @@ var layers = []layer{
 	{"internal/human/...", nil},
 	{"internal/kit/...", []string{"world", "internal/courier", "internal/history", "internal/replay", "internal/timetable"}},
 	{"internal/lint/...", []string{"internal/sqlfile"}},
-	{"internal/operate/...", []string{"", "flow", "world", "internal/human", "internal/timetable"}},
+	{"internal/operate/...", []string{"", "flow", "world", "internal/causes", "internal/human", "internal/timetable"}},
 	{"internal/logs/...", []string{"internal/human"}},
 	{"internal/openapi/...", nil}, // for tests of the server
 	{"internal/pgtest/...", nil},  // servers for tests of any layer

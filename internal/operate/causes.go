@@ -5,8 +5,6 @@ package operate
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"slices"
 	"strconv"
@@ -14,11 +12,13 @@ import (
 	"time"
 
 	"github.com/stepwell/stepwell"
+	"github.com/stepwell/stepwell/internal/causes"
 	"github.com/stepwell/stepwell/world"
 )
 
 // Cause is what some runs failed of, are blocked by, or try again.
 type Cause struct {
+	ID        string       `json:"id"`     // a list is filtered by it
 	Status    world.Status `json:"status"` // failed, blocked or retrying
 	Code      string       `json:"code,omitempty"`
 	Message   string       `json:"message"` // of the newest, its first line
@@ -28,7 +28,6 @@ type Cause struct {
 	Runs      []string     `json:"runs"`  // by ID, the newest first; at most 200
 	First     time.Time    `json:"first"` // when the oldest was created, and the newest
 	Last      time.Time    `json:"last"`
-	Key       string       `json:"-"` // of its runs: see [CauseOf]
 }
 
 // Failures are the causes, those of most runs first.
@@ -53,8 +52,7 @@ const (
 
 // FailuresOf looks at the newest 10,000 runs that failed and were not healed, among the newest 50,000, at 10,000 that
 // are blocked, and at 10,000 that wait for the next attempt of a step, of those that fit a filter, but for its status.
-// Runs have one cause where they say the same, but for numbers and IDs, see alike, at the same place with the same
-// code; what is tried again, where it is the same step of a workflow: the newest says of what.
+// Of what is tried again, the newest of a cause says of what; see [causes.Of].
 func FailuresOf(ctx context.Context, app *stepwell.App, f stepwell.ListFilter) (Failures, error) {
 	return failuresOf(ctx, app, f, MostFailures)
 }
@@ -62,7 +60,7 @@ func FailuresOf(ctx context.Context, app *stepwell.App, f stepwell.ListFilter) (
 func failuresOf(ctx context.Context, app *stepwell.App, f stepwell.ListFilter, most int) (Failures, error) {
 	out := Failures{Causes: []*Cause{}}
 	known := map[string]*Cause{}
-	for _, kind := range []world.Status{world.StandsBlocked, world.StandsRetrying, world.Failed} {
+	for _, kind := range causes.Kinds() {
 		f.Status = []world.Status{kind}
 		looked, cursor := 0, ""
 		for range mostFailurePages {
@@ -104,52 +102,23 @@ func (out *Failures) add(kind world.Status, r *stepwell.RunInfo, known map[strin
 	} else {
 		out.Blocked++
 	}
-	out.count(causeOf(kind, r), r, CauseOf(kind, r), known)
+	out.count(causeOf(r), r, known)
 }
 
-// causeOf is what a run failed of, or is blocked by.
-func causeOf(kind world.Status, r *stepwell.RunInfo) Cause {
-	is := Cause{Status: kind, Message: r.Damage}
-	switch {
-	case r.Error != nil:
-		is.Code, is.Where, is.Message = r.Error.Code, r.Error.Where, r.Error.Message
-	case r.Queue != nil && r.Queue.Blocked != nil:
-		is.Code, is.Message = r.Queue.Blocked.Code, r.Queue.Blocked.Message
-	}
-	is.Message, _, _ = strings.Cut(is.Message, "\n")
-	if r.Sealed {
-		is.Message, is.Where = "encrypted with key "+r.Encryption+", which is not here", ""
-	}
-	return is
-}
-
-// CauseOf is the key of the cause of a run that is in the list of those that failed, are blocked or are retrying; "" of
-// one that something took the place of.
-func CauseOf(kind world.Status, r *stepwell.RunInfo) string {
-	if r.Newest != nil {
-		return ""
-	}
-	parts := []string{string(kind), r.Workflow}
-	if kind != world.StandsRetrying {
-		is := causeOf(kind, r)
-		parts = []string{string(kind), is.Code, is.Where, alike(is.Message)}
-	} else if r.Queue != nil {
-		parts = append(parts, r.Queue.Waiting)
-	}
-	sum := sha256.Sum256([]byte(strings.Join(parts, "\x00")))
-	return hex.EncodeToString(sum[:16])
+// causeOf is the cause of a run.
+func causeOf(r *stepwell.RunInfo) Cause {
+	is := causes.Of(&world.Run{
+		Workflow: r.Workflow, Status: r.Status, Error: r.Error, Queue: r.Queue, Newest: r.Newest, Damage: r.Damage, Encrypted: r.Sealed, Encryption: r.Encryption,
+	})
+	return Cause{ID: is.ID, Status: is.Kind, Code: is.Code, Message: is.Message, Where: is.Where}
 }
 
 // addRetrying adds a run that waits for the next attempt of a step. Only its log says of what: the newest of those that
 // wait for the same is asked.
 func (out *Failures) addRetrying(ctx context.Context, app *stepwell.App, r *stepwell.RunInfo, known map[string]*Cause) error {
 	out.Retrying++
-	is := Cause{Status: world.StandsRetrying}
-	if r.Queue != nil {
-		is.Message = r.Queue.Waiting
-	}
-	key := CauseOf(is.Status, r)
-	if known[key] == nil && len(out.Causes) < mostWaits {
+	is := causeOf(r)
+	if known[is.ID] == nil && len(out.Causes) < mostWaits {
 		why, err := app.Why(ctx, r.ID)
 		if err != nil && !errors.Is(err, stepwell.ErrNotFound) && !errors.Is(err, world.ErrCorrupt) {
 			return err
@@ -159,16 +128,16 @@ func (out *Failures) addRetrying(ctx context.Context, app *stepwell.App, r *step
 			is.Code, is.Where, is.Message = why.Error.Code, why.Error.Where, "step "+strconv.Quote(why.Step)+": "+text
 		}
 	}
-	out.count(is, r, key, known)
+	out.count(is, r, known)
 	return nil
 }
 
 // count counts a run among those of its cause, the first of which says what that is.
-func (out *Failures) count(is Cause, r *stepwell.RunInfo, key string, known map[string]*Cause) {
-	c := known[key]
+func (out *Failures) count(is Cause, r *stepwell.RunInfo, known map[string]*Cause) {
+	c := known[is.ID]
 	if c == nil {
-		c, is.Last, is.Key = &is, r.CreatedAt, key
-		known[key] = c
+		c, is.Last = &is, r.CreatedAt
+		known[is.ID] = c
 		out.Causes = append(out.Causes, c)
 	}
 	c.Count++

@@ -13,7 +13,7 @@ func FilterNoted(query url.Values) string {
 	values := maps.Clone(query)
 	for name := range values {
 		switch name {
-		case "workflow", "status", "since", "until", "prefix", "version", "patch", "unpatched", "roots", "parent", "origin":
+		case "workflow", "status", "since", "until", "prefix", "version", "patch", "unpatched", "failedSince", "cause", "roots", "parent", "origin":
 		default:
 			values[name] = []string{"..."}
 		}

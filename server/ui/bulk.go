@@ -65,7 +65,7 @@ type bulkView struct {
 	Choice   bulkChoice
 	Chosen   []string // by their IDs
 	Query    string   // or by a filter
-	Cause    string   // and of that alone those with this cause; "": all
+	Cause    bool     // those of one cause
 	Statuses []string
 	Count    int
 	Many     bool // there are more than were counted
@@ -97,7 +97,7 @@ func (u *UI) bulk(v *visit) error {
 	}
 	act := operate.Find(bulkChoices[at].act())
 	v.deed.asked, v.deed.more = v.Form.Get("sure") == "", []any{"act", name}
-	p := &bulkView{Choice: bulkChoices[at], Query: v.Form.Get("query"), Cause: v.Form.Get("cause"), Back: Base + "runs?" + v.Form.Get("query")}
+	p := &bulkView{Choice: bulkChoices[at], Query: v.Form.Get("query"), Back: Base + "runs?" + v.Form.Get("query")}
 	if back := v.Form.Get("back"); ours(back) {
 		p.Back = back
 	}
@@ -148,6 +148,7 @@ func (u *UI) bulkQuery(p *bulkView, act *operate.Act) (stepwell.ListFilter, erro
 	if err != nil {
 		return q, err
 	}
+	p.Cause = q.Cause != ""
 	if len(q.Status) == 0 {
 		q.Status = act.Means(&operate.Words{Wake: p.Choice.Wake})
 	}
@@ -182,8 +183,7 @@ func (u *UI) bulkCount(v *visit, p *bulkView, q stepwell.ListFilter) error {
 		if err != nil {
 			return err
 		}
-		looked += len(page.Runs)
-		page.Runs = p.meant(q, page.Runs)
+		looked += bulkAtOnce
 		p.Count += len(page.Runs)
 		for i := range page.Runs[:min(len(page.Runs), mostNamed-len(p.Rows))] {
 			p.Rows = append(p.Rows, v.runRow(&page.Runs[i], &stats))
@@ -196,16 +196,6 @@ func (u *UI) bulkCount(v *visit, p *bulkView, q stepwell.ListFilter) error {
 			return nil
 		}
 	}
-}
-
-// meant are those of some runs with the cause that was asked for.
-func (p *bulkView) meant(q stepwell.ListFilter, runs []stepwell.RunInfo) []stepwell.RunInfo {
-	if p.Cause == "" {
-		return runs
-	}
-	return slices.DeleteFunc(runs, func(r stepwell.RunInfo) bool {
-		return !slices.ContainsFunc(q.Status, func(kind world.Status) bool { return operate.CauseOf(kind, &r) == p.Cause })
-	})
 }
 
 // bulkDo acts on the chosen, or on a page of what the filter finds; of those with a cause on all, as far as it comes in
@@ -253,12 +243,12 @@ func (u *UI) bulkDo(v *visit, p *bulkView, q stepwell.ListFilter, act *operate.A
 		if err != nil {
 			return err
 		}
-		for _, run := range p.meant(q, page.Runs) {
+		for _, run := range page.Runs {
 			if err := try(run); err != nil {
 				return err
 			}
 		}
-		if p.Cursor = page.Cursor; p.Cursor == "" || p.Cause == "" || time.Since(began) > bulkFor {
+		if p.Cursor = page.Cursor; p.Cursor == "" || !p.Cause || time.Since(began) > bulkFor {
 			return nil
 		}
 	}

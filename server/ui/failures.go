@@ -25,16 +25,17 @@ type causeRow struct {
 // failuresView is the page.
 type failuresView struct {
 	operate.Failures
-	Workflow  string
-	Workflows []string
-	Since     string
-	Rows      []causeRow
-	Most      int
-	May       bool
-	Query     string // of all failed ones, all blocked ones, and all that are tried again
-	Blocks    string
-	Retries   string
-	Here      string
+	Workflow           string
+	Workflows          []string
+	Since              string
+	FailedSince, Cause string
+	Rows               []causeRow
+	Most               int
+	May                bool
+	Query              string // of all failed ones, all blocked ones, and all that are tried again
+	Blocks             string
+	Retries            string
+	Here               string
 }
 
 func failures(u *UI, v *visit) error {
@@ -49,7 +50,8 @@ func failures(u *UI, v *visit) error {
 	}
 	v.now = stats.Now.In(v.now.Location())
 	p := &failuresView{
-		Workflow: query.Get("workflow"), Since: query.Get("since"), May: v.may(Admin), Most: operate.MostFailures, Here: Base + "failures?" + query.Encode(),
+		Workflow: query.Get("workflow"), Since: query.Get("since"), FailedSince: query.Get("failedSince"), Cause: query.Get("cause"),
+		May: v.may(Admin), Most: operate.MostFailures, Here: Base + "failures?" + query.Encode(),
 	}
 	for i := range stats.Workflows {
 		p.Workflows = append(p.Workflows, stats.Workflows[i].Workflow)
@@ -77,6 +79,7 @@ func failures(u *UI, v *visit) error {
 		case world.StandsRetrying:
 			row.Status, row.Act, row.Label, row.Query = status{"retrying", warm, "↻"}, "retries", "Try now", p.Retries
 		}
+		row.Query += "&cause=" + c.ID
 		c.Message, c.Where, c.Code = human.Cut(visible(c.Message), 300), human.Cut(visible(c.Where), 120), human.Cut(visible(c.Code), 60)
 		p.Rows = append(p.Rows, row)
 	}

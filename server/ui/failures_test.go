@@ -89,10 +89,10 @@ func TestFailuresByCause(t *testing.T) {
 // causeFields are the fields of the form of a cause that say which runs are meant.
 func causeFields(t *testing.T, row string) (fields []string) {
 	t.Helper()
-	for _, m := range regexp.MustCompile(`name="(query|cause|all)" value="([^"]+)"`).FindAllStringSubmatch(row, -1) {
+	for _, m := range regexp.MustCompile(`name="(query|all)" value="([^"]+)"`).FindAllStringSubmatch(row, -1) {
 		fields = append(fields, m[1], html.UnescapeString(m[2]))
 	}
-	if len(fields) != 6 {
+	if len(fields) != 4 {
 		t.Fatalf("a form with %q: %s", fields, row)
 	}
 	return fields
@@ -124,6 +124,10 @@ func TestAllRunsOfACause(t *testing.T) {
 		s.until(fmt.Sprintf("send-%d", i), stepwell.WhyOver)
 	}
 	p := s.want("/ui/failures", ">Retry 230…<", ">Retry 3…<")
+	s.want("/ui/failures?failedSince=1h", ">Retry 230…<")
+	if p := s.want("/ui/failures?failedSince=2099-01-01"); strings.Contains(p.body, ">Retry") {
+		t.Error("what failed before is among what failed since")
+	}
 	fields := append(causeFields(t, causeForm.FindString(p.body)), "act", "retry", "back", "/ui/failures")
 	if p := s.post("/ui/runs/act", fields...); !strings.Contains(p.body, "Retry 230 runs?") || !strings.Contains(p.body, "all runs with this cause") ||
 		!strings.Contains(p.body, ">Retry them<") {

@@ -24,8 +24,8 @@ func routes() []route {
 	return []route{
 		get("{$}", (*UI).overview),
 		get("runs", (*UI).runs),
-		post("runs/act", Admin, (*UI).bulk, "act", "query", "cause", "back", "all", "run*", "sure", "reason", "event", "payload", "delivery", "cursor", "before"),
-		get("failures", failures, "workflow", "since"),
+		post("runs/act", Admin, (*UI).bulk, "act", "query", "back", "all", "run*", "sure", "reason", "event", "payload", "delivery", "cursor", "before"),
+		get("failures", failures, "workflow", "since", "failedSince", "cause"),
 		get("find", (*UI).seek),
 		get("runs/{run}", (*UI).run),
 		get("runs/{run}/family", family),

@@ -230,7 +230,7 @@ func canonical(query url.Values) (to url.Values, changed bool) {
 			switch {
 			case k == "refresh" || k == "did":
 				changed = true
-			case strings.TrimSpace(s) == "" && (k == "workflow" || k == "status" || k == "since" || k == "until" || k == "cursor" || k == "search" || k == "version" || k == "roots" || k == "sort"):
+			case strings.TrimSpace(s) == "" && (k == "workflow" || k == "status" || k == "since" || k == "until" || k == "failedSince" || k == "cursor" || k == "search" || k == "version" || k == "roots" || k == "sort"):
 				changed = true
 			case k == "inputName" || k == "inputValue" || k == "attrName" || k == "attrValue":
 				changed = true
@@ -249,7 +249,7 @@ func canonical(query url.Values) (to url.Values, changed bool) {
 }
 
 // unlisted are the parts of a filter that the form has no field for: links lead to them.
-var unlisted = []string{"key", "prefix", "patch", "unpatched", "parent", "origin"}
+var unlisted = []string{"key", "prefix", "patch", "unpatched", "failedSince", "cause", "parent", "origin"}
 
 func filterOf(query url.Values, stats *world.Stats) filterView {
 	f := filterView{Workflow: query.Get("workflow"), Since: query.Get("since"), Until: query.Get("until"), Search: query.Get("search"), Version: query.Get("version"), Roots: query.Get("roots") == "true", Clear: Base + "runs"}

@@ -2356,6 +2356,9 @@ export interface components {
             attributes?: {
                 [key: string]: unknown;
             };
+            /** @description Only runs with this cause of failure: its ID in GET /v1/failures. */
+            cause?: string;
+            failedSince?: components["schemas"]["Moment"];
             /** @description JSON that the input contains. */
             input?: unknown;
             /** @description Only runs with this idempotency key. */
@@ -2422,6 +2425,8 @@ export interface components {
              * @description When the oldest was created.
              */
             first: string;
+            /** @description Lists of runs and bulk operations are filtered by it. */
+            id: string;
             /**
              * Format: date-time
              * @description When the newest was created.
@@ -6276,6 +6281,10 @@ export interface operations {
                 workflow?: components["schemas"]["Text"];
                 /** @description Only runs created at this time or later: a time, or a duration before now. */
                 since?: components["schemas"]["Moment"];
+                /** @description Only runs that failed at this time or later, that are blocked since then, or whose step failed then and waits for its next attempt. */
+                failedSince?: components["schemas"]["Moment"];
+                /** @description Only this cause: its `id`. */
+                cause?: components["schemas"]["Text"];
             };
             header?: never;
             path?: never;
@@ -7178,6 +7187,10 @@ export interface operations {
                 patch?: components["schemas"]["Text"];
                 /** @description Only runs that did not record this patch. */
                 unpatched?: components["schemas"]["Text"];
+                /** @description Only runs that failed at this time or later, that are blocked since then, or whose step failed then and waits for its next attempt: the logs of the last are read, at most 100 for a page. Without status: all three. */
+                failedSince?: components["schemas"]["Moment"];
+                /** @description Only runs with this cause of failure, and without a replacement: the `id` of a cause of GET /v1/failures. Without status: failed, blocked and retrying runs. */
+                cause?: components["schemas"]["Text"];
                 /** @description No children. */
                 roots?: components["schemas"]["Flag"];
                 /** @description Only children of this run. */
@@ -8759,6 +8772,10 @@ export interface operations {
                 patch?: components["schemas"]["Text"];
                 /** @description Only runs that did not record this patch. */
                 unpatched?: components["schemas"]["Text"];
+                /** @description Only runs that failed at this time or later, that are blocked since then, or whose step failed then and waits for its next attempt: the logs of the last are read, at most 100 for a page. Without status: all three. */
+                failedSince?: components["schemas"]["Moment"];
+                /** @description Only runs with this cause of failure, and without a replacement: the `id` of a cause of GET /v1/failures. Without status: failed, blocked and retrying runs. */
+                cause?: components["schemas"]["Text"];
                 /** @description No children. */
                 roots?: components["schemas"]["Flag"];
                 /** @description Only children of this run. */

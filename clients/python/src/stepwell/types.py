@@ -153,6 +153,9 @@ class UploadedBlob(TypedDict):
 
 class BulkFilter(TypedDict, total=False):
     attributes: Dict[str, Any]
+    # Only runs with this cause of failure: its ID in GET /v1/failures.
+    cause: str
+    failedSince: Moment
     # JSON that the input contains.
     input: Any
     # Only runs with this idempotency key.
@@ -247,6 +250,8 @@ class _CauseRequired(TypedDict):
     count: int
     # When the oldest was created.
     first: str
+    # Lists of runs and bulk operations are filtered by it.
+    id: str
     # When the newest was created.
     last: str
     # Of the newest run, its first line. Of those that are tried again, the newest of a step says it.

@@ -1,4 +1,4 @@
-package operate
+package causes
 
 // What messages of one cause have in common.
 
