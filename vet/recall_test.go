@@ -45,6 +45,7 @@ var diverging = map[string][]string{
 	"internal/behaviour/child_id_test.go TestAChildWhoseChosenIDChanges":                    {releases},
 	"internal/behaviour/continue_test.go TestContinueAsNewDiverges":                         {releases},
 	"internal/behaviour/failing_test.go TestADivergenceFailsTheRunWhereItIsToldTo":          {releases},
+	"internal/behaviour/inserted_test.go inserted":                                          {releases},
 	"internal/behaviour/log_lines_test.go TestADivergedRunIsSaid":                           {releases},
 	"internal/behaviour/semantics_values_test.go TestAnswer12StrictModeReportsAnotherInput": {releases},
 	"internal/behaviour/years_test.go rollBack":                                             {releases},

@@ -17,6 +17,11 @@ func (m *Machine) CheckEnd(e *world.Event) error {
 	if e.Type == world.RunCancelled || e.Type == world.RunFailed && slices.Contains([]string{world.CodeTimeout, world.CodeDiverged, world.CodeNoWorker}, code(e.Error)) {
 		return nil
 	}
+	for _, op := range m.asked.list() {
+		if lasts(op) {
+			return m.diverged(e, "the end of the run", op)
+		}
+	}
 	recorded := "the end of the run, which completed with output " + clip(e.Payload)
 	if e.Type == world.RunFailed {
 		recorded = "the end of the run, which failed: " + failure(e.Error)

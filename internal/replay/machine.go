@@ -76,6 +76,8 @@ type Machine struct {
 	held    []world.Event // results while the run is paused
 	open    map[string]*Op
 	asked   asked
+	asks    uint64 // how many were
+	past    past
 	cancels []*Op // steps and children that were cancelled since Cancelled was last called
 
 	// While events are processed: all that are known, the one at hand, and what has been read of those behind it.
@@ -238,6 +240,9 @@ func (m *Machine) Feed(events []world.Event, more bool) error {
 	}
 	m.queue = append(m.queue[:0:0], m.fed[m.at:]...)
 	m.fed, m.at, m.matched = nil, 0, 0
+	if !more && m.failure == nil {
+		m.checkPast()
+	}
 	return m.failed()
 }
 

@@ -39,6 +39,7 @@ type Op struct {
 	alike    func(asked, recorded []byte) bool // of a hook: see HookSpec
 	kept     []byte                            // of a hook: the metadata that was recorded, where that is known; else nil. Of a child: see recordedPeer
 	recorded bool                              // its event is in the log
+	order    uint64                            // in which it was asked for
 	attempt  int                               // of a step that has ended: its last attempt, as far as its end tells
 	told     bool                              // its cancel was noted for the engine
 	pcs      []uintptr

@@ -22,6 +22,7 @@ func (m *Machine) record(e *world.Event) {
 		m.fail(err)
 		return
 	}
+	m.past.goesTo(m.asked.ops[i], e, i > m.asked.from)
 	op := m.asked.remove(i)
 	op.recorded = true
 	m.stands(op, e)
@@ -169,6 +170,8 @@ func (m *Machine) ask(op *Op) {
 	if m.locates(op) {
 		op.pcs = callers(4)
 	}
+	m.asks++
+	op.order = m.asks
 	m.asked.add(op)
 	m.acceptances = m.acceptances[:0] // this stands behind them
 	if m.cfg.Strict {

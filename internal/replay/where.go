@@ -36,7 +36,9 @@ func ours(fn string) bool {
 		return true
 	}
 	rest, ok := strings.CutPrefix(fn, "github.com/stepwell/stepwell")
-	return ok && (strings.HasPrefix(rest, ".") || strings.HasPrefix(rest, "/webhook.") || strings.HasPrefix(rest, "/internal/replay."))
+	return ok && slices.ContainsFunc([]string{".", "/webhook.", "/queue.", "/topic.", "/internal/kit.", "/internal/replay."}, func(of string) bool {
+		return strings.HasPrefix(rest, of)
+	})
 }
 
 // CallOf says where the code of a machine waits for a step that it asked for, as file:line: as a
