@@ -73,7 +73,11 @@ func (l *life) next() (next time.Time, busy bool) {
 			busy = true
 			continue
 		}
-		sooner(q.WakeAt)
+		if q.Limit != "" && !q.WakeAt.After(time.Now()) { // it stands in line: who holds its place moves it, or a rate
+			sooner(l.letIn(r.ID, ""))
+		} else {
+			sooner(q.WakeAt)
+		}
 		if l.world.able.TaskReader == nil {
 			continue
 		}

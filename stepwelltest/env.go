@@ -26,6 +26,7 @@ type Env struct {
 
 	mu    sync.Mutex
 	fakes map[string]fake // by step; guarded by mu
+	ran   map[string]bool // steps whose bodies ran, or fakes of them; guarded by mu
 	own   bool            // steps without a fake run their own bodies; guarded by mu
 
 	expected map[string]bool // runs that the test wants to be blocked
@@ -64,6 +65,7 @@ func (e *Env) end() {
 			e.t.Errorf("run %s was blocked, %s: %s", run, b.Code, b.Message)
 		}
 	}
+	e.misspelt()
 	e.life.close()
 }
 

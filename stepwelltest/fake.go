@@ -6,6 +6,10 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/stepwell/stepwell"
 	"github.com/stepwell/stepwell/internal/codec"
@@ -62,6 +66,7 @@ func (e *Env) body(ctx context.Context, input []byte, real kit.Body) ([]byte, er
 	name := stepwell.Info(ctx).Name
 	e.mu.Lock()
 	f, own := e.fakes[name], e.own
+	e.ran[name] = true
 	e.mu.Unlock()
 	defer e.inOrder()
 	switch {
@@ -79,6 +84,54 @@ func (e *Env) body(ctx context.Context, input []byte, real kit.Body) ([]byte, er
 		return nil, stepwell.Fatal(fmt.Errorf("result of the fake: %w", err))
 	}
 	return b, nil
+}
+
+// misspelt looks for fakes that no step used, where a step with nearly such a name ran its own body.
+// are told of where the test has failed: helpers may fake for all tests.
+func (e *Env) misspelt() {
+	e.t.Helper()
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	var unused []string
+	for _, fake := range slices.Sorted(maps.Keys(e.fakes)) {
+		if e.ran[fake] {
+			continue
+		}
+		unused = append(unused, strconv.Quote(fake))
+		for _, step := range slices.Sorted(maps.Keys(e.ran)) {
+			if e.own && e.fakes[step] == nil && alike(fake, step) {
+				e.t.Errorf("no step used the fake %q, and step %q, which has none, ran its own body: is the name misspelt?", fake, step)
+			}
+		}
+	}
+	if len(unused) > 0 && e.t.Failed() {
+		e.t.Logf("fakes that no step used: %s", strings.Join(unused, ", "))
+	}
+}
+
+// alike reports whether two names differ by letters' case and signs between words, or by two letters at most, of names of four or more.
+func alike(a, b string) bool {
+	flat := func(s string) []rune {
+		return slices.DeleteFunc([]rune(strings.ToLower(s)), func(r rune) bool { return strings.ContainsRune("-_. /", r) })
+	}
+	x, y := flat(a), flat(b)
+	row := make([]int, len(y)+1) // edits from what was read of x to each beginning of y
+	for j := range row {
+		row[j] = j
+	}
+	for i, r := range x {
+		before := row[0]
+		row[0] = i + 1
+		for j, s := range y {
+			edits := before
+			if r != s {
+				edits = min(before, row[j], row[j+1]) + 1
+			}
+			before, row[j+1] = row[j+1], edits
+		}
+	}
+	edits := row[len(y)]
+	return edits == 0 || edits <= 2 && min(len(x), len(y)) >= 4
 }
 
 // inOrder puts what bodies do and what the test does in an order that the race detector sees: nothing else does across a clock

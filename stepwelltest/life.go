@@ -44,6 +44,7 @@ type life struct {
 	worker  *worker        // guarded by mu
 	workers sync.WaitGroup // that live, or have not quite died
 	fault   error          // of a worker; guarded by mu
+	bodies  sync.WaitGroup // of steps, that run
 }
 
 // worker is an App that works until it is stopped or killed.
@@ -102,6 +103,7 @@ func (l *life) live(*testing.T) {
 	}
 	l.mu.Unlock()
 	l.workers.Wait()
+	l.bodies.Wait() // those that do not heed their context: a bubble that ends before them ends the process
 	if l.world != nil {
 		if err := l.world.Close(); err != nil {
 			l.fail(fmt.Errorf("close the store: %w", err))
@@ -188,7 +190,7 @@ func (l *life) hire(plan faults.Schedule) {
 	cfg := l.env.cfg
 	cfg.Strict, cfg.Lease, cfg.Poll, cfg.SweepInterval, cfg.Drain = true, forever, forever, -1, 1
 	cfg.CacheRuns, cfg.CacheBytes = 0, 0 // strict mode holds what lived against what is replayed
-	kit.Set(&cfg, kit.Overrides{Body: l.env.body, Stall: forever})
+	kit.Set(&cfg, kit.Overrides{Body: l.body, Stall: forever})
 	w := &worker{world: faults.New(l.world, plan)}
 	app, err := stepwell.New(w.world, cfg)
 	if err != nil {
@@ -205,6 +207,13 @@ func (l *life) hire(plan faults.Schedule) {
 			l.fail(fmt.Errorf("worker: %w", err))
 		}
 	})
+}
+
+// body runs in the place of all bodies.
+func (l *life) body(ctx context.Context, input []byte, real kit.Body) ([]byte, error) {
+	l.bodies.Add(1)
+	defer l.bodies.Done()
+	return l.env.body(ctx, input, real)
 }
 
 func (l *life) fail(err error) {

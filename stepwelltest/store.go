@@ -45,7 +45,7 @@ func NewOn(t testing.TB, store Store, cfg stepwell.Config) *Env {
 	if _, err := stepwell.New(memory.New(), cfg); err != nil {
 		t.Fatal(err)
 	}
-	e := &Env{t: t, cfg: cfg, store: store, fakes: map[string]fake{}, own: true, expected: map[string]bool{}}
+	e := &Env{t: t, cfg: cfg, store: store, fakes: map[string]fake{}, ran: map[string]bool{}, own: true, expected: map[string]bool{}}
 	e.life = e.begin(nil)
 	t.Cleanup(e.end)
 	return e
