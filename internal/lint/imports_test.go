@@ -83,7 +83,6 @@ var layers = []layer{
 	{"internal/terminal/...", nil},
 	{"internal/timetable/...", []string{"world", "internal/courier", "internal/human"}},
 	{"internal/timeline/...", []string{"world", "world/journal", "internal/human"}},
-	{"internal/tools/axe", []string{"server/site"}},
 	{"internal/tools/docsite", []string{"server/site"}},
 	{"internal/tools/children", []string{"", "world/sqlite"}}, // a program of scale tests
 	{"internal/tools/clientpython", []string{"internal/pgtest"}},
@@ -95,6 +94,7 @@ var layers = []layer{
 	{"internal/tools/withpostgres", []string{"internal/pgtest"}},
 	{"internal/tools/clienttypescript", []string{"", "limit", "internal/pgtest", "world/remote", "world/sqlite", "world/postgres"}},
 	{"internal/tools/...", nil},
+	{"internal/uitest/...", []string{"", "server", "world", "world/memory"}}, // for tests of server/ui
 	{"telemetry/...", []string{"", "world", "internal/logs", "internal/metrics"}},
 	{"stepwelltest/sqlitetest", []string{"stepwelltest", "world", "world/sqlite"}},
 	{"stepwelltest/postgrestest", []string{"stepwelltest", "world", "world/postgres"}},
@@ -114,7 +114,7 @@ var rooms = []string{"acting", "keyring", "observe", "push", "check", "webhook",
 func outside(dir string) bool { return dir == "" || slices.Contains(rooms, dir) }
 
 // inTests is what tests of any layer may import beside. The root package and server stay out of the layers below them.
-var inTests = []string{"world", "world/journal", "world/memory", "world/sqlite", "world/postgres", "world/worldtest", "internal/engine", "internal/replay", "internal/codec", "internal/faults", "internal/faultvfs", "internal/answers", "internal/clocktest", "internal/forktest", "internal/crypttest", "internal/openapi", "internal/pgtest", "internal/sample", "internal/schematest"}
+var inTests = []string{"world", "world/journal", "world/memory", "world/sqlite", "world/postgres", "world/worldtest", "internal/engine", "internal/replay", "internal/codec", "internal/faults", "internal/faultvfs", "internal/answers", "internal/clocktest", "internal/forktest", "internal/crypttest", "internal/openapi", "internal/pgtest", "internal/sample", "internal/schematest", "internal/uitest"}
 
 func fits(pattern, dir string) bool {
 	if below, ok := strings.CutSuffix(pattern, "/..."); ok {

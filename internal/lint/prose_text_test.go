@@ -172,7 +172,7 @@ func speaks(s *source) bool {
 		return false
 	}
 	for _, dir := range []string{"internal/tools", "internal/soak", "internal/faults", "internal/faultvfs", "internal/sample", "internal/lint",
-		"internal/answers", "internal/behaviour", "internal/pgtest", "internal/forktest", "internal/clocktest", "internal/crypttest", "internal/openapi", "internal/schematest",
+		"internal/answers", "internal/behaviour", "internal/pgtest", "internal/forktest", "internal/clocktest", "internal/crypttest", "internal/openapi", "internal/schematest", "internal/uitest",
 		"world/worldtest", "bench", "examples"} {
 		if s.dir == dir || strings.HasPrefix(s.dir, dir+"/") {
 			return false

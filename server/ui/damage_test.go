@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/stepwell/stepwell"
+	"github.com/stepwell/stepwell/internal/uitest"
 	"github.com/stepwell/stepwell/server"
 	"github.com/stepwell/stepwell/world"
 	"github.com/stepwell/stepwell/world/memory"
@@ -31,7 +32,7 @@ func TestADamagedStreamLeavesItsRunsPage(t *testing.T) {
 		return 1, stepwell.WriteStream(ctx, "words", "hello")
 	})
 	s := newSiteOn(t, torn{memory.New()}, server.Options{}, says)
-	run, err := says.Start(t.Context(), s.app, 0, stepwell.RunID("told"))
+	run, err := says.Start(t.Context(), s.App, 0, stepwell.RunID("told"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,8 +54,8 @@ func TestBadTotalsLeaveTheOverview(t *testing.T) {
 			t.Fatal(err)
 		}
 		s := newSiteOn(t, w, server.Options{})
-		s.start("o-1", order{"ada", 4200, []string{"lamp"}})
-		s.until("o-1", stepwell.WhyEvent)
+		s.Start("o-1", uitest.Order{Customer: "ada", Cents: 4200, Items: []string{"lamp"}})
+		s.Until("o-1", stepwell.WhyEvent)
 		db, err := sql.Open("sqlite", path)
 		if err != nil {
 			t.Fatal(err)

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/stepwell/stepwell"
+	"github.com/stepwell/stepwell/internal/uitest"
 	"github.com/stepwell/stepwell/keyring"
 	"github.com/stepwell/stepwell/server"
 )
@@ -23,14 +24,14 @@ func TestSealed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	owner, err := stepwell.New(s.world, stepwell.Config{Encryption: ring, Definitions: []stepwell.Definition{shop}})
+	owner, err := stepwell.New(s.World, stepwell.Config{Encryption: ring, Definitions: []stepwell.Definition{uitest.Shop}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := shop.Start(t.Context(), owner, order{"ada", 1, nil}, stepwell.RunID("e-1")); err != nil {
+	if _, err := uitest.Shop.Start(t.Context(), owner, uitest.Order{Customer: "ada", Cents: 1}, stepwell.RunID("e-1")); err != nil {
 		t.Fatal(err)
 	}
-	s.until("e-1", stepwell.WhyBlocked)
+	s.Until("e-1", stepwell.WhyBlocked)
 	const says = "encrypted with key k1, which this server does not have"
 	for path, text := range map[string]string{
 		"/ui/runs/e-1": says, "/ui/runs/e-1/events": says, "/ui/runs/e-1/events/1": says, "/ui/runs/e-1/act/fork": "It cannot be shown here",

@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/stepwell/stepwell"
+	"github.com/stepwell/stepwell/internal/uitest"
 	"github.com/stepwell/stepwell/server"
 )
 
@@ -39,16 +40,16 @@ func TestFailuresByCause(t *testing.T) {
 	s.want("/ui/failures", "Nothing failed, nothing is blocked, and nothing waits for its next attempt.")
 	for i := range 9 {
 		id := fmt.Sprintf("pay-%d", i)
-		if _, err := pay.Start(t.Context(), s.app, i, stepwell.RunID(id)); err != nil {
+		if _, err := pay.Start(t.Context(), s.App, i, stepwell.RunID(id)); err != nil {
 			t.Fatal(err)
 		}
-		s.until(id, stepwell.WhyOver)
+		s.Until(id, stepwell.WhyOver)
 	}
 	for _, id := range []string{"imp-1", "imp-2"} {
-		if _, err := broken.Start(t.Context(), s.app, "a.csv", stepwell.RunID(id)); err != nil {
+		if _, err := uitest.Broken.Start(t.Context(), s.App, "a.csv", stepwell.RunID(id)); err != nil {
 			t.Fatal(err)
 		}
-		s.until(id, stepwell.WhyBlocked)
+		s.Until(id, stepwell.WhyBlocked)
 	}
 	p := s.want("/ui/failures", "no bank", "card 1006 is blocked", "column 7 is not a date", "PANIC", ">Retry 6…<", ">Retry 3…<", ">Try now 2…<")
 	rows := causeForm.FindAllStringSubmatch(p.body, -1)
@@ -116,12 +117,12 @@ func TestAllRunsOfACause(t *testing.T) {
 	})
 	s := newSite(t, server.Options{}, send)
 	for i := range lost + 3 {
-		if _, err := send.Start(t.Context(), s.app, i, stepwell.RunID(fmt.Sprintf("send-%d", i))); err != nil {
+		if _, err := send.Start(t.Context(), s.App, i, stepwell.RunID(fmt.Sprintf("send-%d", i))); err != nil {
 			t.Fatal(err)
 		}
 	}
 	for i := range lost + 3 {
-		s.until(fmt.Sprintf("send-%d", i), stepwell.WhyOver)
+		s.Until(fmt.Sprintf("send-%d", i), stepwell.WhyOver)
 	}
 	p := s.want("/ui/failures", ">Retry 230…<", ">Retry 3…<")
 	s.want("/ui/failures?failedSince=1h", ">Retry 230…<")
@@ -149,8 +150,8 @@ func TestAllRunsOfACause(t *testing.T) {
 // TestFailuresOfViewers: who may not act sees the causes, and no button.
 func TestFailuresOfViewers(t *testing.T) {
 	t.Parallel()
-	s := busySite(t, locked(t))
-	s.login(viewerSecret)
+	s := busySite(t, uitest.Locked(t))
+	s.login(uitest.ViewerSecret)
 	if p := s.want("/ui/failures", "nothing to pay"); strings.Contains(p.body, `name="act"`) {
 		t.Error("a viewer has a button")
 	}

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/stepwell/stepwell"
+	"github.com/stepwell/stepwell/internal/uitest"
 	"github.com/stepwell/stepwell/server"
 )
 
@@ -21,7 +22,7 @@ var lap = stepwell.Define("lap", func(ctx stepwell.Context, n int) (int, error) 
 	if n == 1 {
 		return 0, stepwell.ContinueAsNew(ctx, 2)
 	}
-	_, _, err := paid.Wait(ctx)
+	_, _, err := uitest.Paid.Wait(ctx)
 	return n, err
 })
 
@@ -36,15 +37,15 @@ var busy = stepwell.Define("busy", func(ctx stepwell.Context, n int) (int, error
 func TestFamily(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, server.Options{}, lap, busy)
-	s.start("o-1", order{"ada", 4200, nil})
-	s.until("o-1", stepwell.WhyEvent)
+	s.Start("o-1", uitest.Order{Customer: "ada", Cents: 4200})
+	s.Until("o-1", stepwell.WhyEvent)
 	child := between(s.want("/ui/runs/o-1").body, `<a href="/ui/runs/wrun_`, `"`)
 	s.want("/ui/runs/wrun_"+child, `<a href="/ui/runs/o-1">o-1</a>`, "4200.pdf", "parent")
 
-	if _, err := lap.Start(t.Context(), s.app, 1, stepwell.RunID("lap-1")); err != nil {
+	if _, err := lap.Start(t.Context(), s.App, 1, stepwell.RunID("lap-1")); err != nil {
 		t.Fatal(err)
 	}
-	s.until("lap-1", stepwell.WhyEvent)
+	s.Until("lap-1", stepwell.WhyEvent)
 	s.want("/ui/runs/lap-1", "continued as new: segment 2", "2, continued as new once")
 	last := between(s.want("/ui/runs/lap-1/events", "run_continued").body, `<a href="/ui/runs/lap-1/act/fork?at=7"`, "<")
 	if last == "" {
@@ -57,20 +58,20 @@ func TestFamily(t *testing.T) {
 		t.Errorf("a fork in the first segment does not offer its input: %.3000s", p.body)
 	}
 
-	if _, err := busy.Start(t.Context(), s.app, 0, stepwell.RunID("held-1")); err != nil {
+	if _, err := busy.Start(t.Context(), s.App, 0, stepwell.RunID("held-1")); err != nil {
 		t.Fatal(err)
 	}
-	s.until("held-1", stepwell.WhyWorking)
-	stats, err := s.world.Stats(t.Context())
+	s.Until("held-1", stepwell.WhyWorking)
+	stats, err := s.World.Stats(t.Context())
 	if err != nil || len(stats.Workers) != 1 {
 		t.Fatalf("got %d workers, %v", len(stats.Workers), err)
 	}
 	s.want("/ui/workers/"+stats.Workers[0].ID, "held-1", "lap v1", "1 runs, 0 queued steps")
 	s.want("/ui/runs/held-1", `href="/ui/workers/`+stats.Workers[0].ID+`"`, "running")
-	if err := s.app.ForceCancel(t.Context(), "held-1", ""); err != nil { // or its worker would wait for the body
+	if err := s.App.ForceCancel(t.Context(), "held-1", ""); err != nil { // or its worker would wait for the body
 		t.Fatal(err)
 	}
-	s.until("held-1", stepwell.WhyOver)
+	s.Until("held-1", stepwell.WhyOver)
 }
 
 // TestFamilyTree: from a child, or a retry, the tree begins at what all come from, and has its children, theirs, and
@@ -86,17 +87,17 @@ func TestFamilyTree(t *testing.T) {
 		return 0, stepwell.Do(ctx, "fall", func(context.Context) error { return stepwell.Fatal(errors.New("down")) })
 	})
 	s := newSite(t, server.Options{}, leaf, branch, root)
-	if _, err := root.Start(t.Context(), s.app, 0, stepwell.RunID("tree")); err != nil {
+	if _, err := root.Start(t.Context(), s.App, 0, stepwell.RunID("tree")); err != nil {
 		t.Fatal(err)
 	}
-	s.until("tree", stepwell.WhyOver)
-	again, err := s.app.Retry(t.Context(), "tree")
+	s.Until("tree", stepwell.WhyOver)
+	again, err := s.App.Retry(t.Context(), "tree")
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.until(again.ID(), stepwell.WhyOver)
+	s.Until(again.ID(), stepwell.WhyOver)
 	var leaves []string
-	for r, err := range s.app.List(t.Context(), stepwell.ListFilter{Workflow: "leaf"}) {
+	for r, err := range s.App.List(t.Context(), stepwell.ListFilter{Workflow: "leaf"}) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -126,12 +127,12 @@ func TestFamilyHasTheRunItself(t *testing.T) {
 	t.Parallel()
 	leaf := stepwell.Define("leaf", func(stepwell.Context, int) (int, error) { return 0, nil })
 	s := newSite(t, server.Options{}, leaf)
-	if _, err := leaf.Start(t.Context(), s.app, 0, stepwell.RunID("first")); err != nil {
+	if _, err := leaf.Start(t.Context(), s.App, 0, stepwell.RunID("first")); err != nil {
 		t.Fatal(err)
 	}
-	s.until("first", stepwell.WhyOver)
+	s.Until("first", stepwell.WhyOver)
 	for i := range 8 {
-		if _, err := s.app.Restart(t.Context(), "first", stepwell.RestartOptions{ID: fmt.Sprintf("again-%d", i)}); err != nil {
+		if _, err := s.App.Restart(t.Context(), "first", stepwell.RestartOptions{ID: fmt.Sprintf("again-%d", i)}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/stepwell/stepwell"
+	"github.com/stepwell/stepwell/internal/uitest"
 	"github.com/stepwell/stepwell/server"
 )
 
@@ -33,7 +34,7 @@ var many = stepwell.Define("many", func(ctx stepwell.Context, n int) (int, error
 			return fmt.Sprintf("size of %d", i), nil
 		})
 	})
-	_, _, err := paid.Wait(ctx)
+	_, _, err := uitest.Paid.Wait(ctx)
 	return n, err
 })
 
@@ -53,10 +54,10 @@ func TestAMapIsOneRow(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, server.Options{}, many)
 	for id, n := range map[string]int{"few": 3, "sixty": 60} {
-		if _, err := many.Start(t.Context(), s.app, n, stepwell.RunID(id)); err != nil {
+		if _, err := many.Start(t.Context(), s.App, n, stepwell.RunID(id)); err != nil {
 			t.Fatal(err)
 		}
-		s.until(id, stepwell.WhyEvent)
+		s.Until(id, stepwell.WhyEvent)
 	}
 	if p := s.want("/ui/runs/few", "size in map[0][2]"); strings.Contains(p.body, "show its") {
 		t.Error("three items are folded")
@@ -79,10 +80,10 @@ func TestTheLastPageIsNotOfOneRow(t *testing.T) {
 	s := newSite(t, server.Options{}, one)
 	for n, want := range map[int]string{100: "", 101: "", 124: "", 125: "101 to 125 of 125", 201: "101 to 201 of 201", 230: "201 to 230 of 230"} {
 		id := fmt.Sprintf("n-%d", n)
-		if _, err := one.Start(t.Context(), s.app, n, stepwell.RunID(id)); err != nil {
+		if _, err := one.Start(t.Context(), s.App, n, stepwell.RunID(id)); err != nil {
 			t.Fatal(err)
 		}
-		s.until(id, stepwell.WhyOver)
+		s.Until(id, stepwell.WhyOver)
 		p := s.want("/ui/runs/"+id, "one-by-one")
 		if got := strings.Contains(p.body, " of "+fmt.Sprint(n)+"</span>"); got != (want != "") || !strings.Contains(p.body, want) {
 			t.Errorf("%d steps: want %q: %t", n, want, got)
@@ -94,8 +95,8 @@ func TestTheLastPageIsNotOfOneRow(t *testing.T) {
 func TestZoom(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, server.Options{})
-	s.start("o-1", order{"ada", 4200, []string{"lamp"}})
-	s.until("o-1", stepwell.WhyEvent)
+	s.Start("o-1", uitest.Order{Customer: "ada", Cents: 4200, Items: []string{"lamp"}})
+	s.Until("o-1", stepwell.WhyEvent)
 	p := s.want("/ui/runs/o-1", `rel="nofollow">Zoom in</a>`)
 	s.want(html.UnescapeString(strings.ReplaceAll("/ui/runs/o-1?zoom="+between(p.body, "/ui/runs/o-1?zoom=", `"`), "&amp;", "&")), "after it was created", ">all of it</a>")
 	s.want("/ui/runs/o-1?zoom=999999999999-1000000000000", "Nothing happened here.")
@@ -109,8 +110,8 @@ func TestZoom(t *testing.T) {
 func TestInputBesideOutput(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, server.Options{})
-	s.start("o-1", order{"ada", 4200, []string{"lamp"}})
-	s.until("o-1", stepwell.WhyEvent)
+	s.Start("o-1", uitest.Order{Customer: "ada", Cents: 4200, Items: []string{"lamp"}})
+	s.Until("o-1", stepwell.WhyEvent)
 	s.want("/ui/runs/o-1", `<summary><code>&#34;lamp&#34;</code> <span aria-hidden="true">→</span>`, `<h4>Input</h4><pre class="payload" tabindex="0">&#34;lamp&#34;</pre>`,
 		`<h4>Output</h4><pre class="payload" tabindex="0">&#34;lamp reserved&#34;</pre>`, `<code>4200</code> <span aria-hidden="true">→</span>`)
 }

@@ -6,62 +6,20 @@ package ui_test
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
 	"golang.org/x/net/html"
 
 	"github.com/stepwell/stepwell"
-	"github.com/stepwell/stepwell/acting"
+	"github.com/stepwell/stepwell/internal/uitest"
 	"github.com/stepwell/stepwell/server"
 	"github.com/stepwell/stepwell/world"
 )
-
-// evil are texts that must be shown and never be anything else.
-var evil = []string{
-	`<script>window.hacked=1</script>`, `"><img src=x onerror=window.hacked=1>`, `'><svg/onload=window.hacked=1>`, `</textarea><script>window.hacked=1</script>`,
-	`</pre><iframe srcdoc="<script>parent.hacked=1</script>">`, `javascript:window.hacked=1`, `{{.Token}}{{printf "%s" .}}`, "`${window.hacked=1}`",
-	`</title><script>window.hacked=1</script>`, `--><script>window.hacked=1</script><!--`, `&lt;b&gt; &quot;`, `\u003cscript\u003e`,
-}
-
-// evilName is evil as a name can be.
-func evilName() string { return strings.Join(evil[:4], " ") }
-
-var hostile = stepwell.Define("hostile", func(ctx stepwell.Context, in []string) (string, error) {
-	name := evilName()
-	if err := stepwell.SetAttribute(ctx, name, in); err != nil {
-		return "", err
-	}
-	if _, err := stepwell.Step(ctx, name, func(ctx context.Context) ([]string, error) {
-		out := stepwell.Stream[string](ctx, name)
-		for _, s := range in {
-			if err := out.Write(s); err != nil {
-				return nil, err
-			}
-		}
-		return in, out.CloseWithError(errors.New(strings.Join(in, " ")))
-	}); err != nil {
-		return "", err
-	}
-	hook, err := stepwell.NewHook[string](ctx, stepwell.Token(name), stepwell.Metadata(in))
-	if err != nil {
-		return "", err
-	}
-	if err := stepwell.Do(ctx, name, func(context.Context) error { return stepwell.Fatal(errors.New(strings.Join(in, "\n"))) }); err == nil {
-		return "", errors.New("want a failure")
-	}
-	if _, _, err := stepwell.Event[map[string]any](name).Wait(ctx, stepwell.Match{name: in}); err != nil {
-		return "", err
-	}
-	_, err = hook.Receive(ctx)
-	return "", errors.Join(err, errors.New(strings.Join(in, " ")))
-})
 
 // long has many steps.
 var long = stepwell.Define("long", func(ctx stepwell.Context, n int) (int, error) {
@@ -73,65 +31,20 @@ var long = stepwell.Define("long", func(ctx stepwell.Context, n int) (int, error
 	return n, nil
 })
 
-// telling is where tell hears what to write.
-var telling atomic.Pointer[chan string]
-
-var tell = stepwell.Define("tell", func(ctx stepwell.Context, _ int) (int, error) {
-	return stepwell.Step(ctx, "tell", func(ctx context.Context) (int, error) {
-		out := stepwell.Stream[string](ctx, "story")
-		for {
-			select {
-			case word, ok := <-*telling.Load():
-				if !ok {
-					return 1, out.Close()
-				}
-				if err := errors.Join(out.Write(word), out.Flush()); err != nil {
-					return 0, err
-				}
-			case <-ctx.Done():
-				return 0, ctx.Err()
-			}
-		}
-	})
-})
-
-func (s *site) startHostile() {
-	s.Helper()
-	if _, err := hostile.Start(s.Context(), s.app, evil, stepwell.RunID("bad-1"), stepwell.Key(evilName())); err != nil {
-		s.Fatal(err)
-	}
-	s.until("bad-1", stepwell.WhyEvent)
-	if err := s.app.Signal(s.Context(), "bad-1", "unread "+evilName(), json.RawMessage(mustJSON(evil))); err != nil {
-		s.Fatal(err)
-	}
-	if err := s.app.Pause(acting.For(s.Context(), evil[0]), "bad-1", strings.Join(evil, " ")); err != nil {
-		s.Fatal(err)
-	}
-	s.until("bad-1", stepwell.WhyPaused)
-}
-
-func mustJSON(v any) string {
-	b, err := json.Marshal(v)
-	if err != nil {
-		panic(err)
-	}
-	return string(b)
-}
-
 // TestHostile: whatever runs say of themselves, and visitors ask for, is text on the page.
 func TestHostile(t *testing.T) {
 	t.Parallel()
-	s := newSite(t, server.Options{}, hostile)
-	s.startHostile()
+	s := newSite(t, server.Options{}, uitest.Hostile)
+	s.StartHostile()
 	pages := []string{
 		"/ui/", "/ui/runs", "/ui/runs/bad-1", "/ui/runs/bad-1/events", "/ui/hooks", "/ui/runs/bad-1/act/fork?at=3", "/ui/runs/bad-1/act/signal",
-		"/ui/runs/bad-1/act/restart", "/ui/runs/bad-1/streams/" + url.PathEscape(evilName()), "/ui/workflows",
+		"/ui/runs/bad-1/act/restart", "/ui/runs/bad-1/streams/" + url.PathEscape(uitest.EvilName()), "/ui/workflows",
 		"/ui/failures", "/ui/runs/bad-1/family",
 	}
 	for seq := range 14 {
 		pages = append(pages, fmt.Sprintf("/ui/runs/bad-1/events/%d", seq+1))
 	}
-	for _, text := range evil {
+	for _, text := range uitest.Evil {
 		q := url.QueryEscape(text)
 		pages = append(pages, "/ui/runs?attr.x="+q, "/ui/runs?input."+q+"="+q, "/ui/runs?since="+q, "/ui/runs?status="+q, "/ui/runs?workflow="+q, "/ui/runs?cursor="+q,
 			"/ui/runs/bad-1/events?about="+q, "/ui/runs/bad-1/events?type="+q+"&from="+q, "/ui/runs/bad-1/act/signal?event="+q, "/ui/runs/bad-1/act/fork?at="+q,
@@ -163,14 +76,14 @@ func TestHostile(t *testing.T) {
 		t.Errorf("hostile texts are shown %d times: the test looks at too little", shown)
 	}
 	for _, turned := range []string{"\u202e", "\u2066", "\x07", "\u200b"} {
-		if err := s.app.Signal(t.Context(), "bad-1", "turned", json.RawMessage(`"a`+strings.ReplaceAll(turned, "\x07", `\u0007`)+`b"`)); err != nil {
+		if err := s.App.Signal(t.Context(), "bad-1", "turned", json.RawMessage(`"a`+strings.ReplaceAll(turned, "\x07", `\u0007`)+`b"`)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if _, err := s.app.Wake(t.Context(), "bad-1"); err != nil {
+	if _, err := s.App.Wake(t.Context(), "bad-1"); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.app.Resume(t.Context(), "bad-1"); err != nil {
+	if err := s.App.Resume(t.Context(), "bad-1"); err != nil {
 		t.Fatal(err)
 	}
 	s.untilPage("/ui/runs/bad-1/events?type=signal_received", `a\u202eb`)
@@ -203,10 +116,10 @@ func TestBounded(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, server.Options{}, long)
 	const steps = 1500 // and so 4,500 events and more
-	if _, err := long.Start(t.Context(), s.app, steps, stepwell.RunID("long-1")); err != nil {
+	if _, err := long.Start(t.Context(), s.App, steps, stepwell.RunID("long-1")); err != nil {
 		t.Fatal(err)
 	}
-	s.until("long-1", stepwell.WhyOver)
+	s.Until("long-1", stepwell.WhyOver)
 	const most = 1 << 20
 	p := s.want("/ui/runs/long-1", "1401 to 1500 of 1500", "« First", "tick[1499]")
 	wellFormed(t, "long", p.body)
@@ -237,7 +150,7 @@ func TestBounded(t *testing.T) {
 	deep := strings.Repeat(`[`, world.MaxDepth) + strings.Repeat(`]`, world.MaxDepth)
 	wide := "[" + strings.Repeat("1,", 300_000) + "1]"
 	for name, payload := range map[string]string{"large": large, "deep": deep, "wide": wide} {
-		if _, err := s.app.Start(t.Context(), "no-worker", json.RawMessage(payload), stepwell.RunID(name)); err != nil {
+		if _, err := s.App.Start(t.Context(), "no-worker", json.RawMessage(payload), stepwell.RunID(name)); err != nil {
 			t.Fatal(err)
 		}
 		for _, path := range []string{"", "/events", "/events/1", "/act/fork", "/act/restart"} {
@@ -253,7 +166,7 @@ func TestBounded(t *testing.T) {
 			t.Errorf("%s: saved are %d bytes, want %d, as an attachment", name, len(p.body), len(payload))
 		}
 	}
-	if why, err := s.app.Why(t.Context(), "wide"); err != nil || why.Kind != stepwell.WhyNoWorker {
+	if why, err := s.App.Why(t.Context(), "wide"); err != nil || why.Kind != stepwell.WhyNoWorker {
 		t.Errorf("got %v, %v", why, err)
 	}
 }

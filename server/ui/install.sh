@@ -5,7 +5,7 @@ set -euo pipefail
 
 [ -z "${STEPWELL_TEST_BROWSER:-}" ] || exit 0
 for name in chromium chromium-browser google-chrome google-chrome-stable /usr/lib/chromium/chromium /snap/bin/chromium \
-	"/Applications/Chromium.app/Contents/MacOS/Chromium" "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome"; do # as in browser_test.go
+	"/Applications/Chromium.app/Contents/MacOS/Chromium" "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome"; do # as in internal/tools/against/browser
 	! command -v "$name" >/dev/null || exit 0
 done
 

@@ -27,7 +27,7 @@ func TestLimitPages(t *testing.T) {
 			Type: world.RunCreated, Time: world.Now(), Payload: []byte("1"),
 			Birth: &world.Birth{Workflow: "import", Version: 7, Priority: 1, Places: []world.Place{{Limit: "bank", Key: key, Number: 2}}},
 		}}}
-		if _, err := s.world.Commit(s.Context(), c); err != nil {
+		if _, err := s.World.Commit(s.Context(), c); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -43,7 +43,7 @@ func TestLimitPages(t *testing.T) {
 	}
 	s.want("/ui/limits/bank?holders=nobody", "Nothing holds a place of it now.")
 	none := 0
-	if err := world.AbilitiesOf(s.world).LimitKeeper.Limits().SetLimit(s.Context(), "bank", &none); err != nil {
+	if err := world.AbilitiesOf(s.World).LimitKeeper.Limits().SetLimit(s.Context(), "bank", &none); err != nil {
 		t.Fatal(err)
 	}
 	s.want("/ui/limits", "admits nobody", `data-label="as in the code">2<`)
@@ -62,7 +62,7 @@ func TestRatePages(t *testing.T) {
 			Type: world.RunCreated, Time: world.Now(), Payload: []byte("1"),
 			Birth: &world.Birth{Workflow: "call", Version: 7, Priority: 1, Places: []world.Place{{Limit: "bank", Key: "ann", Number: 3, Per: time.Hour, Burst: 2}}},
 		}}}
-		if _, err := s.world.Commit(s.Context(), c); err != nil {
+		if _, err := s.World.Commit(s.Context(), c); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -16,18 +16,17 @@ import (
 
 	"github.com/stepwell/stepwell"
 	"github.com/stepwell/stepwell/flow"
+	"github.com/stepwell/stepwell/internal/uitest"
 	"github.com/stepwell/stepwell/server"
 	"github.com/stepwell/stepwell/world"
 	"github.com/stepwell/stepwell/world/memory"
 )
 
-var filler = stepwell.Define("filler", func(stepwell.Context, int) (int, error) { return 0, nil })
-
 // TestAFilterSaysHowFarItLooked: a page of a filter that few fit looks at so many runs, says back to when, and has a way on.
 func TestAFilterSaysHowFarItLooked(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, server.Options{})
-	s.manyRuns()
+	s.ManyRuns()
 	p := s.want("/ui/runs?input.n=none", "Looked at runs back to <time", ">Go on</a>", "among those that were examined")
 	_, rest, _ := strings.Cut(p.body, `about looked">`)
 	_, rest, _ = strings.Cut(rest, `<a href="`)
@@ -46,7 +45,7 @@ func TestFindByWhatPeopleKnow(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, server.Options{})
 	for i, id := range []string{"order-4711:a", "order-4712:b"} {
-		if _, err := filler.Start(s.Context(), s.app, i, stepwell.RunID(id), stepwell.Key(fmt.Sprintf("key <%d>", i)), stepwell.Priority(4),
+		if _, err := uitest.Filler.Start(s.Context(), s.App, i, stepwell.RunID(id), stepwell.Key(fmt.Sprintf("key <%d>", i)), stepwell.Priority(4),
 			stepwell.Attributes(map[string]any{"city": fmt.Sprintf("Ulm %d", i)})); err != nil {
 			t.Fatal(err)
 		}
@@ -76,7 +75,7 @@ func TestMergedKeys(t *testing.T) {
 	s := newSite(t, server.Options{}, write)
 	id := ""
 	for i, key := range []string{"order-1", "order-2"} {
-		run, err := flow.Add(s.Context(), s.app, write, i, stepwell.Key(key))
+		run, err := flow.Add(s.Context(), s.App, write, i, stepwell.Key(key))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -94,7 +93,7 @@ func TestNoPageHoldsOneRun(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, server.Options{})
 	for i := range 52 {
-		if _, err := filler.Start(s.Context(), s.app, i, stepwell.RunID(fmt.Sprint("filler-", i))); err != nil {
+		if _, err := uitest.Filler.Start(s.Context(), s.App, i, stepwell.RunID(fmt.Sprint("filler-", i))); err != nil {
 			t.Fatal(err)
 		}
 		rows, more := 0, false
@@ -126,14 +125,14 @@ func TestNoPageHoldsOneRow(t *testing.T) {
 	}
 	for _, n := range []int{100, 101, 102} {
 		id := fmt.Sprint("steps-", n)
-		if _, err := one.Start(t.Context(), s.app, n, stepwell.RunID(id)); err != nil {
+		if _, err := one.Start(t.Context(), s.App, n, stepwell.RunID(id)); err != nil {
 			t.Fatal(err)
 		}
-		s.until(id, stepwell.WhyOver)
+		s.Until(id, stepwell.WhyOver)
 		page("/ui/runs/"+id+"/events?type=step_completed", `<li id="e`, min(n, 100+n%2), n > 101)
 		page("/ui/runs/"+id+"/events", `<li id="e`, 100, true)
 	}
-	k, ctx := world.AbilitiesOf(s.world).MessageKeeper.Messages(), t.Context()
+	k, ctx := world.AbilitiesOf(s.World).MessageKeeper.Messages(), t.Context()
 	if err := k.DeclareQueue(ctx, world.MessageQueue{Name: "mails"}); err != nil {
 		t.Fatal(err)
 	}
@@ -157,41 +156,17 @@ func TestNoPageHoldsOneRow(t *testing.T) {
 func TestListsMarkWhatWasHealed(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, server.Options{})
-	s.start("o-bad", order{Customer: "ada"}) // nothing to pay
-	s.until("o-bad", stepwell.WhyOver)
+	s.Start("o-bad", uitest.Order{Customer: "ada"}) // nothing to pay
+	s.Until("o-bad", stepwell.WhyOver)
 	if p := s.want("/ui/runs"); strings.Contains(p.body, "retried:") {
 		t.Error("it is marked before it was retried")
 	}
-	if _, err := s.app.Restart(t.Context(), "o-bad", stepwell.RestartOptions{ID: "o-good", InPlace: true, Input: []byte(`{"customer":"ada","cents":5}`)}); err != nil {
+	if _, err := s.App.Restart(t.Context(), "o-bad", stepwell.RestartOptions{ID: "o-good", InPlace: true, Input: []byte(`{"customer":"ada","cents":5}`)}); err != nil {
 		t.Fatal(err)
 	}
-	s.until("o-good", stepwell.WhyEvent)
+	s.Until("o-good", stepwell.WhyEvent)
 	s.want("/ui/runs", `<a class="heir" href="/ui/runs/o-good" title="Retried as o-good">retried: running</a>`)
 	s.want("/ui/runs?status=failed", `href="/ui/runs/o-good"`)
-}
-
-// manyRuns are more than a page looks at. Nobody works on them.
-func (s *site) manyRuns() {
-	s.Helper()
-	for i := range 1200 {
-		if _, err := filler.Start(s.Context(), s.app, i, stepwell.RunID(fmt.Sprint("filler-", i))); err != nil {
-			s.Fatal(err)
-		}
-	}
-}
-
-// looksOn follows the way on of a filter that nothing fits.
-func looksOn(t *testing.T, s *site, b *tab) {
-	t.Helper()
-	s.manyRuns()
-	b.open("/ui/runs?" + url.Values{"input.n": {"none"}}.Encode())
-	b.untilText("Looked at runs back to")
-	b.keep("runs-looked")
-	b.press(".looked a")
-	b.untilText("No run fits.")
-	if is[bool](b, `document.querySelector(".looked") !== null`) {
-		t.Error("the last page says that there is more")
-	}
 }
 
 // TestNothingHasRun: where there is no run yet, pages say how to begin: with the program of the docs where there is no
@@ -208,7 +183,7 @@ func TestNothingHasRun(t *testing.T) {
 			t.Fatal("no worker joins")
 		}
 	}
-	host := strings.TrimPrefix(s.base, "http://")
+	host := strings.TrimPrefix(s.Base, "http://")
 	s.want("/ui/runs", "A worker is there, and has import-file", `href="/ui/workflows/import-file/start"`, "curl -d &#39;{&#34;input&#34;: &#34;ada&#34;}&#39; http://"+host+"/v1/workflows/import-file/runs")
 
 	app, err := stepwell.New(memory.New(), stepwell.Config{})
@@ -253,8 +228,8 @@ func (w distant) Runs(ctx context.Context, q world.RunQuery) (world.RunPage, err
 func TestWhatFailedIsFoundBehindMany(t *testing.T) {
 	t.Parallel()
 	s := newSiteOn(t, distant{memory.New()}, server.Options{})
-	s.start("o-2", order{"bob", 0, nil})
-	s.until("o-2", stepwell.WhyOver)
+	s.Start("o-2", uitest.Order{Customer: "bob", Cents: 0})
+	s.Until("o-2", stepwell.WhyOver)
 	if p := s.want("/ui/runs?status=failed", "o-2"); strings.Contains(p.body, "Looked at runs back to") {
 		t.Error("it stopped on the way")
 	}

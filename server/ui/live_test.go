@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/stepwell/stepwell"
+	"github.com/stepwell/stepwell/internal/uitest"
 	"github.com/stepwell/stepwell/server"
 	"github.com/stepwell/stepwell/world/sqlite"
 )
@@ -23,11 +24,11 @@ func (s *site) messages(path string) (next func() string, stop func()) {
 	s.Helper()
 	ctx, cancel := context.WithTimeout(s.Context(), 20*time.Second) // or what does not come would be waited for
 	s.Cleanup(cancel)
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.base+path, nil)
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.Base+path, nil)
 	if err != nil {
 		s.Fatal(err)
 	}
-	resp, err := s.http.Do(req)
+	resp, err := s.HTTP.Do(req)
 	if err != nil {
 		s.Fatal(err)
 	}
@@ -54,21 +55,21 @@ func (s *site) messages(path string) (next func() string, stop func()) {
 func TestLive(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, server.Options{MaxWaiting: 1, Heartbeat: 5 * time.Millisecond})
-	s.start("l-1", order{"ada", 9, nil})
-	s.until("l-1", stepwell.WhyEvent)
+	s.Start("l-1", uitest.Order{Customer: "ada", Cents: 9})
+	s.Until("l-1", stepwell.WhyEvent)
 	at := between(s.get("/ui/runs/l-1").body, `data-live="`, `"`)
 	next, stop := s.messages(at)
 	defer stop()
 	if p := s.get(at); p.status != http.StatusTooManyRequests {
 		t.Errorf("one more than may follow: got %d, want 429", p.status)
 	}
-	if err := s.app.Signal(t.Context(), "l-1", "paid", json.RawMessage(`{"customer": "ada"}`)); err != nil {
+	if err := s.App.Signal(t.Context(), "l-1", "paid", json.RawMessage(`{"customer": "ada"}`)); err != nil {
 		t.Fatal(err)
 	}
 	if got := next(); !strings.HasPrefix(got, "id: ") || !strings.HasSuffix(got, `|event: change|data: ""`) {
 		t.Errorf("got %q, want a change", got)
 	}
-	if err := s.app.ForceCancel(t.Context(), "l-1", ""); err != nil {
+	if err := s.App.ForceCancel(t.Context(), "l-1", ""); err != nil {
 		t.Fatal(err)
 	}
 	last := next()
@@ -105,11 +106,11 @@ func TestOnSQLite(t *testing.T) {
 		t.Run(fmt.Sprint("round ", round), func(t *testing.T) {
 			s := newSiteOn(t, w, server.Options{})
 			if round == 0 {
-				s.start("o-1", order{"ada", 4200, []string{"lamp"}})
-				s.start("o-2", order{"bob", 0, nil})
+				s.Start("o-1", uitest.Order{Customer: "ada", Cents: 4200, Items: []string{"lamp"}})
+				s.Start("o-2", uitest.Order{Customer: "bob", Cents: 0})
 			}
-			s.until("o-1", stepwell.WhyEvent)
-			s.until("o-2", stepwell.WhyOver)
+			s.Until("o-1", stepwell.WhyEvent)
+			s.Until("o-2", stepwell.WhyOver)
 			s.untilPage("/ui/workers", "tester") // which goes on with nothing in the second round
 			for path, text := range map[string]string{
 				"/ui/":                     "<strong>3</strong> runs began",
@@ -137,7 +138,7 @@ func TestChartIsBounded(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, server.Options{})
 	for i := range 2100 {
-		if _, err := s.app.Start(t.Context(), "no-worker", json.RawMessage(`1`), stepwell.RunID(fmt.Sprint("n-", i))); err != nil {
+		if _, err := s.App.Start(t.Context(), "no-worker", json.RawMessage(`1`), stepwell.RunID(fmt.Sprint("n-", i))); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -11,23 +11,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stepwell/stepwell/internal/uitest"
 	"github.com/stepwell/stepwell/server"
 )
-
-const (
-	viewerSecret   = "viewer-secret-0123456789"
-	operatorSecret = "operator-secret-0123456789"
-	adminSecret    = "admin-secret-0123456789"
-)
-
-func locked(t *testing.T) server.Options {
-	t.Helper()
-	keys, err := server.ParseKeys("viewer:vic:" + viewerSecret + " operator:olga:" + operatorSecret + " admin:ann:" + adminSecret)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return server.Options{Keys: keys}
-}
 
 // login begins a session, as another visitor.
 func (s *site) login(secret string) *page {
@@ -36,7 +22,7 @@ func (s *site) login(secret string) *page {
 	if err != nil {
 		s.Fatal(err)
 	}
-	s.http.Jar = jar
+	s.HTTP.Jar = jar
 	token := between(s.get("/ui/login").body, `name="token" value="`, `"`)
 	return s.send("/ui/login", url.Values{"token": {token}, "key": {secret}, "next": {"/ui/workers"}})
 }
@@ -44,7 +30,7 @@ func (s *site) login(secret string) *page {
 // TestLogin: a key opens a session in a cookie that scripts and other sites do not have, which says nothing of the key, and ends.
 func TestLogin(t *testing.T) {
 	t.Parallel()
-	s := newSite(t, locked(t))
+	s := newSite(t, uitest.Locked(t))
 	p := s.get("/ui/runs?status=failed")
 	if p.at.Path != "/ui/login" || p.at.Query().Get("next") != "/ui/runs?status=failed" {
 		t.Fatalf("without a key: got %s, want the login, and the way back", p.at)
@@ -55,7 +41,7 @@ func TestLogin(t *testing.T) {
 			t.Errorf("%s without a key: got %s", path, p.at)
 		}
 	}
-	for _, wrong := range []string{"", "nobody's-secret-0123456789", viewerSecret[:len(viewerSecret)-1], strings.Repeat("x", 10_000)} {
+	for _, wrong := range []string{"", "nobody's-secret-0123456789", uitest.ViewerSecret[:len(uitest.ViewerSecret)-1], strings.Repeat("x", 10_000)} {
 		if p := s.login(wrong); p.status != http.StatusUnauthorized || len(s.cookies()) != 0 {
 			t.Errorf("%.40q: got %d and cookies %q, want 401 and none", wrong, p.status, s.cookies())
 		}
@@ -63,8 +49,8 @@ func TestLogin(t *testing.T) {
 	if p := s.login(strings.Repeat("x", 100_000)); p.status != http.StatusRequestEntityTooLarge || len(s.cookies()) != 0 {
 		t.Errorf("a key of 100 kB: got %d and cookies %q, want 413 and none: its form has 16 KiB", p.status, s.cookies())
 	}
-	s.http.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	p = s.login(operatorSecret)
+	s.HTTP.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	p = s.login(uitest.OperatorSecret)
 	cookie := p.header.Get("Set-Cookie")
 	for _, part := range []string{"HttpOnly", "SameSite=Strict", "Path=/ui/", "Max-Age=43200"} {
 		if !strings.Contains(cookie, part) {
@@ -77,7 +63,7 @@ func TestLogin(t *testing.T) {
 	if s.get("/ui/login").status != http.StatusSeeOther {
 		t.Error("who is logged in sees the login")
 	}
-	s.http.CheckRedirect = nil
+	s.HTTP.CheckRedirect = nil
 	s.want("/ui/workers", "olga", "operator", "Log out")
 	id := s.cookies()[0].Value
 	if p := s.post("/ui/logout"); p.at.Path != "/ui/login" {
@@ -86,20 +72,20 @@ func TestLogin(t *testing.T) {
 	if p := s.get("/ui/workers", "Cookie", "stepwell_session="+id); p.at.Path != "/ui/login" {
 		t.Errorf("the session goes on after the logout, at %s", p.at)
 	}
-	if log := s.log.String(); strings.Contains(log, id) || strings.Contains(log, operatorSecret) || !strings.Contains(log, `who=olga what="ui login"`) ||
+	if log := s.Log.String(); strings.Contains(log, id) || strings.Contains(log, uitest.OperatorSecret) || !strings.Contains(log, `who=olga what="ui login"`) ||
 		!strings.Contains(log, `who=anonymous what="ui login"`) {
 		t.Errorf("the log has a secret, or not who came: %s", log)
 	}
 	// Behind a proxy that encrypts, the cookie is for encrypted connections alone.
-	s.http.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	s.HTTP.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	token := between(s.get("/ui/login").body, `name="token" value="`, `"`)
-	p = s.send("/ui/login", url.Values{"token": {token}, "key": {adminSecret}}, "X-Forwarded-Proto", "https")
+	p = s.send("/ui/login", url.Values{"token": {token}, "key": {uitest.AdminSecret}}, "X-Forwarded-Proto", "https")
 	if cookie := p.header.Get("Set-Cookie"); !strings.Contains(cookie, "Secure") || !strings.HasPrefix(cookie, "__Host-stepwell_session=") || !strings.Contains(cookie, "Path=/;") {
 		t.Errorf("behind TLS the cookie is %q, want Secure", cookie)
 	}
-	s.http.Jar = nil
+	s.HTTP.Jar = nil
 	for _, next := range []string{"https://evil.example/", "//evil.example/ui/", "/ui/../v1/runs", "/ui\\..\\x", "javascript:alert(1)", "/v1/runs", "/ui/\r\nSet-Cookie: a=b"} {
-		p := s.send("/ui/login", url.Values{"token": {token}, "key": {adminSecret}, "next": {next}})
+		p := s.send("/ui/login", url.Values{"token": {token}, "key": {uitest.AdminSecret}, "next": {next}})
 		if to := p.header.Get("Location"); to != "/ui/" {
 			t.Errorf("next %q leads to %q", next, to)
 		}
@@ -107,11 +93,11 @@ func TestLogin(t *testing.T) {
 }
 
 func (s *site) cookies() []*http.Cookie {
-	at, err := url.Parse(s.base + "/ui/")
+	at, err := url.Parse(s.Base + "/ui/")
 	if err != nil {
 		s.Fatal(err)
 	}
-	return s.http.Jar.Cookies(at)
+	return s.HTTP.Jar.Cookies(at)
 }
 
 var seedShown = regexp.MustCompile(`seed(&#34;|&quot;|")?:\s*[1-9]`)
@@ -119,9 +105,9 @@ var seedShown = regexp.MustCompile(`seed(&#34;|&quot;|")?:\s*[1-9]`)
 // TestScopes: a viewer sees no token and no button, and presses none; only an admin forces, and acts on many.
 func TestScopes(t *testing.T) {
 	t.Parallel()
-	s := busySite(t, locked(t))
+	s := busySite(t, uitest.Locked(t))
 	const token = "courier-ada"
-	if p := s.login(viewerSecret); p.at.Path != "/ui/workers" {
+	if p := s.login(uitest.ViewerSecret); p.at.Path != "/ui/workers" {
 		t.Fatalf("login: %s", p.at)
 	}
 	for _, path := range []string{"/ui/", "/ui/runs", "/ui/runs/o-1", "/ui/runs/o-1/events", "/ui/runs/o-1/events?type=hook_created", "/ui/hooks", "/ui/hooks?token=" + token} {
@@ -149,7 +135,7 @@ func TestScopes(t *testing.T) {
 	refused("viewer starts", s.post("/ui/workflows/invoice/start", "input", "1"))
 	refused("viewer opens a form", s.get("/ui/runs/o-1/act/fork"))
 	refused("viewer, many", s.post("/ui/runs/act", "act", "pause", "all", "yes", "sure", "yes"))
-	s.login(operatorSecret)
+	s.login(uitest.OperatorSecret)
 	if p := s.want("/ui/runs", "o-1"); strings.Contains(p.body, "With many runs") {
 		t.Error("an operator is offered to act on many")
 	}
@@ -163,12 +149,12 @@ func TestScopes(t *testing.T) {
 		t.Errorf("operator pauses: %d", p.status)
 	}
 	s.want("/ui/runs/o-1", "paused by olga")
-	s.login(adminSecret)
+	s.login(uitest.AdminSecret)
 	if p := s.post("/ui/runs/o-1/act/cancel", "force", "yes"); p.status != 200 {
 		t.Errorf("admin forces: %d: %.500s", p.status, p.body)
 	}
 	for _, line := range []string{`who=olga what="ui pause"`, `who=vic what="ui cancel"`, "refused=FORBIDDEN", `who=ann what="ui force cancel"`, "run_id=o-1"} {
-		if !strings.Contains(s.log.String(), line) {
+		if !strings.Contains(s.Log.String(), line) {
 			t.Errorf("the audit log does not have %s", line)
 		}
 	}
@@ -177,10 +163,10 @@ func TestScopes(t *testing.T) {
 // TestForgery: a form without its token, with another visitor's, or from elsewhere, does nothing.
 func TestForgery(t *testing.T) {
 	t.Parallel()
-	s := busySite(t, locked(t))
-	s.login(viewerSecret)
+	s := busySite(t, uitest.Locked(t))
+	s.login(uitest.ViewerSecret)
 	others := s.token()
-	s.login(adminSecret)
+	s.login(uitest.AdminSecret)
 	mine := s.token()
 	if others == mine {
 		t.Fatal("two sessions have the same token")
@@ -205,10 +191,10 @@ func TestForgery(t *testing.T) {
 		t.Errorf("%d runs are paused", n)
 	}
 	// Who comes from a link elsewhere has no cookie on the first request, and is asked once more before there is a login.
-	jar := s.http.Jar
-	s.http.Jar = nil
+	jar := s.HTTP.Jar
+	s.HTTP.Jar = nil
 	p := s.get("/ui/runs/o-1", "Sec-Fetch-Site", "cross-site")
-	s.http.Jar = jar
+	s.HTTP.Jar = jar
 	if p.at.Path != "/ui/runs/o-1" || !strings.Contains(p.body, `content="0; url=/ui/runs/o-1"`) {
 		t.Errorf("from a link: got %s: %.500s", p.at, p.body)
 	}

@@ -20,7 +20,7 @@ var deliveryField = regexp.MustCompile(`name="delivery" value="([^"]+)"`)
 func TestARefusedFormIsMended(t *testing.T) {
 	t.Parallel()
 	s := busySite(t, server.Options{})
-	s.until("o-1", stepwell.WhyEvent)
+	s.Until("o-1", stepwell.WhyEvent)
 	const path = "/ui/runs/o-1/act/signal"
 	sent := s.post(path, "event", "other", "payload", `{"n": 1}`, "delivery", "form-1")
 	if sent.status != 200 || sent.at.Path != "/ui/runs/o-1" {
@@ -57,13 +57,13 @@ func TestARefusedFormIsMended(t *testing.T) {
 			t.Errorf("%s: mended: got %d at %s, want it sent: %.600s", what, mended.status, mended.at, mended.body)
 		}
 	}
-	s.until("o-1", stepwell.WhyEvent)
-	row, err := s.world.Run(t.Context(), "o-1")
+	s.Until("o-1", stepwell.WhyEvent)
+	row, err := s.World.Run(t.Context(), "o-1")
 	if err != nil {
 		t.Fatal(err)
 	}
 	got := row.Queue.Mail
-	for e, err := range s.app.Events(t.Context(), "o-1", stepwell.EventFilter{Types: []world.EventType{world.SignalReceived}}) {
+	for e, err := range s.App.Events(t.Context(), "o-1", stepwell.EventFilter{Types: []world.EventType{world.SignalReceived}}) {
 		if got++; err != nil || e.Name != "other" {
 			t.Fatalf("got %q, %v", e.Name, err)
 		}
@@ -78,7 +78,7 @@ func TestARefusedFormIsMended(t *testing.T) {
 	if p := s.post("/ui/workflows/later/start", "input", large, "key", "k-7", "id", "large"); p.status != 200 || p.at.Path != "/ui/runs/large" {
 		t.Errorf("a start with more than a payload may have, as an input may: got %d at %s, want the run", p.status, p.at)
 	}
-	if row, err := s.world.Run(t.Context(), "large"); err != nil || row.InputApart == "" {
+	if row, err := s.World.Run(t.Context(), "large"); err != nil || row.InputApart == "" {
 		t.Errorf("its input is %.100s, %v; want a reference", row.Input, err)
 	}
 	if p := s.post("/ui/runs/o-1/act/restart", "input", `{"a": 1, "a": 2}`); p.status != 400 || !strings.Contains(html.UnescapeString(p.body), `{"a": 1, "a": 2}</textarea>`) {

@@ -13,24 +13,10 @@ import (
 	"golang.org/x/net/html"
 
 	"github.com/stepwell/stepwell"
+	"github.com/stepwell/stepwell/internal/uitest"
 	"github.com/stepwell/stepwell/server"
 	"github.com/stepwell/stepwell/world"
 )
-
-// busySite is a site with runs that stand in all ways.
-func busySite(t *testing.T, o server.Options, more ...stepwell.Definition) *site {
-	t.Helper()
-	s := newSite(t, o, more...)
-	s.start("o-1", order{"ada", 4200, []string{"lamp", "chair"}})
-	s.start("o-2", order{"bob", 0, nil})
-	if _, err := broken.Start(t.Context(), s.app, "x.csv", stepwell.RunID("imp-1")); err != nil {
-		t.Fatal(err)
-	}
-	s.until("o-1", stepwell.WhyEvent)
-	s.until("o-2", stepwell.WhyOver)
-	s.until("imp-1", stepwell.WhyBlocked)
-	return s
-}
 
 // TestPages: each page answers, says what it should, is whole HTML, and names all its controls.
 func TestPages(t *testing.T) {
@@ -72,11 +58,11 @@ func TestPages(t *testing.T) {
 			t.Errorf("%s: Cache-Control is %q, want no-store", path, got)
 		}
 	}
-	why, err := s.app.Why(t.Context(), "o-2") // it is over: its text does not change
+	why, err := s.App.Why(t.Context(), "o-2") // it is over: its text does not change
 	if err != nil {
 		t.Fatal(err)
 	}
-	if p := s.get("/ui/runs/o-2"); !strings.Contains(p.body, "nothing to pay (site_test.go:") || !strings.HasPrefix(why.String(), "failed at") {
+	if p := s.get("/ui/runs/o-2"); !strings.Contains(p.body, "nothing to pay (uitest.go:") || !strings.HasPrefix(why.String(), "failed at") {
 		t.Errorf("the page does not have what the API says: %s", why)
 	}
 	for path, status := range map[string]int{
@@ -95,7 +81,7 @@ func TestPages(t *testing.T) {
 // alone are elements that have no end.
 var alone = map[string]bool{"meta": true, "link": true, "input": true, "img": true, "br": true, "hr": true}
 
-// wellFormed checks that what is opened is closed, in order, that IDs are there once, that nothing is inline which the policy forbids, and that each
+// wellFormed checks that what is opened is closed, in uitest.Order, that IDs are there once, that nothing is inline which the policy forbids, and that each
 // control has a name. It returns what it read.
 func wellFormed(t *testing.T, path, body string) *html.Node {
 	t.Helper()
@@ -271,16 +257,16 @@ func TestActs(t *testing.T) {
 	led(s.post("/ui/runs/o-1/act/pause", "reason", "the bank is closed"), "/ui/runs/o-1", "pause")
 	s.want("/ui/runs/o-1", "the bank is closed", "Resume")
 	led(s.post("/ui/runs/o-1/act/resume"), "/ui/runs/o-1", "resume")
-	s.until("o-1", stepwell.WhyEvent)
+	s.Until("o-1", stepwell.WhyEvent)
 	if p := s.post("/ui/runs/o-1/act/signal", "event", "paid", "payload", `{"customer": `); p.status != 400 || !strings.Contains(p.body, "Payload: it is not JSON") || !strings.Contains(p.body, "{&#34;customer&#34;: ") {
 		t.Errorf("bad JSON: got %d, want 400 and the form again: %.3000s", p.status, p.body)
 	}
 	for range 2 { // the same form twice is one event
 		led(s.post("/ui/runs/o-1/act/signal", "event", "paid", "payload", `{"customer": "ada"}`, "delivery", "once"), "/ui/runs/o-1", "signal")
 	}
-	s.until("o-1", stepwell.WhySleep)
+	s.Until("o-1", stepwell.WhySleep)
 	n := 0
-	for e, err := range s.app.Events(t.Context(), "o-1", stepwell.EventFilter{Types: []world.EventType{world.SignalReceived}}) {
+	for e, err := range s.App.Events(t.Context(), "o-1", stepwell.EventFilter{Types: []world.EventType{world.SignalReceived}}) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -292,7 +278,7 @@ func TestActs(t *testing.T) {
 		t.Errorf("got %d events, want 1", n)
 	}
 	led(s.post("/ui/runs/o-1/act/wake"), "/ui/runs/o-1", "wake")
-	s.until("o-1", stepwell.WhyHook)
+	s.Until("o-1", stepwell.WhyHook)
 	led(s.post("/ui/runs/o-1/act/wake"), "/ui/runs/o-1", "nowake")
 	s.want("/ui/runs/o-1/act/hook", `value="courier-ada"`)
 	if p := s.post("/ui/runs/o-1/act/hook", "hook", "another", "payload", `"x"`); p.status != 400 || !strings.Contains(p.body, "no open hook") {
@@ -302,19 +288,19 @@ func TestActs(t *testing.T) {
 	for _, did := range []string{"fork", "there"} { // the same form twice is one run
 		led(s.post("/ui/runs/o-1/act/fork", "at", "1", "id", "wrun_fork", "input", `{"customer": "cy", "cents": 7}`), "/ui/runs/wrun_fork", did)
 	}
-	s.until("wrun_fork", stepwell.WhyEvent)
+	s.Until("wrun_fork", stepwell.WhyEvent)
 	s.want("/ui/runs/wrun_fork", "event 1 of run o-1", "/ui/runs/o-1/events/1", "&#34;cy&#34;")
 	if p := s.post("/ui/runs/o-1/act/fork", "at", "1000", "id", "wrun_nofork"); p.status != 400 || !strings.Contains(p.body, "1000") {
 		t.Errorf("fork from nowhere: got %d, want 400", p.status)
 	}
 	led(s.post("/ui/runs/o-1/act/hook", "hook", "courier-ada", "payload", `"bike"`), "/ui/runs/o-1", "hook")
-	s.until("o-1", stepwell.WhyOver)
+	s.Until("o-1", stepwell.WhyOver)
 	s.want("/ui/runs/o-1", "shipped by bike")
 	led(s.post("/ui/runs/o-2/act/retry"), "", "retry")
 	led(s.post("/ui/runs/o-2/act/restart", "input", `{"customer": "dan", "cents": 5}`, "id", "wrun_again"), "/ui/runs/wrun_again", "restart")
-	s.until("wrun_again", stepwell.WhyEvent)
+	s.Until("wrun_again", stepwell.WhyEvent)
 	led(s.post("/ui/runs/wrun_again/act/cancel", "reason", "a test"), "/ui/runs/wrun_again", "cancel")
-	s.until("wrun_again", stepwell.WhyOver)
+	s.Until("wrun_again", stepwell.WhyOver)
 	s.want("/ui/runs/wrun_again", "cancelled", "a test", "undo", "refund")
 	s.want("/ui/runs/o-2", "retried as")
 	s.want("/ui/runs/wrun_again/act/restart", `name="inPlace"`)
@@ -339,12 +325,12 @@ func TestActs(t *testing.T) {
 	for what, want := range map[string]string{
 		`what="ui start"`: "run_id=wrun_inv", `what="ui fork"`: "refused=INVALID", `what="ui start" `: "refused=",
 	} {
-		if !regexp.MustCompile(what + ".*" + want).MatchString(s.log.String()) {
+		if !regexp.MustCompile(what + ".*" + want).MatchString(s.Log.String()) {
 			t.Errorf("the audit log has no %s with %s", what, want)
 		}
 	}
-	if got := strings.Count(s.log.String(), "msg=audit"); got < 15 {
-		t.Errorf("got %d lines of audit, want one for each act:\n%s", got, s.log)
+	if got := strings.Count(s.Log.String(), "msg=audit"); got < 15 {
+		t.Errorf("got %d lines of audit, want one for each act:\n%s", got, s.Log)
 	}
 }
 
@@ -354,7 +340,7 @@ func TestBulk(t *testing.T) {
 	s := newSite(t, server.Options{})
 	const all = 120
 	for i := range all {
-		if _, err := invoiceWF.Start(t.Context(), s.app, i, stepwell.RunID(fmt.Sprintf("i-%03d", i)), stepwell.Delay(time.Hour)); err != nil {
+		if _, err := uitest.Invoice.Start(t.Context(), s.App, i, stepwell.RunID(fmt.Sprintf("i-%03d", i)), stepwell.Delay(time.Hour)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -363,7 +349,7 @@ func TestBulk(t *testing.T) {
 		t.Fatalf("got %d: %.1500s", p.status, p.body)
 	}
 	wellFormed(t, "bulk", p.body)
-	if strings.Contains(s.log.String(), `what="ui bulk"`) {
+	if strings.Contains(s.Log.String(), `what="ui bulk"`) {
 		t.Error("the audit log has the question as a deed")
 	}
 	if n := s.paused(); n != 0 {
@@ -374,7 +360,7 @@ func TestBulk(t *testing.T) {
 		t.Fatalf("%d are paused, want 100, and that there are more: %.1500s", n, p.body)
 	}
 	wellFormed(t, "bulk", p.body)
-	if line := `act=pause filter="workflow=invoice" runs_done=100 runs_refused=0`; !strings.Contains(s.log.String(), line) {
+	if line := `act=pause filter="workflow=invoice" runs_done=100 runs_refused=0`; !strings.Contains(s.Log.String(), line) {
 		t.Errorf("the audit log has no %s", line)
 	}
 	cursor := between(p.body, `name="cursor" value="`, `"`)
@@ -386,8 +372,8 @@ func TestBulk(t *testing.T) {
 	if !strings.Contains(p.body, "<strong>2</strong>") {
 		t.Errorf("chosen ones: %.1500s", p.body)
 	}
-	s.until("i-001", stepwell.WhyOver)
-	s.until("i-002", stepwell.WhyOver)
+	s.Until("i-001", stepwell.WhyOver)
+	s.Until("i-002", stepwell.WhyOver)
 	p = s.post("/ui/runs/act", "act", "resume", "run", "i-001", "run", "i-003", "sure", "yes")
 	if !strings.Contains(p.body, "<strong>1</strong>") || !strings.Contains(p.body, "The run is over") {
 		t.Errorf("one that refuses: %.1500s", p.body)
@@ -405,14 +391,14 @@ func TestBulkSignal(t *testing.T) {
 	s := newSite(t, server.Options{})
 	const all = 120
 	for i := range all {
-		if _, err := s.app.Start(t.Context(), "strange", []byte(`1`), stepwell.RunID(fmt.Sprintf("s-%03d", i))); err != nil {
+		if _, err := s.App.Start(t.Context(), "strange", []byte(`1`), stepwell.RunID(fmt.Sprintf("s-%03d", i))); err != nil {
 			t.Fatal(err)
 		}
 	}
 	sent := func() (n int) {
 		t.Helper()
 		for _, id := range []string{"s-000", "s-119"} {
-			info, err := s.world.Run(t.Context(), id)
+			info, err := s.World.Run(t.Context(), id)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -451,7 +437,7 @@ func TestBulkSignal(t *testing.T) {
 
 func (s *site) paused() int {
 	s.Helper()
-	stats, err := s.world.Stats(s.Context())
+	stats, err := s.World.Stats(s.Context())
 	if err != nil {
 		s.Fatal(err)
 	}
@@ -473,7 +459,7 @@ func TestOverviewOfWhatNobodyWorksOn(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, server.Options{})
 	s.want("/ui/", "Nothing is blocked")
-	if _, err := s.app.Start(t.Context(), "strange", []byte(`1`), stepwell.RunID("s-1")); err != nil {
+	if _, err := s.App.Start(t.Context(), "strange", []byte(`1`), stepwell.RunID("s-1")); err != nil {
 		t.Fatal(err)
 	}
 	p := s.want("/ui/", "No worker has the code of these", `<a href="/ui/runs?workflow=strange">strange</a>: 1 run<`)

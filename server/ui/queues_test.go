@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stepwell/stepwell/internal/uitest"
 	"github.com/stepwell/stepwell/server"
 	"github.com/stepwell/stepwell/world"
 )
@@ -14,7 +15,7 @@ import (
 // letters makes a queue with a dead letter and a message that is ready.
 func letters(s *site) world.Messenger {
 	s.Helper()
-	k, ctx := world.AbilitiesOf(s.world).MessageKeeper.Messages(), s.Context()
+	k, ctx := world.AbilitiesOf(s.World).MessageKeeper.Messages(), s.Context()
 	if err := k.DeclareQueue(ctx, world.MessageQueue{Name: "mails"}); err != nil {
 		s.Fatal(err)
 	}
@@ -55,7 +56,7 @@ func TestQueuePages(t *testing.T) {
 	}
 	s.post("/ui/queues/mails/resume")
 	s.want("/ui/queues/mails", ">Pause<")
-	k := world.AbilitiesOf(s.world).MessageKeeper.Messages()
+	k := world.AbilitiesOf(s.World).MessageKeeper.Messages()
 	if err := k.DeclareQueue(s.Context(), world.MessageQueue{Name: "mails", Limits: []world.SaidLimit{
 		{Name: "mails", Number: 3, Path: "to", Weights: map[string]int{"ann": 2}}, {Name: "bank", Number: 100, Per: time.Minute},
 	}}); err != nil {
@@ -71,7 +72,7 @@ func TestQueuePages(t *testing.T) {
 	if p := s.post("/ui/queues/mails/explode"); p.status != 404 {
 		t.Errorf("an act that is none: got %d, want 404", p.status)
 	}
-	if log := s.log.String(); !strings.Contains(log, `what="ui pause"`) || !strings.Contains(log, "queue=mails") {
+	if log := s.Log.String(); !strings.Contains(log, `what="ui pause"`) || !strings.Contains(log, "queue=mails") {
 		t.Error("the audit log has no pause of the queue")
 	}
 }
@@ -79,9 +80,9 @@ func TestQueuePages(t *testing.T) {
 // TestQueuePagesOfViewers: who may not act sees the messages, and no button.
 func TestQueuePagesOfViewers(t *testing.T) {
 	t.Parallel()
-	s := newSite(t, locked(t))
+	s := newSite(t, uitest.Locked(t))
 	letters(s)
-	s.login(viewerSecret)
+	s.login(uitest.ViewerSecret)
 	if p := s.want("/ui/queues/mails", "no such"); strings.Contains(p.body, "Redrive") || strings.Contains(p.body, ">Pause<") {
 		t.Error("a viewer has a button")
 	}

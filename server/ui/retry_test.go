@@ -32,16 +32,16 @@ func TestRetryButton(t *testing.T) {
 	s := newSite(t, server.Options{}, undone)
 	const act = "/act/retry"
 	for id, effect := range map[string]bool{"wrun_plain": false, "wrun_undone": true} {
-		if _, err := undone.Start(t.Context(), s.app, effect, stepwell.RunID(id)); err != nil {
+		if _, err := undone.Start(t.Context(), s.App, effect, stepwell.RunID(id)); err != nil {
 			t.Fatal(err)
 		}
-		s.until(id, stepwell.WhyOver)
+		s.Until(id, stepwell.WhyOver)
 		page := s.want("/ui/runs/"+id, "no money", "Restart…")
 		if offered := strings.Contains(page.body, "/ui/runs/"+id+act); offered == effect {
 			t.Errorf("run %s: a retry is offered: %v, want %v", id, offered, !effect)
 		}
 	}
-	advice, err := s.app.RetryAdvice(t.Context(), "wrun_undone")
+	advice, err := s.App.RetryAdvice(t.Context(), "wrun_undone")
 	if err != nil || advice.Refused == "" {
 		t.Fatalf("advice: %+v, %v; want that a retry is refused", advice, err)
 	}
@@ -53,9 +53,9 @@ func TestRetryButton(t *testing.T) {
 		t.Fatalf("a retry led to %s with %d, want the new run", first.at.Path, first.status)
 	}
 	second := strings.TrimPrefix(first.at.Path, "/ui/runs/")
-	s.until(second, stepwell.WhyOver)
+	s.Until(second, stepwell.WhyOver)
 	again := s.post("/ui/runs/wrun_plain" + act)
-	third, err := s.app.Get(t.Context(), strings.TrimPrefix(again.at.Path, "/ui/runs/"))
+	third, err := s.App.Get(t.Context(), strings.TrimPrefix(again.at.Path, "/ui/runs/"))
 	if err != nil || third.Origin == nil || third.Origin.Run != second {
 		t.Errorf("the same again led to %s, %v; want a retry of the newest, %s", again.at.Path, err, second)
 	}
@@ -80,10 +80,10 @@ var (
 func TestRetryTheChild(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, server.Options{}, paying, buying)
-	if _, err := buying.Start(t.Context(), s.app, 7, stepwell.RunID("wrun_buyer")); err != nil {
+	if _, err := buying.Start(t.Context(), s.App, 7, stepwell.RunID("wrun_buyer")); err != nil {
 		t.Fatal(err)
 	}
-	s.until("wrun_buyer", stepwell.WhyOver)
+	s.Until("wrun_buyer", stepwell.WhyOver)
 	page := s.want("/ui/runs/wrun_buyer", "the bank is closed", ">Retry the child</button>")
 	at := regexp.MustCompile(`/ui/runs/wrun_[0-9A-Z]+/act/retry`).FindString(page.body)
 	if strings.Contains(page.body, "/ui/runs/wrun_buyer/act/retry") || at == "" {
@@ -91,13 +91,13 @@ func TestRetryTheChild(t *testing.T) {
 	}
 	bankIsOpen.Store(true)
 	child := strings.TrimPrefix(s.post(at).at.Path, "/ui/runs/")
-	s.until(child, stepwell.WhyOver)
+	s.Until(child, stepwell.WhyOver)
 	if page := s.want("/ui/runs/wrun_buyer", `/ui/runs/wrun_buyer/act/retry`); strings.Contains(page.body, "Retry the child") {
 		t.Error("a child that was healed is to be retried")
 	}
 	again := strings.TrimPrefix(s.post("/ui/runs/wrun_buyer/act/retry").at.Path, "/ui/runs/")
-	s.until(again, stepwell.WhyOver)
-	if info, err := s.app.Get(t.Context(), again); err != nil || string(info.Output) != "7" {
+	s.Until(again, stepwell.WhyOver)
+	if info, err := s.App.Get(t.Context(), again); err != nil || string(info.Output) != "7" {
 		t.Errorf("the parent's retry came to %s: %v", info.Output, err)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stepwell/stepwell/internal/uitest"
 	"github.com/stepwell/stepwell/server"
 	"github.com/stepwell/stepwell/world"
 )
@@ -40,7 +41,7 @@ func TestSchedulePages(t *testing.T) {
 		"from", "2026-01-01", "until", "2999-01-01T12:00:00Z", "runs", "7", "jitter", "10m", "catchup", "2d", "pauseonfailure", "yes"); p.status != 200 {
 		t.Errorf("with all fields: got %d %s", p.status, p.body)
 	}
-	all, err := world.AbilitiesOf(s.world).ScheduleKeeper.Schedules().Schedules(t.Context(), world.ScheduleQuery{})
+	all, err := world.AbilitiesOf(s.World).ScheduleKeeper.Schedules().Schedules(t.Context(), world.ScheduleQuery{})
 	if err != nil || len(all) != 1 {
 		t.Fatalf("got %+v, %v", all, err)
 	}
@@ -73,7 +74,7 @@ func TestSchedulePages(t *testing.T) {
 	}
 	s.post("/ui/schedules/nightly/delete")
 	s.want("/ui/schedules?did=schedule-delete", "There is no schedule")
-	if log := s.log.String(); !strings.Contains(log, `what="ui trigger"`) || !strings.Contains(log, "schedule=nightly") {
+	if log := s.Log.String(); !strings.Contains(log, `what="ui trigger"`) || !strings.Contains(log, "schedule=nightly") {
 		t.Errorf("the audit log should have the acts: %s", log)
 	}
 }
@@ -81,8 +82,8 @@ func TestSchedulePages(t *testing.T) {
 // TestSchedulePagesOfViewers: who may not act sees all but forms.
 func TestSchedulePagesOfViewers(t *testing.T) {
 	t.Parallel()
-	s := newSite(t, locked(t))
-	s.login(viewerSecret)
+	s := newSite(t, uitest.Locked(t))
+	s.login(uitest.ViewerSecret)
 	if p := s.want("/ui/schedules", "There is no schedule"); strings.Contains(p.body, "Create a schedule") {
 		t.Error("a viewer has a form")
 	}

@@ -39,10 +39,10 @@ var (
 func TestFormsThatSend(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, server.Options{}, court)
-	if _, err := court.Start(t.Context(), s.app, "7", stepwell.RunID("c-1")); err != nil {
+	if _, err := court.Start(t.Context(), s.App, "7", stepwell.RunID("c-1")); err != nil {
 		t.Fatal(err)
 	}
-	s.until("c-1", stepwell.WhyEvent)
+	s.Until("c-1", stepwell.WhyEvent)
 	has := func(p *page, texts ...string) {
 		t.Helper()
 		text := html.UnescapeString(p.body)
@@ -67,7 +67,7 @@ func TestFormsThatSend(t *testing.T) {
 	if p := s.post(event, "event", "judged", "filled", "yes", "in.text.by", "ada <b>", "in.json.cents", "5", "in.json.ok", "true", "in.json.notes", `["a"]`, "delivery", "d-2"); p.at.RawQuery != "did=signal" {
 		t.Fatalf("status %d, to %s\n%s", p.status, p.at, p.body)
 	}
-	s.until("c-1", stepwell.WhyHook)
+	s.Until("c-1", stepwell.WhyHook)
 
 	// Somebody is still at it.
 	has(s.get("/ui/runs/c-1"), "Still working…", `/ui/runs/c-1/act/heartbeat`)
@@ -85,7 +85,7 @@ func TestFormsThatSend(t *testing.T) {
 	if p := s.post(hook, "hook", "court-7", "filled", "yes", "in.text.by", "bob", "in.json.cents", "7", "delivery", "d-3"); p.at.RawQuery != "did=hook" {
 		t.Fatalf("status %d, to %s\n%s", p.status, p.at, p.body)
 	}
-	got, err := court.Get(s.app, "c-1").Result(t.Context())
+	got, err := court.Get(s.App, "c-1").Result(t.Context())
 	b, _ := json.Marshal(got)
 	if want := `[{"by":"ada \u003cb\u003e","cents":5,"ok":true,"notes":["a"]},{"by":"bob","cents":7}]`; err != nil || string(b) != want {
 		t.Errorf("got %s, %v; want %s", b, err, want)

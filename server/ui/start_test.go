@@ -52,7 +52,7 @@ func TestStartForm(t *testing.T) {
 	if !regexp.MustCompile(`/ui/runs/by-hand\?did=start`).MatchString(p.at.String()) {
 		t.Fatalf("status %d, to %q, want the run's page\n%s", p.status, p.at, p.body)
 	}
-	info, err := s.app.Get(t.Context(), "by-hand")
+	info, err := s.App.Get(t.Context(), "by-hand")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stepwell/stepwell/internal/uitest"
 	"github.com/stepwell/stepwell/server"
 )
 
@@ -46,7 +47,7 @@ func TestTopicPages(t *testing.T) {
 	if p := s.get("/ui/topics?topic=a*"); p.status != 400 {
 		t.Errorf("a bad pattern: got %d, want 400", p.status)
 	}
-	if log := s.log.String(); !strings.Contains(log, `what="ui subscribe"`) || !strings.Contains(log, "subscription=bill") || strings.Contains(log, "whsec") {
+	if log := s.Log.String(); !strings.Contains(log, `what="ui subscribe"`) || !strings.Contains(log, "subscription=bill") || strings.Contains(log, "whsec") {
 		t.Error("the audit log should have the acts, and no secret")
 	}
 }
@@ -54,8 +55,8 @@ func TestTopicPages(t *testing.T) {
 // TestTopicPagesOfViewers: who may not act sees all but forms.
 func TestTopicPagesOfViewers(t *testing.T) {
 	t.Parallel()
-	s := newSite(t, locked(t))
-	s.login(viewerSecret)
+	s := newSite(t, uitest.Locked(t))
+	s.login(uitest.ViewerSecret)
 	if p := s.want("/ui/topics", "There is no subscription"); strings.Contains(p.body, "Subscribe<") || strings.Contains(p.body, "Publish<") {
 		t.Error("a viewer has a form")
 	}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/stepwell/stepwell"
+	"github.com/stepwell/stepwell/internal/uitest"
 	"github.com/stepwell/stepwell/server"
 )
 
@@ -15,8 +16,8 @@ import (
 func TestUnknownNamesAreRefused(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, server.Options{})
-	s.start("o-1", order{"ada", 4200, nil})
-	s.until("o-1", stepwell.WhyEvent)
+	s.Start("o-1", uitest.Order{Customer: "ada", Cents: 4200})
+	s.Until("o-1", stepwell.WhyEvent)
 	all := []string{"act", "cancel", "all", "yes", "sure", "yes"}
 	for name, fields := range map[string][]string{
 		"worklow":                          append(all, "query", "worklow=none"),
@@ -56,7 +57,7 @@ func TestUnknownNamesAreRefused(t *testing.T) {
 		!strings.Contains(p.body, "is there twice") {
 		t.Errorf("an attribute twice: got %d, want 400", p.status)
 	}
-	if info, err := s.app.Get(t.Context(), "o-1"); err != nil || info.Status.Terminal() {
+	if info, err := s.App.Get(t.Context(), "o-1"); err != nil || info.Status.Terminal() {
 		t.Errorf("the run is %s, %v: a form that was refused did something", info.Status, err)
 	}
 }

@@ -21,10 +21,10 @@ func TestBlobsAreLoaded(t *testing.T) {
 		return made{ref}, err
 	})
 	s := newSite(t, server.Options{}, maker)
-	if _, err := maker.Start(t.Context(), s.app, "", stepwell.RunID("m-1")); err != nil {
+	if _, err := maker.Start(t.Context(), s.App, "", stepwell.RunID("m-1")); err != nil {
 		t.Fatal(err)
 	}
-	s.until("m-1", stepwell.WhyOver)
+	s.Until("m-1", stepwell.WhyOver)
 	p := s.want("/ui/runs/m-1", "Load the blob valu_", ", 12 B")
 	links := regexp.MustCompile(`href="(/ui/runs/m-1/values/valu_[0-9A-Z]+)" download`).FindAllStringSubmatch(p.body, -1)
 	if len(links) != 2 || links[0][1] != links[1][1] {
@@ -38,7 +38,7 @@ func TestBlobsAreLoaded(t *testing.T) {
 		t.Errorf("a value that the run does not hold: %d, want 404", p.status)
 	}
 	var last string
-	for e, err := range s.app.Events(t.Context(), "m-1", stepwell.EventFilter{}) {
+	for e, err := range s.App.Events(t.Context(), "m-1", stepwell.EventFilter{}) {
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -11,18 +11,19 @@ import (
 	"testing"
 
 	"github.com/stepwell/stepwell"
+	"github.com/stepwell/stepwell/internal/uitest"
 	"github.com/stepwell/stepwell/server"
 )
 
 func TestViewsColumnsAndSort(t *testing.T) {
 	t.Parallel()
-	s := newSite(t, server.Options{}, filler)
+	s := newSite(t, server.Options{}, uitest.Filler)
 	for i, priority := range []int{2, 4, 1} {
 		id := fmt.Sprintf("run-%d", i)
-		if _, err := filler.Start(s.Context(), s.app, i, stepwell.RunID(id), stepwell.Key("key-"+id), stepwell.Priority(priority)); err != nil {
+		if _, err := uitest.Filler.Start(s.Context(), s.App, i, stepwell.RunID(id), stepwell.Key("key-"+id), stepwell.Priority(priority)); err != nil {
 			t.Fatal(err)
 		}
-		s.until(id, stepwell.WhyOver)
+		s.Until(id, stepwell.WhyOver)
 	}
 	order := func(path string) (ids []string) {
 		for part := range strings.SplitSeq(s.want(path).body, `<a href="/ui/runs/run-`) {
@@ -68,7 +69,7 @@ func TestViewsColumnsAndSort(t *testing.T) {
 	if p = s.post("/ui/prefs", "drop", "Mine <b>", "back", "/ui/runs"); strings.Contains(p.body, "Mine") {
 		t.Error("a view that was removed is there")
 	}
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.base+"/ui/runs", nil)
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.Base+"/ui/runs", nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -27,12 +27,12 @@ func TestRetryNow(t *testing.T) {
 	})
 	s := newSite(t, server.Options{}, till)
 	for _, id := range []string{"t-1", "t-2", "t-3"} {
-		if _, err := till.Start(t.Context(), s.app, 1, stepwell.RunID(id)); err != nil {
+		if _, err := till.Start(t.Context(), s.App, 1, stepwell.RunID(id)); err != nil {
 			t.Fatal(err)
 		}
-		s.until(id, stepwell.WhyRetry)
+		s.Until(id, stepwell.WhyRetry)
 	}
-	if _, err := till.Start(t.Context(), s.app, 1, stepwell.RunID("t-4"), stepwell.Delay(time.Hour)); err != nil {
+	if _, err := till.Start(t.Context(), s.App, 1, stepwell.RunID("t-4"), stepwell.Delay(time.Hour)); err != nil {
 		t.Fatal(err)
 	}
 	s.want("/ui/runs/t-1", "Retry now")
@@ -46,11 +46,11 @@ func TestRetryNow(t *testing.T) {
 	did(s.post("/ui/runs/t-1/act/sleeps"), "nowake")
 	back.Store(true)
 	did(s.post("/ui/runs/t-1/act/retries"), "retries")
-	s.until("t-1", stepwell.WhyOver)
+	s.Until("t-1", stepwell.WhyOver)
 	s.post("/ui/runs/act", "act", "retries", "all", "yes", "query", "workflow=till", "sure", "yes")
-	s.until("t-2", stepwell.WhyOver)
-	s.until("t-3", stepwell.WhyOver)
-	s.until("t-4", stepwell.WhyDelayed)
+	s.Until("t-2", stepwell.WhyOver)
+	s.Until("t-3", stepwell.WhyOver)
+	s.Until("t-4", stepwell.WhyDelayed)
 	did(s.post("/ui/runs/t-4/act/starts"), "starts")
-	s.until("t-4", stepwell.WhyOver)
+	s.Until("t-4", stepwell.WhyOver)
 }

@@ -24,12 +24,12 @@ func TestWebhooksShowTheirURL(t *testing.T) {
 		return string(req.Body), err
 	})
 	s := newSite(t, server.Options{}, wait)
-	run, err := wait.Start(t.Context(), s.app, 0)
+	run, err := wait.Start(t.Context(), s.App, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for end := time.Now().Add(20 * time.Second); ; <-time.After(time.Millisecond) {
-		if hooks, err := s.app.Hooks(t.Context(), run.ID(), ""); err == nil && len(hooks) == 1 {
+		if hooks, err := s.App.Hooks(t.Context(), run.ID(), ""); err == nil && len(hooks) == 1 {
 			break
 		}
 		if time.Now().After(end) {

@@ -1,4 +1,4 @@
-package ui_test
+package browser
 
 // Each page at the widths of a desk and of a phone, by day and by night: nothing sticks out, all can be read, and each
 // field has a name.

@@ -1,4 +1,4 @@
-package ui_test
+package browser
 
 // What asks first does so over the page, in a browser.
 
@@ -11,12 +11,13 @@ import (
 	"github.com/chromedp/chromedp/kb"
 
 	"github.com/stepwell/stepwell"
+	"github.com/stepwell/stepwell/internal/uitest"
 )
 
 // asksInDialogs pauses and cancels a run, and acts on many, without leaving the page to be asked.
 func (s *site) asksInDialogs(t *testing.T, chromium context.Context) {
-	s.start("dia-1", order{"dia", 100, nil})
-	s.until("dia-1", stepwell.WhyEvent)
+	s.Start("dia-1", uitest.Order{Customer: "dia", Cents: 100})
+	s.Until("dia-1", stepwell.WhyEvent)
 	b := s.tab(t, chromium)
 	b.open("/ui/runs/dia-1")
 	is[bool](b, `window.stays = true`)
@@ -56,8 +57,8 @@ func (s *site) asksInDialogs(t *testing.T, chromium context.Context) {
 
 // zooms marks a stretch on the axis with the mouse, and comes back.
 func (s *site) zooms(t *testing.T, chromium context.Context) {
-	s.start("zoom-1", order{"zoom", 100, []string{"lamp"}})
-	s.until("zoom-1", stepwell.WhyEvent)
+	s.Start("zoom-1", uitest.Order{Customer: "zoom", Cents: 100, Items: []string{"lamp"}})
+	s.Until("zoom-1", stepwell.WhyEvent)
 	b := s.tab(t, chromium)
 	b.open("/ui/runs/zoom-1?scale=true")
 	type box struct{ X, Y, W float64 }

@@ -2,7 +2,7 @@
 // has axe-core look for what keeps people out. The package is fetched with npm; without it the command says so, and
 // ends with 3.
 //
-//	go run ./internal/tools/axe
+//	make docs-check
 package main
 
 import (

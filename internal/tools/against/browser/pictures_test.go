@@ -1,4 +1,4 @@
-package ui_test
+package browser
 
 // The pictures of the pages that the docs show. A test takes them each time; make pictures keeps them.
 
@@ -14,6 +14,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"github.com/stepwell/stepwell"
+	"github.com/stepwell/stepwell/internal/uitest"
 	"github.com/stepwell/stepwell/server"
 )
 
@@ -34,7 +35,7 @@ func after[T any](d time.Duration, v T, err error) func(context.Context) (T, err
 // checkout has a timeline worth a picture: steps one by one and side by side, attempts, a wait.
 var (
 	picked   = stepwell.Event[string]("picked-up")
-	checkout = stepwell.Define("checkout", func(ctx stepwell.Context, in order) (string, error) {
+	checkout = stepwell.Define("checkout", func(ctx stepwell.Context, in uitest.Order) (string, error) {
 		if _, err := stepwell.Step(ctx, "check-cart", after(300*time.Millisecond, "ok", nil)); err != nil {
 			return "", err
 		}
@@ -66,25 +67,25 @@ var (
 func TestPicturesOfDocs(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, server.Options{}, checkout)
-	begin := func(id string, in order, kind stepwell.WhyKind) {
-		if _, err := checkout.Start(t.Context(), s.app, in, stepwell.RunID(id)); err != nil {
+	begin := func(id string, in uitest.Order, kind stepwell.WhyKind) {
+		if _, err := checkout.Start(t.Context(), s.App, in, stepwell.RunID(id)); err != nil {
 			t.Fatal(err)
 		}
-		s.until(id, kind)
+		s.Until(id, kind)
 	}
-	if _, err := broken.Start(t.Context(), s.app, "orders.csv", stepwell.RunID("import-0512")); err != nil {
+	if _, err := uitest.Broken.Start(t.Context(), s.App, "orders.csv", stepwell.RunID("import-0512")); err != nil {
 		t.Fatal(err)
 	}
-	s.until("import-0512", stepwell.WhyBlocked)
+	s.Until("import-0512", stepwell.WhyBlocked)
 	for _, id := range []string{"cart-1039", "cart-1040"} {
-		begin(id, order{"bob", 0, nil}, stepwell.WhyOver)
+		begin(id, uitest.Order{Customer: "bob", Cents: 0}, stepwell.WhyOver)
 	}
-	begin("cart-1041", order{"ada", 4200, []string{"lamp"}}, stepwell.WhyEvent)
-	if err := s.app.Signal(t.Context(), "cart-1041", "picked-up", []byte(`"ada"`)); err != nil {
+	begin("cart-1041", uitest.Order{Customer: "ada", Cents: 4200, Items: []string{"lamp"}}, stepwell.WhyEvent)
+	if err := s.App.Signal(t.Context(), "cart-1041", "picked-up", []byte(`"ada"`)); err != nil {
 		t.Fatal(err)
 	}
-	s.until("cart-1041", stepwell.WhyOver)
-	begin("cart-1042", order{"eve", 1900, []string{"chair"}}, stepwell.WhyEvent)
+	s.Until("cart-1041", stepwell.WhyOver)
+	begin("cart-1042", uitest.Order{Customer: "eve", Cents: 1900, Items: []string{"chair"}}, stepwell.WhyEvent)
 
 	b := s.tab(t, browser(t))
 	b.do(chromedp.EmulateViewport(1120, 900))

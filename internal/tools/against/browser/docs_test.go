@@ -1,4 +1,4 @@
-package ui_test
+package browser
 
 // The documentation as the server has it, in a real browser.
 

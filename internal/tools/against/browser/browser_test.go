@@ -1,4 +1,4 @@
-package ui_test
+package browser
 
 // The pages in a real browser: one headless Chromium, and a tab for each thing that is shown.
 
@@ -7,6 +7,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -21,8 +23,10 @@ import (
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
+	"go.uber.org/goleak"
 
 	"github.com/stepwell/stepwell"
+	"github.com/stepwell/stepwell/internal/uitest"
 	"github.com/stepwell/stepwell/server"
 )
 
@@ -33,7 +37,22 @@ var browsers = []string{
 }
 
 // screenshots is the folder that git ignores.
-var screenshots = filepath.Join("..", "..", "screenshots")
+var screenshots = filepath.Join("..", "..", "..", "..", "screenshots")
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// site is a server with its pages, which tabs look at.
+type site struct{ *uitest.Site }
+
+func newSite(t *testing.T, o server.Options, more ...stepwell.Definition) *site {
+	t.Helper()
+	return &site{uitest.New(t, o, more...)}
+}
+
+func busySite(t *testing.T, o server.Options, more ...stepwell.Definition) *site {
+	t.Helper()
+	return &site{uitest.Busy(t, o, more...)}
+}
 
 // browser starts Chromium. What it returns makes tabs.
 func browser(t *testing.T) context.Context {
@@ -43,7 +62,7 @@ func browser(t *testing.T) context.Context {
 		path, _ = exec.LookPath(browsers[i])
 	}
 	if path == "" {
-		t.Fatal("no Chromium: install Debian's package chromium, or name a browser in STEPWELL_TEST_BROWSER; make test installs it on Debian as root")
+		t.Fatal("no Chromium: install Debian's package chromium, or name a browser in STEPWELL_TEST_BROWSER; make test-all installs it on Debian as root")
 	}
 	if err := os.MkdirAll(screenshots, 0o755); err != nil {
 		t.Fatal(err)
@@ -78,7 +97,7 @@ type tab struct {
 func (s *site) tab(t *testing.T, browser context.Context) *tab {
 	t.Helper()
 	ctx, end := chromedp.NewContext(browser)
-	b := &tab{T: t, ctx: ctx, base: s.base}
+	b := &tab{T: t, ctx: ctx, base: s.Base}
 	t.Cleanup(func() {
 		end()
 		b.mu.Lock()
@@ -202,8 +221,8 @@ func (b *tab) background() float64 {
 }
 
 func TestBrowser(t *testing.T) {
-	s := busySite(t, server.Options{}, hostile, tell)
-	s.startHostile()
+	s := busySite(t, server.Options{}, uitest.Hostile, uitest.Tell)
+	s.StartHostile()
 	chromium := browser(t)
 	t.Run("a run moves live", func(t *testing.T) { s.movesLive(t, chromium) })
 	t.Run("dark and light", func(t *testing.T) { s.darkAndLight(t, chromium) })
@@ -243,12 +262,12 @@ func (s *site) movesLive(t *testing.T, chromium context.Context) {
 	b.untilText("pack")
 	is[bool](b, `window.stays = true`) // a page that is loaded anew has it no more
 	b.until("the why to be that of the sleep", `document.querySelector("#why").innerText.startsWith("sleeping") || document.querySelector("#why").innerText.includes("pack")`)
-	if _, err := s.app.Wake(t.Context(), run); err != nil { // elsewhere
+	if _, err := s.App.Wake(t.Context(), run); err != nil { // elsewhere
 		t.Fatal(err)
 	}
 	b.until("the why to be that of the hook", `document.querySelector("#why").innerText.includes("hook")`)
 	is[bool](b, `(document.querySelector("tr.more details").open = true)`)
-	if err := s.app.SendHook(t.Context(), "courier-eve", json.RawMessage(`"bike"`)); err != nil {
+	if err := s.App.SendHook(t.Context(), "courier-eve", json.RawMessage(`"bike"`)); err != nil {
 		t.Fatal(err)
 	}
 	b.until("the run to be over", `document.querySelector("h1 .status").innerText.includes("completed") && document.querySelector("#facts").innerText.includes("shipped by bike")`)
@@ -268,7 +287,7 @@ func (s *site) movesLive(t *testing.T, chromium context.Context) {
 	b.untilText("event 2 of run " + run)
 	b.untilText("waiting for event \"paid\" where {\"customer\":\"fay\"}")
 	fork := is[string](b, `document.querySelector("#run-id").textContent`)
-	if info, err := s.app.Get(t.Context(), fork); err != nil || !strings.Contains(string(info.Input), "fay") || fork == run {
+	if info, err := s.App.Get(t.Context(), fork); err != nil || !strings.Contains(string(info.Input), "fay") || fork == run {
 		t.Errorf("the fork %s has input %s, %v", fork, info.Input, err)
 	}
 	b.press(`#facts a[href="/ui/runs/` + run + `/events/2"]`) // and back to where it comes from
@@ -432,7 +451,7 @@ func (s *site) withoutScripts(t *testing.T, chromium context.Context) {
 	b.do(chromedp.SetValue(chromedp.CSS("#f-input"), `{"customer": "gil", "cents": 12}`))
 	b.press(".act button")
 	run := is[string](b, `document.querySelector("#run-id").textContent`)
-	s.until(run, stepwell.WhyEvent)
+	s.Until(run, stepwell.WhyEvent)
 	b.open("/ui/runs/" + run)
 	b.untilText("waiting for event \"paid\"")
 	b.untilText("Without scripts this page does not update itself")
@@ -445,12 +464,12 @@ func (s *site) withoutScripts(t *testing.T, chromium context.Context) {
 	b.untilText("paused by tester")
 	b.keep("without-scripts")
 	b.press(`#acts form[action$="act/resume"] button`)
-	s.until(run, stepwell.WhyEvent)
+	s.Until(run, stepwell.WhyEvent)
 	b.open("/ui/runs/" + run + "?refresh=2")
-	if err := s.app.Signal(t.Context(), run, "paid", json.RawMessage(`{"customer": "gil"}`)); err != nil {
+	if err := s.App.Signal(t.Context(), run, "paid", json.RawMessage(`{"customer": "gil"}`)); err != nil {
 		t.Fatal(err)
 	}
-	s.until(run, stepwell.WhySleep)
+	s.Until(run, stepwell.WhySleep)
 	b.untilText("Wake now") // the page loads itself again
 	b.open("/ui/runs?status=failed")
 	b.press(`table.runs tbody .what a`)
@@ -462,12 +481,12 @@ func (s *site) withoutScripts(t *testing.T, chromium context.Context) {
 	b.keep("bulk")
 	b.press(".act button")
 	b.untilText("Done: 1")
-	s.until(run, stepwell.WhyOver)
+	s.Until(run, stepwell.WhyOver)
 }
 
 // logsIn shows a key to a server that wants one.
 func logsIn(t *testing.T, chromium context.Context) {
-	s := busySite(t, locked(t))
+	s := busySite(t, uitest.Locked(t))
 	b := s.tab(t, chromium)
 	b.open("/ui/runs/o-1")
 	b.until("the login", `location.pathname === "/ui/login" && document.activeElement.id === "key"`)
@@ -478,13 +497,13 @@ func logsIn(t *testing.T, chromium context.Context) {
 	b.mu.Lock()
 	b.faults = nil // it was a 401
 	b.mu.Unlock()
-	b.do(chromedp.SendKeys(chromedp.CSS("#key"), viewerSecret))
+	b.do(chromedp.SendKeys(chromedp.CSS("#key"), uitest.ViewerSecret))
 	b.press(".act button")
 	b.until("the page that was asked for", `location.pathname === "/ui/runs/o-1" && document.body.innerText.includes("vic viewer")`)
 	if got := is[string](b, `document.cookie + document.querySelectorAll("#acts").length`); strings.Contains(got, "session") || !strings.HasSuffix(got, "0") {
 		t.Errorf("a script sees the session, or a viewer a button: %s", got)
 	}
-	if err := s.app.Pause(t.Context(), "o-1", "by another"); err != nil {
+	if err := s.App.Pause(t.Context(), "o-1", "by another"); err != nil {
 		t.Fatal(err)
 	}
 	b.untilText("by another") // the page is live for who has a session
@@ -496,14 +515,19 @@ func logsIn(t *testing.T, chromium context.Context) {
 func (s *site) streamGrows(t *testing.T, chromium context.Context) {
 	b := s.tab(t, chromium)
 	words := make(chan string)
-	telling.Store(&words)
-	if _, err := tell.Start(t.Context(), s.app, 0, stepwell.RunID("tale")); err != nil {
+	uitest.Telling.Store(&words)
+	if _, err := uitest.Tell.Start(t.Context(), s.App, 0, stepwell.RunID("tale")); err != nil {
 		t.Fatal(err)
 	}
 	words <- "Once upon"
 	b.until2(func() bool {
-		p := s.get("/ui/runs/tale/streams/story")
-		return p.status == 200 && strings.Contains(p.body, "Once upon")
+		resp, err := s.HTTP.Get(s.Base + "/ui/runs/tale/streams/story")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = resp.Body.Close() }() // it was read
+		body, err := io.ReadAll(resp.Body)
+		return err == nil && resp.StatusCode == 200 && strings.Contains(string(body), "Once upon")
 	})
 	b.open("/ui/runs/tale/streams/story")
 	is[bool](b, `window.stays = true`)
@@ -525,5 +549,19 @@ func (b *tab) until2(there func() bool) {
 		case <-b.ctx.Done():
 			b.Fatal(errors.Join(b.ctx.Err(), b.Context().Err()))
 		}
+	}
+}
+
+// looksOn follows the way on of a filter that nothing fits.
+func looksOn(t *testing.T, s *site, b *tab) {
+	t.Helper()
+	s.ManyRuns()
+	b.open("/ui/runs?" + url.Values{"input.n": {"none"}}.Encode())
+	b.untilText("Looked at runs back to")
+	b.keep("runs-looked")
+	b.press(".looked a")
+	b.untilText("No run fits.")
+	if is[bool](b, `document.querySelector(".looked") !== null`) {
+		t.Error("the last page says that there is more")
 	}
 }
