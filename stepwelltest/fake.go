@@ -87,7 +87,7 @@ func (e *Env) body(ctx context.Context, input []byte, real kit.Body) ([]byte, er
 }
 
 // misspelt looks for fakes that no step used, where a step with nearly such a name ran its own body.
-// are told of where the test has failed: helpers may fake for all tests.
+// Other fakes that nobody used are told of if the test has failed: helpers may fake for all tests.
 func (e *Env) misspelt() {
 	e.t.Helper()
 	e.mu.Lock()
@@ -109,7 +109,8 @@ func (e *Env) misspelt() {
 	}
 }
 
-// alike reports whether two names differ by letters' case and signs between words, or by two letters at most, of names of four or more.
+// alike reports whether two names differ by letters' case and signs between words, or, of names of
+// four letters or more, by two letters at most.
 func alike(a, b string) bool {
 	flat := func(s string) []rune {
 		return slices.DeleteFunc([]rune(strings.ToLower(s)), func(r rune) bool { return strings.ContainsRune("-_. /", r) })

@@ -16,7 +16,7 @@ import (
 // TestARunMayStandInLine: however long the run before it takes.
 func TestARunMayStandInLine(t *testing.T) {
 	slow := stepwell.Define("slow", func(ctx stepwell.Context, n int) (int, error) {
-		return n, stepwell.Do(ctx, "work", func(context.Context) error { time.Sleep(time.Hour); return nil })
+		return n, stepwell.Do(ctx, "work", func(context.Context) error { <-time.After(time.Hour); return nil })
 	}, limit.Concurrency(1))
 	env := stepwelltest.New(t, slow)
 	first, second := stepwelltest.Start(env, slow, 1), stepwelltest.Start(env, slow, 2)
@@ -28,7 +28,7 @@ func TestARunMayStandInLine(t *testing.T) {
 // TestATestMayEndWhileABodySleeps: one that does not heed its context.
 func TestATestMayEndWhileABodySleeps(t *testing.T) {
 	deaf := stepwell.Define("deaf", func(ctx stepwell.Context, n int) (int, error) {
-		return n, stepwell.Do(ctx, "sleep", func(context.Context) error { time.Sleep(24 * time.Hour); return nil })
+		return n, stepwell.Do(ctx, "sleep", func(context.Context) error { <-time.After(24 * time.Hour); return nil })
 	})
 	stepwelltest.Start(stepwelltest.New(t, deaf), deaf, 1)
 }
