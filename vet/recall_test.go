@@ -47,6 +47,7 @@ var diverging = map[string][]string{
 	"internal/behaviour/failing_test.go TestADivergenceFailsTheRunWhereItIsToldTo":          {releases},
 	"internal/behaviour/inserted_test.go inserted":                                          {releases},
 	"internal/behaviour/log_lines_test.go TestADivergedRunIsSaid":                           {releases},
+	"internal/behaviour/other_build_test.go TestAnotherBuildTriesAtOnce":                    {releases},
 	"internal/behaviour/semantics_values_test.go TestAnswer12StrictModeReportsAnotherInput": {releases},
 	"internal/behaviour/years_test.go rollBack":                                             {releases},
 	"internal/cli/check_test.go TestCheck":                                                  {releases},
