@@ -216,6 +216,7 @@ func ExampleApp_Restart() {
 	_, _ = run.Result(ctx)
 
 	mended = true
+	fmt.Println("refused:", app.CheckRestart(ctx, run.ID(), stepwell.RestartOptions{})) // as Restart would
 	again, err := app.Restart(ctx, run.ID(), stepwell.RestartOptions{})
 	if err != nil {
 		panic(err)
@@ -224,6 +225,7 @@ func ExampleApp_Restart() {
 	fmt.Println(string(out), err)
 	// Output:
 	// charge o-8
+	// refused: <nil>
 	// charge o-8
 	// "o-8 shipped" <nil>
 }

@@ -96,11 +96,19 @@ type RestartOptions struct {
 // Restart begins a new run with the workflow, input, priority, retention, timeout and context of another, from nothing: no result is taken over. It has
 // no parent and no idempotency key of its own. The other run is not touched.
 func (a *App) Restart(ctx context.Context, run string, o RestartOptions) (*Run[json.RawMessage], error) {
-	made, err := restart(ctx, a, run, o)
+	made, err := restart(ctx, a, run, o, false)
 	if err != nil {
 		return nil, fmt.Errorf("restart run %s: %w", run, err)
 	}
 	return made, nil
+}
+
+// CheckRestart says whether [App.Restart] would refuse, and why: it decides as that does, and begins nothing.
+func (a *App) CheckRestart(ctx context.Context, run string, o RestartOptions) error {
+	if _, err := restart(ctx, a, run, o, true); err != nil {
+		return fmt.Errorf("restart run %s: %w", run, err)
+	}
+	return nil
 }
 
 // place is the newest run in the place of another, which a restart in place takes; where that is not over, or completed, there is none to take.
@@ -114,7 +122,8 @@ func place(ctx context.Context, a *App, run string) (RunInfo, error) {
 	return newest, err
 }
 
-func restart(ctx context.Context, a *App, run string, o RestartOptions) (*Run[json.RawMessage], error) {
+// restart begins a run again, or only checks whether it can.
+func restart(ctx context.Context, a *App, run string, o RestartOptions, check bool) (*Run[json.RawMessage], error) {
 	key := ""
 	if o.InPlace {
 		newest, err := place(ctx, a, run)
@@ -166,6 +175,9 @@ func restart(ctx context.Context, a *App, run string, o RestartOptions) (*Run[js
 		if b.Places, err = placesAgain(a, &b, b.Version, o.Input); err != nil {
 			return nil, err
 		}
+	}
+	if check {
+		return nil, nil
 	}
 	started, err := a.engine.Start(ctx, engine.Birth{ID: o.ID, Birth: b, Input: input, Apart: apart})
 	if err != nil {

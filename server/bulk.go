@@ -158,6 +158,9 @@ func (s *Server) bulk(w http.ResponseWriter, r *request) error {
 	}
 	defer done()
 	do := act.On(s.app, words)
+	if b.DryRun {
+		do = act.Would(s.app, words)
+	}
 	work := &bulkWork{s: s, r: r, filter: q, cursor: b.Cursor, dry: b.DryRun, limit: b.Limit, is: act, do: do, total: bulked{DryRun: b.DryRun}}
 	defer func() { r.noted = append(r.noted, "runs_done", work.total.Done, "runs_refused", work.total.Refused) }()
 	if strings.Contains(r.Header.Get("Accept"), ndJSON) {

@@ -21,16 +21,18 @@ import (
 
 // bulked is what became of runs, as an answer or as one line of one.
 type bulked struct {
-	Runs      []operate.OfRun `json:"runs"`
-	Count     int             `json:"count"`             // runs that match, so far, as are the next three
-	Done      int             `json:"done"`              //
-	Unchanged int             `json:"unchanged"`         // they were so already
-	Refused   int             `json:"refused"`           //
-	AtLeast   bool            `json:"atLeast,omitempty"` // there may be more that match: see Cursor
-	DryRun    bool            `json:"dryRun,omitempty"`
-	End       bool            `json:"end,omitempty"`    // of lines: this is the last
-	Error     *Problem        `json:"error,omitempty"`  // why it stopped before the end
-	Cursor    string          `json:"cursor,omitempty"` // to go on with; none: this is the end, but for an Error
+	Runs      []operate.OfRun  `json:"runs"`
+	Count     int              `json:"count"`              // runs that match, so far, as are the next three
+	Done      int              `json:"done"`               //
+	Unchanged int              `json:"unchanged"`          // they were so already
+	Refused   int              `json:"refused"`            //
+	Would     int              `json:"would,omitempty"`    // of a dry run: that would be acted on
+	Refusals  operate.Refusals `json:"refusals,omitempty"` // by their reason
+	AtLeast   bool             `json:"atLeast,omitempty"`  // there may be more that match: see Cursor
+	DryRun    bool             `json:"dryRun,omitempty"`
+	End       bool             `json:"end,omitempty"`    // of lines: this is the last
+	Error     *Problem         `json:"error,omitempty"`  // why it stopped before the end
+	Cursor    string           `json:"cursor,omitempty"` // to go on with; none: this is the end, but for an Error
 }
 
 // bulkTime is how long a bulk operation goes on in a request whose answer comes at its end.
@@ -87,9 +89,6 @@ func (b *bulkWork) page(ctx context.Context, runs []stepwell.RunInfo) ([]operate
 		met[i] = b.is.Of(&runs[i], operate.Matched)
 	}
 	b.total.Count += len(runs)
-	if b.dry {
-		return met, nil
-	}
 	at := 0
 	for some := range slices.Chunk(runs, b.is.Parallel) {
 		if err := ctx.Err(); err != nil {
@@ -101,6 +100,10 @@ func (b *bulkWork) page(ctx context.Context, runs []stepwell.RunInfo) ([]operate
 			is := &met[at+i]
 			switch {
 			case err == nil:
+				if b.dry {
+					b.total.Would++
+					continue
+				}
 				b.total.Done++
 				is.Result = b.is.Result
 			case errors.Is(err, operate.ErrAlready):
@@ -110,6 +113,7 @@ func (b *bulkWork) page(ctx context.Context, runs []stepwell.RunInfo) ([]operate
 				b.total.Refused++
 				p := b.problem(err, "run_id", is.Run)
 				is.Result, is.Code, is.Error = operate.Refused, p.Code, cmp.Or(p.Detail, p.Title)
+				b.total.Refusals.Add(is.Run, is.Code, is.Error)
 				if p.Status == http.StatusServiceUnavailable {
 					failed = err
 					broken++

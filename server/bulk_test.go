@@ -141,11 +141,11 @@ func TestBulkCounts(t *testing.T) {
 		act, body, accept string
 		want              bulked // the last line's, without runs; a cursor is compared as there or not
 	}{
-		{"cancel", `{"all": true, "dryRun": true}`, "", bulked{Count: 50, DryRun: true}},
-		{"cancel", `{"all": true, "dryRun": true, "limit": 30}`, "", bulked{Count: 30, DryRun: true, AtLeast: true, Cursor: "x"}},
-		{"cancel", `{"all": true, "dryRun": true}`, ndJSON, bulked{Count: 50, DryRun: true, End: true}},
-		{"cancel", `{"all": true, "dryRun": true, "limit": 30}`, ndJSON, bulked{Count: 30, DryRun: true, End: true, AtLeast: true, Cursor: "x"}},
-		{"signal", `{"all": true, "dryRun": true, "event": "e"}`, "", bulked{Count: 50, DryRun: true}},
+		{"cancel", `{"all": true, "dryRun": true}`, "", bulked{Count: 50, Would: 50, DryRun: true}},
+		{"cancel", `{"all": true, "dryRun": true, "limit": 30}`, "", bulked{Count: 30, Would: 30, DryRun: true, AtLeast: true, Cursor: "x"}},
+		{"cancel", `{"all": true, "dryRun": true}`, ndJSON, bulked{Count: 50, Would: 50, DryRun: true, End: true}},
+		{"cancel", `{"all": true, "dryRun": true, "limit": 30}`, ndJSON, bulked{Count: 30, Would: 30, DryRun: true, End: true, AtLeast: true, Cursor: "x"}},
+		{"signal", `{"all": true, "dryRun": true, "event": "e"}`, "", bulked{Count: 50, Would: 50, DryRun: true}},
 		{"cancel", `{"filter": {"workflow": "none"}}`, ndJSON, bulked{End: true}},
 		{"pause", `{"all": true, "limit": 20}`, "", bulked{Count: 20, Done: 20, AtLeast: true, Cursor: "x"}},
 		{"pause", `{"all": true}`, "", bulked{Count: 50, Done: 30, Unchanged: 20}},
@@ -155,6 +155,10 @@ func TestBulkCounts(t *testing.T) {
 	} {
 		all := told(t, post(t, s, c.act, c.body, "Accept", c.accept))
 		got := all[len(all)-1]
+		if n := len(got.Refusals); n != min(got.Refused, 1) || n > 0 && got.Refusals[0].Count != got.Refused {
+			t.Errorf("%s %s: refusals are %d groups, want one of all %d", c.act, c.body, n, got.Refused)
+		}
+		got.Refusals = nil
 		if got.Runs = nil; got.Cursor != "" {
 			got.Cursor = "x"
 		}

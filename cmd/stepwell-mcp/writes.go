@@ -188,9 +188,15 @@ func (t *tools) bulk(ctx context.Context, who caller, in *bulkIn) (out bulkOut, 
 	out.Act, l.time = in.Act, bulkTime
 	if in.Expected == nil {
 		counted, err := one[struct {
-			Runs int `json:"runs"`
+			Runs      int              `json:"runs"`
+			Unchanged int              `json:"unchanged"`
+			Refused   int              `json:"refused"`
+			Refusals  operate.Refusals `json:"refusals"`
 		}](ctx, t.commands, who, l.on("dry-run", true))
-		out.DryRun, out.Count = true, counted.Runs
+		out.DryRun, out.Count, out.Unchanged, out.Refused = true, counted.Runs, counted.Unchanged, counted.Refused
+		for _, is := range counted.Refusals { // one of each reason
+			out.Errors = append(out.Errors, refused{is.Run, is.Code, short(is.Error)})
+		}
 		return out, err
 	}
 	err = t.commands.call(ctx, who, l.flag("expect", strconv.Itoa(*in.Expected)), func(value json.RawMessage) error {

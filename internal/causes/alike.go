@@ -23,8 +23,8 @@ var (
 // idLength is how long a word with digits in its midst is that is taken for an ID.
 const idLength = 8
 
-// alike is a message without what differs between runs of one cause: numbers and IDs, also within words.
-func alike(message string) string {
+// Alike is a message without what differs between runs of one cause: numbers and IDs, also within words.
+func Alike(message string) string {
 	message = ids.ReplaceAllString(message, "#")
 	return tokens.ReplaceAllStringFunc(message, func(word string) string {
 		switch {

@@ -23,7 +23,7 @@ func TestAlike(t *testing.T) {
 		{[]string{"facade is bad"}, "facade is bad"},
 	} {
 		for _, m := range c.messages {
-			if got := alike(m); got != c.want {
+			if got := Alike(m); got != c.want {
 				t.Errorf("%q: got %q, want %q", m, got, c.want)
 			}
 		}

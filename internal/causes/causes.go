@@ -44,7 +44,7 @@ func Of(r *world.Run) (is Cause) {
 		parts = append(parts, is.Message)
 	} else {
 		is.says(r)
-		parts = []string{string(is.Kind), is.Code, is.Where, alike(is.Message)}
+		parts = []string{string(is.Kind), is.Code, is.Where, Alike(is.Message)}
 	}
 	sum := sha256.Sum256([]byte(strings.Join(parts, "\x00")))
 	is.ID = hex.EncodeToString(sum[:idBytes])

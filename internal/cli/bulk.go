@@ -21,10 +21,11 @@ func bulkCommand(c *cli) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "bulk",
 		Short: "Cancel, pause, resume, wake, signal and retry many runs, by filter",
-		Long: `Cancel, pause, resume, wake, signal and retry the runs that a filter finds. With --dry-run you only count them. Give that
+		Long: `Cancel, pause, resume, wake, signal and retry the runs that a filter finds. With --dry-run you only count them, and see how many
+would be refused, and why. Give that
 count to --expect, and the command acts only if the filter still finds exactly that many runs.
 
-If a run refuses, the others continue; you see which one it was, and the exit code is 7. You can interrupt the command
+If a run refuses, the others continue; you see how many refused and why, with --json each of them, and the exit code is 7. You can interrupt the command
 at any time (Ctrl-C): it prints how far it got and how to continue. Running it again is safe.
 
 ` + exitHelp,
@@ -55,7 +56,7 @@ type bulkFlags struct {
 func (f *bulkFlags) add(cmd *cobra.Command, a *bulkAct) {
 	f.filterFlags.add(cmd)
 	fl := cmd.Flags()
-	fl.BoolVar(&f.dry, "dry-run", false, "count the matching runs and change nothing")
+	fl.BoolVar(&f.dry, "dry-run", false, "count the matching runs, and those that would be refused, and change nothing")
 	fl.IntVar(&f.expect, "expect", 0, "act only if the filter finds exactly this `many` runs, the count that --dry-run printed")
 	fl.BoolVar(&f.all, "all", false, "all runs, if you give no filter")
 	fl.IntVar(&f.parallel, "parallel", 32, "how `many` runs to act on at once; they share the transactions of the database")
@@ -162,8 +163,10 @@ func bulkActCommand(c *cli, a bulkAct) *cobra.Command {
 				if err := c.relatives(cmd.Context(), db, &f); err != nil {
 					return err
 				}
+				restart := c.command("bulk restart " + strings.Join(flags.words(&a, &f), " "))
 				if flags.dry {
-					return bulkCount(cmd.Context(), c, db, f)
+					would := a.Would(db.app, operate.Words{Wake: flags.wake.what()})
+					return bulkCount(cmd.Context(), c, db, f, would, flags.parallel, &tally{bulkAct: &a, restart: restart})
 				}
 				words, err := a.words(c, args, &flags)
 				if err == nil && expects {
@@ -176,7 +179,7 @@ func bulkActCommand(c *cli, a bulkAct) *cobra.Command {
 				for i := range again {
 					again[i] = shellWord(again[i])
 				}
-				return bulkRun(cmd.Context(), c, db, f, a.On(db.app, words), &flags, &tally{bulkAct: &a, again: c.command(strings.Join(append(again, flags.words(&a, &f)...), " "))})
+				return bulkRun(cmd.Context(), c, db, f, a.On(db.app, words), &flags, &tally{bulkAct: &a, restart: restart, again: c.command(strings.Join(append(again, flags.words(&a, &f)...), " "))})
 			})
 		},
 	}
@@ -205,14 +208,31 @@ func expected(ctx context.Context, c *cli, db *database, f stepwell.ListFilter, 
 	return nil
 }
 
-func bulkCount(ctx context.Context, c *cli, db *database, f stepwell.ListFilter) error {
-	n, err := db.app.Count(ctx, f)
-	if err != nil {
-		return c.explain(err, "")
+// bulkCount says what would be done: each run is asked, as the act itself would ask it.
+func bulkCount(ctx context.Context, c *cli, db *database, f stepwell.ListFilter, would stepwell.Act, parallel int, t *tally) error {
+	for r, err := range db.app.Bulk(ctx, f, would, stepwell.Parallel(parallel)) {
+		if err != nil {
+			return c.explain(err, "")
+		}
+		t.meet(&r)
 	}
+	n := t.ok + t.already + t.refused
 	if c.json {
-		return c.encoder().Encode(map[string]int{"runs": n})
+		return c.encoder().Encode(foreseen{n, t.ok, t.already, t.refused, t.refusals})
 	}
-	_, err = fmt.Fprintf(c.stdout, "%s; nothing was changed\n", human.Count(n, "run"))
-	return err
+	fmt.Fprintf(c.stdout, "%s; nothing was changed\n", human.Count(n, "run"))
+	if t.already+t.refused > 0 {
+		fmt.Fprintf(c.stdout, "to do: %s; so already: %d; would be refused: %d\n", human.Count(t.ok, "run"), t.already, t.refused)
+	}
+	t.reasons(c.stdout)
+	return nil
+}
+
+// foreseen is what --dry-run writes with --json.
+type foreseen struct {
+	Runs      int              `json:"runs"`  // that the filter finds
+	Would     int              `json:"would"` // that would be acted on
+	Unchanged int              `json:"unchanged"`
+	Refused   int              `json:"refused"`
+	Refusals  operate.Refusals `json:"refusals,omitempty"`
 }

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"sync/atomic"
 
 	"github.com/stepwell/stepwell"
@@ -19,6 +20,9 @@ type tally struct {
 	again                string // the command that goes on
 	ok, refused, already int
 	last                 string // run that was met
+	refusals             operate.Refusals
+	restarts             bool   // some can be restarted
+	restart              string // the command that restarts what cannot be retried
 }
 
 func (t *tally) String() string {
@@ -47,6 +51,9 @@ func (t *tally) meet(r *stepwell.BulkResult) operate.OfRun {
 	default:
 		t.refused++
 		is.Result, is.Code, is.Error = operate.Refused, codeOf(r.Err, exitFailure), r.Err.Error()
+		t.refusals.Add(is.Run, is.Code, is.Error)
+		var no *stepwell.RetryRefusedError
+		t.restarts = t.restarts || errors.As(r.Err, &no) && no.Advice.Restart
 	}
 	t.last = is.Run
 	return is
@@ -69,6 +76,16 @@ func (t *tally) atMost(act stepwell.Act, most int) stepwell.Act {
 	}
 }
 
+// reasons writes why runs were refused, and what there is instead.
+func (t *tally) reasons(to io.Writer) {
+	for _, is := range t.refusals {
+		fmt.Fprintf(to, "%s refused: %s\n", human.Count(is.Count, "run"), human.VisibleLines(is.Error))
+	}
+	if t.restarts {
+		fmt.Fprintf(to, "to restart in place what cannot be retried, after the retry: %s\n", t.restart)
+	}
+}
+
 // stopped says how far it came, and how to go on.
 func (t *tally) stopped(code int, why string) error {
 	where := "no run matched"
@@ -81,6 +98,9 @@ func (t *tally) stopped(code int, why string) error {
 func bulkRun(ctx context.Context, c *cli, db *database, f stepwell.ListFilter, act stepwell.Act, flags *bulkFlags, t *tally) error {
 	c.watched = c.watched || flags.watch
 	p := c.progress(t.done, "run")
+	if !c.json {
+		defer t.reasons(c.stderr)
+	}
 	for r, err := range db.app.Bulk(ctx, f, t.atMost(act, flags.expect), stepwell.Parallel(flags.parallel)) {
 		switch {
 		case errors.Is(r.Err, errUnexpected): // it began behind the count
@@ -91,9 +111,6 @@ func bulkRun(ctx context.Context, c *cli, db *database, f stepwell.ListFilter, a
 			return t.stopped(exitFailure, c.explain(err, "").Error())
 		}
 		is := t.meet(&r)
-		if is.Error != "" && !c.json {
-			fmt.Fprintln(c.stderr, human.VisibleLines(is.Error))
-		}
 		if c.json {
 			if err := c.encoder().Encode(is); err != nil {
 				return t.stopped(exitFailure, err.Error())

@@ -48,6 +48,8 @@ func TestBulkCommands(t *testing.T) {
 		{"bulk retry --workflow order --json", exitOK, `","action":"retry","result":"created","workflow":"order"}`, ""},
 		{"bulk retry --workflow order --json", exitOK, `{"run":"` + failedRun + `","action":"retry","result":"unchanged","workflow":"order"}`, ""},
 		{"bulk retry --workflow order", exitOK, "retried: 0 runs; 1 run so already; nothing is left to do", ""},
+		{"bulk pause --workflow order --status failed --dry-run", exitOK, "1 run; nothing was changed\nto do: 0 runs; so already: 0; would be refused: 1\n1 run refused: ", ""},
+		{"bulk pause --workflow order --status failed --dry-run --json", exitOK, `{"runs":1,"would":0,"unchanged":0,"refused":1,"refusals":[{"count":1,"code":`, ""},
 		{"bulk pause --workflow order --status failed", exitPartly, "paused: 0 runs; 1 run refused", "is over"},
 		{"bulk cancle", exitUsage, "", "did you mean stepwell bulk cancel?"},
 		{"runs list --input email=a@b.c --json", exitOK, `"id":"` + waitingRun, ""},

@@ -42,6 +42,7 @@ var shownIn = map[string]string{
 	"CancelLosers":            "ExampleSelect",
 	"HookPayload":             "ExampleAccepts",
 	"SchemasOf":               "ExampleAccepts",
+	"App.CheckRestart":        "ExampleApp_Restart",
 	"App.RetryAdvice":         "ExampleApp_Retry",
 	"Run.Exactly":             "ExampleApp_Newest",
 	"ChildCall.Start":         "ExampleWorkflow_Child",

@@ -51,6 +51,7 @@ type Act struct {
 	Status   []world.Status // of the runs that are meant, unless told
 	Parallel int            // runs that a server acts on at once: they share the database's transactions
 	On       func(app *stepwell.App, w Words) stepwell.Act
+	Would    func(app *stepwell.App, w Words) stepwell.Act // answers as On does, of a run as a list has it, and does nothing
 }
 
 // Means is the status of the runs that are meant, unless told: runs that have not begun, too, where starts are to be woken.
@@ -102,13 +103,13 @@ const (
 var All = []Act{
 	{"cancel", "requested", live, parallel, func(app *stepwell.App, w Words) stepwell.Act {
 		return func(ctx context.Context, r stepwell.RunInfo) error { return app.Cancel(ctx, r.ID, w.Reason) }
-	}},
+	}, wouldCancel},
 	{"pause", "paused", live, parallel, func(app *stepwell.App, w Words) stepwell.Act {
 		return unless(true, func(ctx context.Context, r stepwell.RunInfo) error { return app.Pause(ctx, r.ID, w.Reason) })
-	}},
+	}, wouldPause(true)},
 	{"resume", "resumed", live, parallel, func(app *stepwell.App, _ Words) stepwell.Act {
 		return unless(false, func(ctx context.Context, r stepwell.RunInfo) error { return app.Resume(ctx, r.ID) })
-	}},
+	}, wouldPause(false)},
 	{"wake", "woken", []world.Status{world.Running}, parallel, func(app *stepwell.App, w Words) stepwell.Act {
 		return func(ctx context.Context, r stepwell.RunInfo) error {
 			woken, err := app.Wake(ctx, r.ID, w.Wake...)
@@ -117,7 +118,7 @@ var All = []Act{
 			}
 			return err
 		}
-	}},
+	}, wouldWake},
 	{"retry", "created", []world.Status{world.Failed}, parallelRetry, func(app *stepwell.App, _ Words) stepwell.Act {
 		return func(ctx context.Context, r stepwell.RunInfo) error {
 			retried, err := app.Retry(ctx, r.ID)
@@ -126,7 +127,7 @@ var All = []Act{
 			}
 			return err
 		}
-	}},
+	}, wouldRetry},
 	{"restart", "created", []world.Status{world.Failed}, parallelRetry, func(app *stepwell.App, _ Words) stepwell.Act {
 		return func(ctx context.Context, r stepwell.RunInfo) error {
 			made, err := app.Restart(ctx, r.ID, stepwell.RestartOptions{InPlace: true})
@@ -135,12 +136,12 @@ var All = []Act{
 			}
 			return err
 		}
-	}},
+	}, wouldRestart},
 	{"signal", "sent", live, parallel, func(app *stepwell.App, w Words) stepwell.Act {
 		return func(ctx context.Context, r stepwell.RunInfo) error {
 			return app.Signal(ctx, r.ID, w.Event, w.Payload, stepwell.DeliveryID(w.Delivery))
 		}
-	}},
+	}, wouldSignal},
 }
 
 // unless leaves out runs that are paused, or are not. What waits in an inbox may say otherwise: such a run is not left out.

@@ -76,16 +76,12 @@ type bulkView struct {
 	Told    bool // it was done
 	Why     string
 	Done    int
-	Refused []refusedRun
-	Others  int // more refused
+	Already int              // runs that are so already
+	Refused int              // or would be
+	Reasons operate.Refusals // of them
 	Cursor  string
 	Before  int // done by requests before
 	Back    string
-}
-
-// refusedRun is a run to which it was not done.
-type refusedRun struct {
-	ID, Path, Text string
 }
 
 // bulk takes the form of a list, the page that asks, and the one that tells when it goes on.
@@ -112,7 +108,7 @@ func (u *UI) bulk(v *visit) error {
 		return err
 	}
 	if v.Form.Get("sure") == "" {
-		if err := u.bulkCount(v, p, q); err != nil {
+		if err := u.bulkCount(v, p, q, act); err != nil {
 			return err
 		}
 		if p.Choice.Event {
@@ -130,7 +126,7 @@ func (u *UI) bulk(v *visit) error {
 		query, _ := url.ParseQuery(p.Query) // it was read before
 		v.deed.more = append(v.deed.more, "filter", operate.FilterNoted(query))
 	}
-	v.deed.more = append(v.deed.more, "runs_done", p.Done, "runs_refused", len(p.Refused)+p.Others)
+	v.deed.more = append(v.deed.more, "runs_done", p.Done, "runs_refused", p.Refused)
 	if err != nil {
 		return err
 	}
@@ -159,10 +155,18 @@ func (u *UI) bulkQuery(p *bulkView, act *operate.Act) (stepwell.ListFilter, erro
 }
 
 // bulkCount says which runs are meant, and does nothing.
-func (u *UI) bulkCount(v *visit, p *bulkView, q stepwell.ListFilter) error {
+func (u *UI) bulkCount(v *visit, p *bulkView, q stepwell.ListFilter, act *operate.Act) error {
 	stats, err := u.world.Stats(v.Context())
 	if err != nil {
 		return err
+	}
+	would := act.Would(u.app, operate.Words{Wake: p.Choice.Wake})
+	ask := func(info *stepwell.RunInfo) {
+		if p.met(u, v, info.ID, would(v.Context(), *info)) {
+			if p.Count++; len(p.Rows) < mostNamed {
+				p.Rows = append(p.Rows, v.runRow(info, &stats))
+			}
+		}
 	}
 	if p.Chosen != nil {
 		for _, id := range p.Chosen {
@@ -172,30 +176,43 @@ func (u *UI) bulkCount(v *visit, p *bulkView, q stepwell.ListFilter) error {
 			if err != nil {
 				return err
 			}
-			if p.Count++; len(p.Rows) < mostNamed {
-				p.Rows = append(p.Rows, v.runRow(info, &stats))
-			}
+			ask(info)
 		}
 		return nil
 	}
-	for cursor, looked := "", 0; ; {
+	for cursor, looked, began := "", 0, time.Now(); ; {
 		page, err := u.app.Page(v.Context(), q, cursor, bulkAtOnce)
 		if err != nil {
 			return err
 		}
 		looked += bulkAtOnce
-		p.Count += len(page.Runs)
-		for i := range page.Runs[:min(len(page.Runs), mostNamed-len(p.Rows))] {
-			p.Rows = append(p.Rows, v.runRow(&page.Runs[i], &stats))
+		for i := range page.Runs {
+			ask(&page.Runs[i])
+		}
+		if err := v.Context().Err(); err != nil {
+			return err
 		}
 		if cursor = page.Cursor; cursor == "" {
 			return nil
 		}
-		if p.Count >= mostCounted || looked >= mostLooked {
+		if p.Count >= mostCounted || looked >= mostLooked || time.Since(began) > bulkFor {
 			p.Many = true
 			return nil
 		}
 	}
+}
+
+// met counts what became of a run, or would, and reports whether it is done.
+func (p *bulkView) met(u *UI, v *visit, run string, err error) bool {
+	switch {
+	case errors.Is(err, operate.ErrAlready):
+		p.Already++
+	case err != nil && v.Context().Err() == nil:
+		p.Refused++
+		is := u.host.Refused(v.Request, err)
+		p.Reasons.Add(run, is.Code, cut(is.Title+": "+is.Detail, 500))
+	}
+	return err == nil
 }
 
 // bulkDo acts on the chosen, or on a page of what the filter finds; of those with a cause on all, as far as it comes in
@@ -216,16 +233,11 @@ func (u *UI) bulkDo(v *visit, p *bulkView, q stepwell.ListFilter, act *operate.A
 	p.Before, _ = strconv.Atoi(v.Form.Get("before"))
 	try := func(info stepwell.RunInfo) error {
 		err := do(v.Context(), info)
-		switch {
-		case v.Context().Err() != nil:
+		if v.Context().Err() != nil {
 			return v.Context().Err()
-		case err == nil, errors.Is(err, operate.ErrAlready):
+		}
+		if p.met(u, v, info.ID, err) || errors.Is(err, operate.ErrAlready) {
 			p.Done++
-		case len(p.Refused) < mostNamed:
-			is := u.host.Refused(v.Request, err)
-			p.Refused = append(p.Refused, refusedRun{info.ID, runPath(info.ID), cut(is.Title+": "+is.Detail, 500)})
-		default:
-			p.Others++
 		}
 		return nil
 	}

@@ -38,6 +38,15 @@ type failuresView struct {
 	Here               string
 }
 
+// mostAsked is of how many causes the newest run is asked whether a retry would be right.
+const mostAsked = 20
+
+// restarts reports whether a run is refused a retry, and can be restarted in its place.
+func restarts(v *visit, u *UI, run string) bool {
+	advice, err := u.app.RetryAdvice(v.Context(), run)
+	return err == nil && advice.Refused != "" && advice.Restart
+}
+
 func failures(u *UI, v *visit) error {
 	query, _ := canonical(v.URL.Query())
 	f, err := u.host.Filter(query)
@@ -68,12 +77,16 @@ func failures(u *UI, v *visit) error {
 	if p.Failures, err = operate.FailuresOf(v.Context(), u.app, f); err != nil {
 		return err
 	}
-	for _, c := range p.Causes {
+	for i, c := range p.Causes {
 		row := causeRow{
 			Cause: c, Status: plainStatus(world.Failed), Act: "retry", Label: "Retry", Query: p.Query, Path: runPath(c.Runs[0]),
 			First: v.moment(c.First), Last: v.moment(c.Last),
 		}
 		switch c.Status {
+		case world.Failed:
+			if i < mostAsked && p.May && restarts(v, u, c.Runs[0]) {
+				row.Act, row.Label = "restart", "Restart"
+			}
 		case world.StandsBlocked:
 			row.Status, row.Act, row.Label, row.Query = status{"blocked", bad, "!"}, "retries", "Try now", p.Blocks
 		case world.StandsRetrying:

@@ -51,7 +51,7 @@ func TestFailuresByCause(t *testing.T) {
 		}
 		s.Until(id, stepwell.WhyBlocked)
 	}
-	p := s.want("/ui/failures", "no bank", "card 1006 is blocked", "column 7 is not a date", "PANIC", ">Retry 6…<", ">Retry 3…<", ">Try now 2…<")
+	p := s.want("/ui/failures", "no bank", "card 1006 is blocked", "column 7 is not a date", "PANIC", ">Retry…<", ">Retry…<", ">Try now…<")
 	rows := causeForm.FindAllStringSubmatch(p.body, -1)
 	if len(rows) != 3 || rows[0][1] != "6" || rows[1][1] != "3" || rows[2][1] != "2" {
 		t.Fatalf("got %d causes, want three, of 6, 3 and 2 runs: %v", len(rows), rows)
@@ -124,8 +124,8 @@ func TestAllRunsOfACause(t *testing.T) {
 	for i := range lost + 3 {
 		s.Until(fmt.Sprintf("send-%d", i), stepwell.WhyOver)
 	}
-	p := s.want("/ui/failures", ">Retry 230…<", ">Retry 3…<")
-	s.want("/ui/failures?failedSince=1h", ">Retry 230…<")
+	p := s.want("/ui/failures", ">Retry…<", ">Retry…<")
+	s.want("/ui/failures?failedSince=1h", ">Retry…<")
 	if p := s.want("/ui/failures?failedSince=2099-01-01"); strings.Contains(p.body, ">Retry") {
 		t.Error("what failed before is among what failed since")
 	}
@@ -138,7 +138,7 @@ func TestAllRunsOfACause(t *testing.T) {
 	if p := s.post("/ui/runs/act", append(fields, "sure", "yes")...); !strings.Contains(p.body, "Done: <strong>230</strong>") || strings.Contains(p.body, "There are more") {
 		t.Errorf("it tells: %.3000s", p.body)
 	}
-	p = s.want("/ui/failures", "230 more failed and were replaced by a retry or a restart", ">Retry 3…<", "no such letter")
+	p = s.want("/ui/failures", "230 more failed and were replaced by a retry or a restart", ">Retry…<", "no such letter")
 	if strings.Contains(p.body, "the post is closed") {
 		t.Error("what was healed is listed")
 	}
@@ -154,5 +154,42 @@ func TestFailuresOfViewers(t *testing.T) {
 	s.login(uitest.ViewerSecret)
 	if p := s.want("/ui/failures", "nothing to pay"); strings.Contains(p.body, `name="act"`) {
 		t.Error("a viewer has a button")
+	}
+}
+
+// TestPreviewSaysWhatIsRefused: a preview and its button count what would be done; the rest is there with its reason, and
+// the button of a cause is for what its runs can have.
+func TestPreviewSaysWhatIsRefused(t *testing.T) {
+	t.Parallel()
+	trip := stepwell.Define("trip", func(ctx stepwell.Context, undo bool) (int, error) {
+		if undo {
+			if err := stepwell.Do(ctx, "book", func(context.Context) error { return nil }); err != nil {
+				return 0, err
+			}
+			stepwell.Compensate(ctx, "cancel-booking", func(context.Context) error { return nil })
+		}
+		return stepwell.Step(ctx, "fly", func(context.Context) (int, error) { return 0, stepwell.Fatal(errors.New("no wings")) })
+	})
+	s := newSite(t, server.Options{}, trip)
+	for i := range 5 {
+		id := fmt.Sprintf("trip-%d", i)
+		if _, err := trip.Start(t.Context(), s.app, i > 1, stepwell.RunID(id)); err != nil {
+			t.Fatal(err)
+		}
+		s.until(id, stepwell.WhyOver)
+	}
+	s.want("/ui/failures", ">Restart…<")
+	all := []string{"query", "status=failed", "all", "yes", "act"}
+	p := s.post("/ui/runs/act", append(all, "retry")...)
+	for _, want := range []string{"Retry 2 runs?", "3 will be refused:", "<strong>3</strong>, such as", "cancel-booking"} {
+		if !strings.Contains(p.body, want) {
+			t.Errorf("the preview lacks %q: %.3000s", want, p.body)
+		}
+	}
+	if p := s.post("/ui/runs/act", append(all, "retry", "sure", "yes")...); !strings.Contains(p.body, "Done: <strong>2</strong>") || !strings.Contains(p.body, "3 refused:") {
+		t.Errorf("it tells: %.3000s", p.body)
+	}
+	if p := s.post("/ui/runs/act", append(all, "restart")...); !strings.Contains(p.body, "Restart ") || strings.Contains(p.body, "will be refused") {
+		t.Errorf("the preview of a restart: %.3000s", p.body)
 	}
 }

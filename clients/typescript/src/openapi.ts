@@ -2396,10 +2396,15 @@ export interface components {
             /** @description Of lines: this is the last. */
             end?: boolean;
             error?: components["schemas"]["Problem"];
+            /** @description The same by their reason. */
+            refusals?: components["schemas"]["Refusal"][];
+            /** @description Of a dry run, those that would be. */
             refused: number;
             runs: components["schemas"]["BulkedRun"][];
             /** @description They were so already. */
             unchanged: number;
+            /** @description Of a dry run: those that would be acted on. */
+            would?: number;
         };
         BulkedRun: {
             action: string;
@@ -3478,6 +3483,14 @@ export interface components {
         Redrive: {
             /** @description These messages alone; none: all dead letters. */
             ids?: string[];
+        };
+        Refusal: {
+            code: string;
+            count: number;
+            /** @description Why the first of them was refused. */
+            error: string;
+            /** @description That one. */
+            run: string;
         };
         Restart: {
             /** @description Of the new run. */

@@ -209,6 +209,15 @@ class Bulk(TypedDict, total=False):
     starts: bool
 
 
+class Refusal(TypedDict):
+    code: str
+    count: int
+    # Why the first of them was refused.
+    error: str
+    # That one.
+    run: str
+
+
 class _BulkedRunRequired(TypedDict):
     action: str
     # The action's own word where it was done, as requested, paused, resumed, woken, created or sent; else unchanged (it
@@ -229,6 +238,7 @@ class _BulkedRequired(TypedDict):
     # Runs that the filter found, in this request; of lines, so far, as are the next three.
     count: int
     done: int
+    # Of a dry run, those that would be.
     refused: int
     runs: List[BulkedRun]
     # They were so already.
@@ -244,6 +254,10 @@ class Bulked(_BulkedRequired, total=False):
     # Of lines: this is the last.
     end: bool
     error: Problem
+    # The same by their reason.
+    refusals: List[Refusal]
+    # Of a dry run: those that would be acted on.
+    would: int
 
 
 class _CauseRequired(TypedDict):
