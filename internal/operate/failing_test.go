@@ -31,7 +31,7 @@ func TestFailedSinceAndCause(t *testing.T) {
 			}
 			switch what {
 			case "block":
-				panic("column 7 is not a date")
+				panic("column 7 is not a date") //stepwell:allow panics what the test is of
 			case "retry":
 				return stepwell.Step(ctx, "charge", func(context.Context) (int, error) {
 					return 0, errors.New("the bank is away")
