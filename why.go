@@ -61,6 +61,7 @@ type Why struct {
 	Event   string                `json:"event,omitempty"`   // name of the event
 	Match   json.RawMessage       `json:"match,omitempty"`   // what its payload must contain
 	Listens bool                  `json:"listens,omitempty"` // it may be published, too: see [Listen]
+	Lost    int                   `json:"lost,omitempty"`    // payloads of Event that earlier waits took, which nobody read
 	Token   string                `json:"token,omitempty"`   // of a hook
 	Peer    string                `json:"peer,omitempty"`    // the other run, or the newest in its place
 	PeerIs  string                `json:"peerIs,omitempty"`  // its status, or blocked, or paused; "": not looked up

@@ -20,6 +20,7 @@ type whyFinder struct {
 	tasks   map[string]string // worker that has the task of a step, by the step's ID
 	workers []world.WorkerRow // that are alive
 	now     time.Time
+	lost    int // see [Why].Lost; of what the row notes
 	why     Why
 }
 
@@ -388,16 +389,16 @@ func (f *whyFinder) waiting(q *world.QueueRow) {
 		if open++; first == nil || f.rank(en) < f.rank(first) {
 			first = en
 		}
-		if noted == nil && (notes(q.Waiting, en, false) || notes(q.Waiting, en, true)) {
+		if noted == nil && (f.notes(en, false) || f.notes(en, true)) {
 			noted = en
 		}
 	}
 	urgent := first != nil && f.rank(first) == 0
 	if noted != nil && !urgent {
-		first = noted
+		first, f.why.Lost = noted, f.lost
 	}
 	switch {
-	case noted == nil && !urgent && notes(q.Waiting, &journal.Entry{Kind: world.KindCondition}, false):
+	case noted == nil && !urgent && f.notes(&journal.Entry{Kind: world.KindCondition}, false):
 		f.why.Kind, f.why.More = WhyCondition, open // without a deadline: the log does not have it
 		f.also(nil)
 	case first != nil:
@@ -414,10 +415,11 @@ func (f *whyFinder) waiting(q *world.QueueRow) {
 	}
 }
 
-// notes reports whether what a run's row says of its waiting begins with an entry.
-func notes(waiting string, en *journal.Entry, retry bool) bool {
-	rest, ok := strings.CutPrefix(waiting, engine.Noted(en.Kind, en.Key(), en.Peer, retry))
+// notes reports whether what the run's row says of its waiting begins with an entry.
+func (f *whyFinder) notes(en *journal.Entry, retry bool) bool {
+	rest, ok := strings.CutPrefix(f.run.Queue.Waiting, engine.Noted(en.Kind, en.Key(), en.Peer, retry))
 	rest = strings.TrimPrefix(strings.TrimPrefix(rest, engine.Listens), engine.SetAside)
+	f.lost, rest = engine.CutTaken(rest)
 	return ok && (rest == "" || strings.HasPrefix(rest, " and "))
 }
 

@@ -119,6 +119,13 @@ func TestWhy(t *testing.T) {
 			`waiting for event "say \"hi\" \\o/"`},
 		"event that is published, as its row says": {waitingRun(listeningWait, verifyWait).queue(func(q *world.QueueRow) { q.Waiting = `event "order.paid" (also when it is published) and 1 more` }), WhyEvent,
 			`waiting for event "order.paid" where {"order":7} until 15:12:00 (in 1 h), also when it is published; also open: event "verify" until Fri 27 Nov 09:12 (in 4 d 19 h)`},
+		"event of which a wait that nobody read took a payload": {waitingRun(verifyWait).queue(func(q *world.QueueRow) { q.Waiting = `event "verify" (payloads taken by waits that nobody read: 1)` }), WhyEvent,
+			`waiting for event "verify" where {"userId":"42"} until Fri 27 Nov 09:12 (in 4 d 19 h); ` +
+				`a payload of event "verify" was taken by a wait that nobody read: see docs/rules.md#8-wait-for-what-matters`},
+		"event of which such waits took payloads, and one was set aside": {waitingRun(listeningWait).queue(func(q *world.QueueRow) {
+			q.Waiting = `event "order.paid" (also when it is published) (a payload was set aside) (payloads taken by waits that nobody read: 12) and 1 more`
+		}), WhyEvent, `waiting for event "order.paid" where {"order":7} until 15:12:00 (in 1 h), also when it is published; ` +
+			`12 payloads of event "order.paid" were taken by waits that nobody read: see docs/rules.md#8-wait-for-what-matters`},
 		"event that is published, beside another": {waitingRun(verifyWait, listeningWait), WhyEvent,
 			`waiting for event "verify" where {"userId":"42"} until Fri 27 Nov 09:12 (in 4 d 19 h); also open: event "order.paid" until 15:12:00 (in 1 h) (also when it is published)`},
 		"event without deadline": {waitingRun(world.Event{Type: world.WaitCreated, ID: "wait_1", Kind: world.KindEvent, Name: "verify", Time: ago(time.Hour)}), WhyEvent,

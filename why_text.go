@@ -20,7 +20,7 @@ const heedTime = 2 * time.Second
 // String is the answer as one sentence for people, without a full stop: what it waits for, until when, and what ends it. Times
 // are in the time zone of At, absolute and relative.
 func (w Why) String() string {
-	s := w.sentence() + w.alsoText() + w.asideText()
+	s := w.sentence() + w.alsoText() + w.asideText() + w.lostText()
 	if !w.StartBy.IsZero() {
 		s += "; if it has not begun by " + human.When(w.StartBy, w.At) + " , it is cancelled"
 	}
@@ -45,6 +45,18 @@ func (w Why) asideText() string {
 	}
 	return fmt.Sprintf("; a payload of %s %s was set aside at %s because it does not fit (event %d of the log): %s",
 		of, quote(a.Name), human.When(a.At, w.At), a.Seq, human.Cut(a.Reason, 200))
+}
+
+// lostText says what the code lost to waits that it left behind.
+func (w Why) lostText() string {
+	what, waits := human.Count(w.Lost, "payload"), "were taken by waits"
+	switch w.Lost {
+	case 0:
+		return ""
+	case 1:
+		what, waits = "a payload", "was taken by a wait"
+	}
+	return fmt.Sprintf("; %s of event %s %s that nobody read: see docs/rules.md#8-wait-for-what-matters", what, quote(w.Event), waits)
 }
 
 // alsoText names what is open beside what was said.

@@ -5,6 +5,7 @@ package engine
 import (
 	"cmp"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/stepwell/stepwell/internal/replay"
@@ -19,6 +20,17 @@ const SetAside = " (a payload was set aside)"
 
 // Listens is said of a wait for an event that gets what is published, too.
 const Listens = " (also when it is published)"
+
+// taken is said of a wait for an event of which earlier waits, that nobody read, took payloads.
+const taken = " (payloads taken by waits that nobody read: %d)"
+
+// CutTaken parts what a run's row says of such payloads, how many there are, from what follows it.
+func CutTaken(text string) (n int, rest string) {
+	if _, err := fmt.Sscanf(text, taken, &n); err != nil {
+		return 0, text
+	}
+	return n, strings.TrimPrefix(text, fmt.Sprintf(taken, n))
+}
 
 // noted is something that a run waits for.
 type noted struct {
@@ -55,6 +67,11 @@ func waitingFor(state *world.State, m *replay.Machine) string {
 		}
 		if w.Aside {
 			n.text += SetAside
+		}
+		if w.Kind == world.KindEvent && n.who < replay.Unawaited {
+			if lost := m.Taken(w.Key.Name); lost > 0 {
+				n.text += fmt.Sprintf(taken, lost)
+			}
 		}
 		see(n)
 	}

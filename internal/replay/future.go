@@ -12,6 +12,7 @@ type Future struct {
 	m        *Machine
 	done     bool
 	received bool   // of an event wait: a signal ended it
+	taken    bool   // of an event wait: it has a payload that the code has not looked at
 	order    uint64 // when it was resolved, among all futures of the machine
 	payload  []byte
 	apart    string // the value that payload refers to; "": it is the value
@@ -46,8 +47,15 @@ type group struct {
 	over bool
 }
 
-// Done reports whether the future is resolved.
-func (f *Future) Done() bool { return f.done }
+// Done reports whether the future is resolved. Workflow code that asks has looked at it.
+func (f *Future) Done() bool {
+	if f.taken {
+		if c := f.m.current.Load(); c != nil && c.goroutine.Load() == self() {
+			f.look()
+		}
+	}
+	return f.done
+}
 
 // Payload is what was recorded as the result: JSON, or nil. The caller must not change it.
 func (f *Future) Payload() []byte { return f.payload }
@@ -147,6 +155,7 @@ func (x *Ctx) Wait(f *Future) bool {
 		f.await(waiter{c: c, gen: c.gen})
 		c.block()
 	}
+	f.look()
 	return true
 }
 
@@ -165,6 +174,7 @@ func (x *Ctx) WaitAny(fs ...*Future) int {
 			}
 		}
 		if first >= 0 {
+			fs[first].look()
 			return first
 		}
 		for _, f := range fs {

@@ -13,6 +13,7 @@ import (
 type letterbox struct {
 	unread  line[*letter]
 	waiting line[*Op]
+	taken   int // payloads that waits have, and the code has not looked at
 }
 
 // letter is a payload that came: of a signal or a hook.
@@ -131,7 +132,28 @@ func (m *Machine) give(op *Op, seq int64, payload []byte) {
 	default:
 		return
 	}
+	op.future.taken = true
+	m.letterbox(op.Key.Name).taken++
 	m.ask(&Op{Type: world.WaitCompleted, ID: op.ID, Key: op.Key, From: seq, scope: op.scope, future: op.future})
+}
+
+// look notes that the code knows what the wait for an event came to.
+func (f *Future) look() {
+	if !f.taken {
+		return
+	}
+	f.taken = false
+	b := f.m.letterbox(f.op.Key.Name)
+	b.taken--
+	f.m.tidy(f.op.Key.Name, b)
+}
+
+// Taken counts the payloads of an event that waits took and that the code has not looked at.
+func (m *Machine) Taken(event string) int {
+	if b := m.boxes[event]; b != nil {
+		return b.taken
+	}
+	return 0
 }
 
 // stopWaiting takes an event wait whose future is resolved out of its letterbox.
@@ -145,7 +167,7 @@ func (m *Machine) stopWaiting(op *Op) {
 
 // tidy forgets a letterbox that is empty: a long run may use many names.
 func (m *Machine) tidy(name string, b *letterbox) {
-	if len(b.unread.items) == 0 && len(b.waiting.items) == 0 {
+	if len(b.unread.items) == 0 && len(b.waiting.items) == 0 && b.taken == 0 {
 		delete(m.boxes, name)
 	}
 }

@@ -4061,6 +4061,8 @@ export interface components {
             line?: components["schemas"]["InLine"];
             /** @description An event that may be published, too. */
             listens?: boolean;
+            /** @description Payloads of the event that earlier waits took, which nobody read. */
+            lost?: number;
             mail?: number;
             /** @description Any JSON. */
             match?: unknown;

@@ -961,6 +961,8 @@ class Why(_WhyRequired, total=False):
     line: InLine
     # An event that may be published, too.
     listens: bool
+    # Payloads of the event that earlier waits took, which nobody read.
+    lost: int
     mail: int
     # Any JSON.
     match: Any
