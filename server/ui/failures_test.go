@@ -173,10 +173,10 @@ func TestPreviewSaysWhatIsRefused(t *testing.T) {
 	s := newSite(t, server.Options{}, trip)
 	for i := range 5 {
 		id := fmt.Sprintf("trip-%d", i)
-		if _, err := trip.Start(t.Context(), s.app, i > 1, stepwell.RunID(id)); err != nil {
+		if _, err := trip.Start(t.Context(), s.App, i > 1, stepwell.RunID(id)); err != nil {
 			t.Fatal(err)
 		}
-		s.until(id, stepwell.WhyOver)
+		s.Until(id, stepwell.WhyOver)
 	}
 	s.want("/ui/failures", ">Restart…<")
 	all := []string{"query", "status=failed", "all", "yes", "act"}
