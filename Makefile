@@ -117,9 +117,11 @@ client-typescript: ## the TypeScript client, with what npm has: types, package, 
 	@mkdir -p bin && go build -o bin/client-typescript ./internal/tools/clienttypescript
 	@bin/client-typescript || [ $$? = 3 ]
 
-soak: ## the ledger under fire for SOAK (default 10m), then counters for a quarter of it, messages for as long, the same on PostgreSQL 14 and 18; processes that must not grow for as long; all cases of the tests that try a share of them; SEEDS (default 200) simulations on PostgreSQL; clocks that step; bad disks (SOAKFLAGS=-soak.seed=42 for the faults of another time)
+soak: ## the ledger under fire for SOAK (default 10m), on a database with a publication of all tables, another encoding and DateStyle; the same behind a pooler; fail-overs, to a synchronous standby too; counters for a quarter of it, messages for as long, the same on PostgreSQL 14 and 18; processes that must not grow for as long; all cases of the tests that try a share of them; SEEDS (default 200) simulations on PostgreSQL; clocks that step; bad disks (SOAKFLAGS=-soak.seed=42 for the faults of another time)
 	@internal/pgtest/install.sh
 	CGO_ENABLED=1 go test $(RACE) -count=1 -timeout 0 -v -run UnderFire ./internal/soak -sample.all -soak.time=$(SOAK) $(SOAKFLAGS)
+	CGO_ENABLED=1 go test $(RACE) -count=1 -timeout 0 -v -run TestLedgerUnderFire ./internal/soak -soak.pooler -soak.time=$(SOAK) $(SOAKFLAGS)
+	CGO_ENABLED=1 go test $(RACE) -count=20 -timeout 0 -run 'TestFailover' ./world/postgres
 	$(MAKE) test-versions SHARE=1
 	for v in $(VERSIONS); do dir=$$(go run ./internal/tools/postgres $$v); PATH=$$dir:$$PATH CGO_ENABLED=1 go test $(RACE) -count=1 -timeout 0 -v -run UnderFire ./internal/soak -sample.all -soak.time=$(SOAK) $(SOAKFLAGS); done
 	CGO_ENABLED=1 go test -count=1 -timeout 0 -v -run NothingGrows ./internal/soak -soak.growth=$(SOAK)

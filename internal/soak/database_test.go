@@ -24,7 +24,7 @@ func openWorld(ctx context.Context, url string) (*database, error) { return post
 // it held nothing may stay for some minutes.
 func leftovers(ctx context.Context, conn *pgx.Conn) (map[string]int, error) {
 	left := map[string]int{}
-	for _, table := range []string{"queue", "inbox", "acts", "tasks", "hooks", "awaits", "listens", "due"} {
+	for _, table := range []string{"queue", "inbox", "tasks", "hooks", "awaits", "listens", "due"} {
 		var n int
 		if err := conn.QueryRow(ctx, "select count(*) from "+pgx.Identifier{"stepwell", table}.Sanitize()).Scan(&n); err != nil {
 			return nil, fmt.Errorf("table %s: %w", table, err)

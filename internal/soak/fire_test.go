@@ -45,7 +45,7 @@ var faults = []string{
 	"stop", "stop", "stop", "stop two",
 	"cut one", "cut one", "cut all",
 	"cut before", "cut before", "cut after", "cut after", "cut after", "cut after", "cut after", "cut blind", "cut blind",
-	"hold", "hold end", "refuse",
+	"hold", "hold end", "refuse", "partition",
 }
 
 // burn does harm for a while, and a minute longer at most where each kind was not yet done. The server is restarted at each third of that time, or every half minute if that is sooner.
@@ -125,6 +125,8 @@ func (f *fire) do(what string) error {
 		f.cut("")
 		<-time.After(time.Duration(f.rnd.IntN(400)) * time.Millisecond)
 		f.proxy.Refuse(false)
+	case "partition":
+		f.partition(f.crew.at(places[0]).name)
 	case "restart":
 		f.log("restart -m immediate")
 		return f.server.Restart(pgtest.Immediate)
@@ -174,6 +176,24 @@ func (f *fire) cut(name string) {
 		}
 	}
 	f.log("cut %d connections of %q", n, name)
+}
+
+// partition lets nothing pass between the server and one process, for longer than its lease. Nobody is told.
+func (f *fire) partition(name string) {
+	var held []*pgtest.Link
+	for _, l := range f.proxy.Links() {
+		if l.Param("application_name") == name {
+			f.cutting(name)
+			l.Hold()
+			held = append(held, l)
+		}
+	}
+	f.log("partition %q: %d connections", name, len(held))
+	<-time.After(lease + time.Duration(f.rnd.IntN(int(lease.Milliseconds())))*time.Millisecond)
+	for _, l := range held {
+		f.cutting(name)
+		l.Release()
+	}
 }
 
 func (f *fire) cutting(who string) {

@@ -41,6 +41,7 @@ func TestLedgerUnderFire(t *testing.T) {
 
 	server := pgtest.New(t, pgtest.Config{}) // fsync as users have it
 	direct := server.URL(t)
+	unlike(t, server, direct)
 	conn := openLedger(t, direct)
 	behind := direct
 	if *pooled {
@@ -114,6 +115,22 @@ func TestLedgerUnderFire(t *testing.T) {
 	if n, err := server.Logged("deadlock detected"); n > 0 || err != nil {
 		t.Errorf("the server found %d deadlocks, %v\n%s", n, err, server.Log())
 	}
+}
+
+// unlike gives a database what others have of their own: a publication of all tables, and defaults that change bytes and texts.
+func unlike(t *testing.T, server *pgtest.Cluster, database string) {
+	t.Helper()
+	conn := connect(t, server.AdminURL(database))
+	for _, sql := range []string{
+		"CREATE PUBLICATION everything FOR ALL TABLES",
+		`DO $do$ BEGIN EXECUTE format('ALTER DATABASE %I SET client_encoding = LATIN1', current_database());
+			EXECUTE format('ALTER DATABASE %I SET DateStyle = German, DMY', current_database()); END $do$`,
+	} {
+		if _, err := conn.Exec(t.Context(), sql); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_ = conn.Close(t.Context()) // before a restart does
 }
 
 // openLedger makes the accounts.

@@ -168,3 +168,38 @@ func TestFailover(t *testing.T) {
 	s.moves("after the failover")
 	s.over()
 }
+
+// A primary dies under load, and its synchronous standby takes its place: what was acknowledged is there, and each line was
+// written once.
+func TestFailoverToSynchronousStandby(t *testing.T) {
+	t.Parallel()
+	first := pgtest.New(t, pgtest.Config{NoSync: true})
+	database := first.URL(t)
+	second := first.Standby(t)
+	t.Cleanup(func() { _ = first.Stop(pgtest.Immediate) })
+	admin, err := pgx.Connect(t.Context(), first.AdminURL(database))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, sql := range []string{"ALTER SYSTEM SET synchronous_standby_names = '*'", "SELECT pg_reload_conf()"} {
+		if _, err := admin.Exec(t.Context(), sql); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s := hireScribes(t, pgtest.Hosts(database, second))
+	s.until("the standby is synchronous", func() bool {
+		var n int
+		err := admin.QueryRow(t.Context(), "SELECT count(*) FROM pg_stat_replication WHERE sync_state = 'sync'").Scan(&n)
+		return err == nil && n == 1
+	})
+	s.moves("with a synchronous standby")
+	_ = admin.Close(t.Context())
+	if err := first.Stop(pgtest.Immediate); err != nil { // as a crash
+		t.Fatal(err)
+	}
+	if err := second.Promote(); err != nil {
+		t.Fatal(err)
+	}
+	s.moves("after the failover")
+	s.over()
+}
