@@ -61,7 +61,7 @@ func hireScribes(t *testing.T, database string) *scribes {
 		}
 		return n, nil
 	})
-	s.app = workWith(t, w, stepwell.Config{Definitions: []stepwell.Definition{s.wf}, Lease: 5 * time.Minute}) // or a spell that is longer than the lease is a death
+	s.app = workWith(t, w, stepwell.Config{Definitions: []stepwell.Definition{s.wf}, Lease: 30 * time.Second}) // a spell that is longer is a death; a claim whose answer is lost costs as much
 	for range 4 {
 		run, err := s.wf.Start(t.Context(), s.app, lines)
 		if err != nil {
