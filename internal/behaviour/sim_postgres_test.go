@@ -85,7 +85,7 @@ func onPostgres(t *testing.T, url string) (on *simStage, end func()) {
 				return []string{err.Error()}
 			}
 			defer func() { _ = conn.Close(ctx) }()
-			for _, table := range []string{"queue", "inbox", "acts", "tasks", "hooks", "awaits"} {
+			for _, table := range []string{"queue", "inbox", "tasks", "hooks", "awaits"} {
 				var n int
 				if err := conn.QueryRow(ctx, "select count(*) from stepwell."+table).Scan(&n); err != nil || n > 0 {
 					left = append(left, fmt.Sprintf("all runs are over, and table %s has %d rows, %v", table, n, err))

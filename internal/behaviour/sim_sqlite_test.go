@@ -62,7 +62,7 @@ func onSQLite(t *testing.T, seed uint64) *simStage {
 				return []string{err.Error()}
 			}
 			defer func() { _ = db.Close() }()
-			for _, table := range []string{"queue", "inbox", "acts", "tasks", "hooks", "awaits", "limit_keys WHERE live > 0 OR used > 0 OR due_us IS NULL", "limit_line"} {
+			for _, table := range []string{"queue", "inbox", "tasks", "hooks", "awaits", "limit_keys WHERE live > 0 OR used > 0 OR due_us IS NULL", "limit_line"} {
 				n := 0
 				if err := db.QueryRowContext(t.Context(), "SELECT count(*) FROM "+table).Scan(&n); err != nil || n > 0 {
 					left = append(left, fmt.Sprintf("all runs are over, and table %s has %d rows, %v", table, n, err))

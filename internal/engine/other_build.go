@@ -1,7 +1,8 @@
 package engine
 
 // This file leaves runs to other builds. What blocks a run may be the code of this worker's build: another build tries it at once, and this one
-// leaves it alone meanwhile. Where no other build is alive, or two have failed in turn, the run is tried with backoff as ever.
+// leaves it alone meanwhile: for a moment it claims none of that workflow's runs, and a run that it is given again rests. Where no other build is alive, or two have
+// failed in turn, the run is tried with backoff as ever.
 
 import (
 	"context"
@@ -16,8 +17,8 @@ import (
 )
 
 const (
-	shortLeave = 100 * time.Millisecond // for how long a run is left to other builds the first time
-	longLeave  = 5 * time.Second        // and at most
+	shortLeave = 100 * time.Millisecond // for how long a workflow is left to other builds, and a run that came back
+	longLeave  = 5 * time.Second        // and a run at most
 	mostLeft   = 1000                   // runs that are remembered
 )
 
@@ -35,15 +36,19 @@ type left struct {
 	all map[string]int // guarded by mu
 }
 
-// pause is for how long a run is left alone this time.
+// pause is for how long a run is left alone this time. The first time it is due at once for the others.
 func (l *left) pause(run string) time.Duration {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.all == nil || len(l.all) >= mostLeft {
 		l.all = map[string]int{}
 	}
-	d := min(shortLeave<<min(l.all[run], 10), longLeave)
+	n := l.all[run]
 	l.all[run]++
+	if n == 0 {
+		return 0
+	}
+	d := min(shortLeave<<min(n-1, 10), longLeave)
 	return d/2 + rand.N(d)
 }
 
@@ -61,7 +66,13 @@ func (e *Engine) leftTo(b *world.Block, class world.Class, run string) (time.Dur
 	}) {
 		return 0, false
 	}
-	return e.left.pause(run), true
+	pause := e.left.pause(run)
+	if pause == 0 {
+		e.shuns.briefly(shunned{workflow: class.Workflow}, shortLeave)
+		begun, _ := e.flights.state()
+		e.passClaims(begun, flight)
+	}
+	return pause, true
 }
 
 // leaves releases a run that another build is to try, as it is, and reports whether it did.

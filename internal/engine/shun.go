@@ -95,6 +95,19 @@ func (l *shuns) leave(what shunned) {
 	l.all[what] = s
 }
 
+// briefly notes that something is left to others for some time from now, however often that was so before.
+func (l *shuns) briefly(what shunned, d time.Duration) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.all == nil {
+		l.all = map[shunned]shunning{}
+	}
+	if s := l.all[what]; time.Until(s.until) < d {
+		s.until = time.Now().Add(d)
+		l.all[what] = s
+	}
+}
+
 // willing leaves out of what could be asked for what is left to others. next is when to look again for that; zero: nothing is.
 func (l *shuns) willing(classes []world.Class, steps []string) (claims []world.Class, does []string, next time.Time) {
 	l.mu.Lock()

@@ -17,7 +17,7 @@ func TestExamine(t *testing.T) {
 		(5, 'wrkr_5', 'five', 'b', '[{"workflow":"w","version":1}]', '["charge"]', 1, now(), now() + interval '1 hour');`
 	const live = "INSERT INTO stepwell.queue (run, class, running, priority, owner) VALUES (1, 7, true, 3, 5);"
 	batch := func(values string) string {
-		return "INSERT INTO stepwell.chunks (run, stream, idx, n, kind, step, attempt, pos, at, data) VALUES (" + values + ", '', 0, 0, now(), '');"
+		return "INSERT INTO stepwell.chunks (run, stream, idx, n, kind, step, attempt, pos, at, data, segment) VALUES (" + values + ", '', 0, 0, now(), '', 0);"
 	}
 	const head = `{"c":"AAAAAAAAAAAAAAAAAAAAAA","e":[{"y":"signal_received","n":"e"}]}` // of mail
 	for name, c := range map[string]struct {
