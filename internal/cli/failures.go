@@ -80,7 +80,7 @@ func listFailures(ctx context.Context, c *cli, db *database, f stepwell.ListFilt
 	if err != nil {
 		return err
 	}
-	t := &table{Gap: "  ", Dear: []int{2}} // how old the newest is
+	t := &table{Gap: "  ", Dear: []int{5, 2}} // the ID, and how old the newest is
 	t.Add(cell{Text: "RUNS", Tone: dim, Right: true}, cell{Text: "STATUS", Tone: dim}, cell{Text: "NEWEST", Tone: dim, Right: true}, cell{Text: "RUN", Tone: dim},
 		cell{Text: "WORKFLOW", Tone: dim}, cell{Text: "ID", Tone: dim}, cell{Text: "CAUSE", Tone: dim})
 	for _, is := range all.Causes {

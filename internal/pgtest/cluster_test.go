@@ -124,9 +124,9 @@ func TestRestart(t *testing.T) {
 
 // TestLogged: what the server complained of can be counted.
 func TestLogged(t *testing.T) {
-	c := Shared(t)
+	c := New(t, Config{NoSync: true})
 	conn := connect(t, c.URL(t))
-	said := "as t" + strings.ToLower(rand.Text()) // the server outlives -count
+	said := "as t" + strings.ToLower(rand.Text())
 	for range 2 {
 		if _, err := conn.Exec(t.Context(), "select 1 / (random() * 0)::int "+said); err == nil {
 			t.Fatal("no error")
