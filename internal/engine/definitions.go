@@ -128,12 +128,14 @@ func (b *Book) state() (round int, heard bool) {
 	return b.round, !b.read.IsZero()
 }
 
-// look tells what is known, no older than fresh, of some workflows and of those that were asked for before.
+// look tells what is known of some workflows, and of those that were asked for before: as it was no longer than fresh before the call. So all who
+// wait for one answer take it, however long the world needed for it.
 func (b *Book) look(ctx context.Context, fresh time.Duration, names ...string) (world.Defined, error) {
 	if b.of == nil {
 		return world.Defined{}, nil
 	}
-	if known, ok := b.current(fresh, names); ok {
+	since := time.Now().Add(-fresh)
+	if known, ok := b.current(since, names); ok {
 		return known, nil
 	}
 	select {
@@ -142,7 +144,7 @@ func (b *Book) look(ctx context.Context, fresh time.Duration, names ...string) (
 		return world.Defined{}, context.Cause(ctx)
 	}
 	defer func() { <-b.gate }()
-	if known, ok := b.current(fresh, names); ok { // who held the gate has asked
+	if known, ok := b.current(since, names); ok { // who held the gate has asked
 		return known, nil
 	}
 	all, began := b.lately(names), time.Now()
@@ -156,15 +158,15 @@ func (b *Book) look(ctx context.Context, fresh time.Duration, names ...string) (
 	return known, nil
 }
 
-// current is what is known, where that is fresh.
-func (b *Book) current(fresh time.Duration, names []string) (known world.Defined, ok bool) {
+// current is what is known, where the world was asked after a time.
+func (b *Book) current(since time.Time, names []string) (known world.Defined, ok bool) {
 	now := time.Now()
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.gone {
 		return known, now.Sub(b.read) < absentPause
 	}
-	if b.read.IsZero() || b.told != b.round || now.Sub(b.read) >= fresh {
+	if b.read.IsZero() || b.told != b.round || !b.read.After(since) {
 		return known, false
 	}
 	for _, name := range names {

@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -19,6 +20,7 @@ import (
 type definer struct {
 	world world.Defined
 	asked [][]string
+	takes time.Duration // to answer
 	err   error
 }
 
@@ -26,6 +28,7 @@ func (d *definer) Define(context.Context, []world.Definition) error { return d.e
 
 func (d *definer) Defined(_ context.Context, workflows []string) (world.Defined, error) {
 	d.asked = append(d.asked, workflows)
+	time.Sleep(d.takes)
 	out := d.world
 	out.Definitions, out.Live = append([]world.Definition(nil), d.world.Definitions...), append([]world.Class(nil), d.world.Live...)
 	out.Of(workflows)
@@ -88,6 +91,27 @@ func TestBookAsksSeldom(t *testing.T) {
 		}
 		if says, ok := k.Version(5); ok {
 			t.Errorf("version 5 says %+v, want nothing", says)
+		}
+	})
+}
+
+// Who waits for an answer takes it, also where the world needs longer for one than it is fresh: else each would ask again, one after the other.
+func TestBookAsksOnceForAllWhoWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := &definer{takes: 3 * time.Second}
+		b := NewBook(d, 0)
+		var all sync.WaitGroup
+		for range 20 {
+			all.Go(func() {
+				began := time.Now()
+				if _, err := b.Workflow(t.Context(), "a"); err != nil || time.Since(began) > d.takes {
+					t.Errorf("it took %s: %v", time.Since(began), err)
+				}
+			})
+		}
+		all.Wait()
+		if len(d.asked) != 1 {
+			t.Errorf("the world was asked %d times, want once", len(d.asked))
 		}
 	})
 }
