@@ -15,9 +15,6 @@ import (
 	"github.com/stepwell/stepwell/world"
 )
 
-// defaultValue is how large a value may be that is kept apart, unless the configuration says otherwise.
-const defaultValue = 64 << 20
-
 // whole is a payload of the run, or the value that it refers to, where an ID says so. One that cannot be read blocks
 // the run.
 func (c Context) whole(payload []byte, id string) []byte {

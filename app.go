@@ -39,7 +39,8 @@ type Config struct {
 	// is scarce, such as connections of a pool.
 	MaxSteps int
 	// MaxPayload is the limit of what is sent (the payload of an event or a hook, a chunk of a stream) and of metadata,
-	// encoded, in bytes. Default 1 MiB, which is also the most.
+	// encoded, in bytes. Default 1 MiB, which is also the most. The code of a run keeps the MaxPayload and MaxValue of the worker
+	// that began it, or its segment, in the log: what was refused stays refused.
 	MaxPayload int
 	// MaxValue is the limit of one encoded value of a run (its input and output, the input and result of a step) in bytes;
 	// over 1 MiB it is kept apart from the log. Default 64 MiB, as such a value is whole in memory; MaxPayload, where that
@@ -147,7 +148,7 @@ func (c *Config) defaults() error {
 	refuse(c.MaxValue < 0, "MaxValue", c.MaxValue)
 	if c.MaxValue == 0 {
 		if c.MaxValue = c.MaxPayload; c.MaxPayload == 0 {
-			c.MaxValue = defaultValue
+			c.MaxValue = world.DefaultMaxValue
 		}
 	}
 	if c.MaxPayload == 0 {
@@ -285,7 +286,7 @@ func newApp(w world.World, cfg Config, besides error) (*App, error) {
 	e, err := engine.New(engine.Config{
 		World: w, Workflows: r.workflows, Steps: r.steps, Name: cfg.Name, Build: cfg.Build,
 		Runs: cfg.MaxRuns, StepSlots: cfg.MaxSteps, Lease: cfg.Lease, Poll: cfg.Poll, Sweep: cfg.SweepInterval, Drain: cfg.Drain, Idle: cfg.Idle, FailUnknown: cfg.FailUnknown,
-		CancelGrace: cfg.CancelGrace, CacheRuns: cfg.CacheRuns, CacheBytes: cfg.CacheBytes, Limit: cfg.MaxValue, Chunk: min(cfg.MaxPayload, world.MaxChunk),
+		CancelGrace: cfg.CancelGrace, CacheRuns: cfg.CacheRuns, CacheBytes: cfg.CacheBytes, MaxPayload: cfg.MaxPayload, MaxValue: cfg.MaxValue,
 		Whole: func(ctx context.Context, run string, payload []byte, id string) ([]byte, error) {
 			return wholeOf(ctx, able.ApartKeeper, run, payload, id)
 		},

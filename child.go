@@ -83,7 +83,7 @@ func (c *ChildCall[In, Out]) Start(ctx Context, in In) *ChildRun[Out] {
 	if err := notGathered(c.w.gather.said()); err != nil {
 		return fail(err)
 	}
-	input, err := outgoing(ctx, &in, ctx.env.most, world.KindChild, c.w.name)
+	input, err := outgoing(ctx, &in, ctx.x.MaxValue(), world.KindChild, c.w.name)
 	if err != nil {
 		return fail(fmt.Errorf("input: %w", err))
 	}

@@ -26,8 +26,8 @@ type Context struct {
 // env is what the code of one run shares.
 type env struct {
 	workflow string
-	limit    int // bytes of what others are sent
-	most     int // bytes of one encoded value, which may be kept apart
+	limit    int // bytes of what a transactional step's body returns
+	most     int // bytes of what another step's body returns
 	keeper   world.ApartKeeper
 	base     string // of the URLs of webhooks
 	// maxRetention clamps that of children, whatever else the database says; 0: it does not.

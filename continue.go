@@ -26,7 +26,8 @@ type continueOptions struct{ version int }
 // Everything else is over: steps that run get a context that ends with [ErrRunOver], waits end, and children that are not
 // [Detached] are cancelled. Decisions of [Patched] are made again.
 //
-// The new segment runs the highest version of the workflow that this worker has registered, unless a [Version] is given. It does
+// The new segment runs the highest version of the workflow that this worker has registered, unless a [Version] is given, and is
+// held to this worker's [Config].MaxPayload and MaxValue. ContinueAsNew does
 // not return, but for an error: [ErrCancelled] in a cancelled run, an input that does not encode, is too large, or does not fit
 // that version's type, or undo functions that are registered (see [Compensate], [DropUndo]): [ErrInvalid]. The cancel
 // is looked at first: where a cancelled run is to undo what it did, ask before you drop, and again behind that.
@@ -38,7 +39,7 @@ func ContinueAsNew[In any](ctx Context, in In, opts ...ContinueOption) error {
 	if err := world.CheckVersion(o.version); err != nil {
 		return fmt.Errorf("continue as new: %w", err)
 	}
-	input, err := sent(&in, ctx.env.most)
+	input, err := sent(&in, ctx.x.MaxValue())
 	if err == nil {
 		err = ctx.env.fits(ctx.env.workflow, o.version, input)
 	}

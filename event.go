@@ -200,7 +200,7 @@ func (e *EventDef[T]) SendTo(ctx Context, run string, payload T) error {
 	}
 	var b []byte
 	if err == nil {
-		b, err = outgoing(ctx, &payload, ctx.env.limit, world.KindSend, e.name)
+		b, err = outgoing(ctx, &payload, ctx.x.MaxPayload(), world.KindSend, e.name)
 	}
 	if err != nil {
 		return fmt.Errorf("send event %q to run %s: %w", e.name, run, err)

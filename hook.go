@@ -85,7 +85,7 @@ func NewHook[T any](ctx Context, opts ...HookOption) (*Hook[T], error) {
 	}
 	var metadata json.RawMessage
 	if o.metadata != nil {
-		b, err := codec.Encode(o.metadata, ctx.env.limit)
+		b, err := codec.Encode(o.metadata, ctx.x.MaxPayload())
 		if err != nil {
 			return nil, fmt.Errorf("hook: metadata: %w", err)
 		}

@@ -47,7 +47,7 @@ func init() {
 	kit.NewPart = func(p kit.Part) any { return part(p) }
 	kit.CodeOf = func(ctx any) kit.Inside {
 		c := ctx.(Context)
-		return kit.Inside{Ctx: c.x, Limit: c.env.limit, Base: c.env.base}
+		return kit.Inside{Ctx: c.x, Base: c.env.base}
 	}
 	kit.Started = func(ctx any, name string) []byte { return replay.StartsWith(ctx.(Context).x, name) }
 	kit.Wait = func(ctx any, f *replay.Future) error { return waitFor(ctx.(Context), f) }

@@ -83,7 +83,8 @@ func (in *incoming[T]) result(ctx Context, f *replay.Future) (v T, err error) {
 	return v, nil
 }
 
-// outgoing encodes what workflow code hands over. What would not come back as it is, is refused, but for what is in the log already: earlier releases took it.
+// outgoing encodes what workflow code hands over. What would not come back as it is, or has more than limit bytes, is
+// refused; what the log has already stands, whatever today's code computes.
 func outgoing[T any](ctx Context, v *T, limit int, kind world.Kind, name string) ([]byte, error) {
 	b, _, err := codec.RoundTrip(v, limit)
 	if err != nil && b != nil && ctx.x.Recorded(kind, name) {

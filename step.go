@@ -298,7 +298,7 @@ func (s *RegisteredStep[In, Out]) start(ctx Context, in In, opts []StepOption, a
 	if err != nil {
 		return failedFuture[Out](fmt.Errorf("step %q: %w", s.name, err))
 	}
-	input, err := outgoing(ctx, &in, ctx.env.most, world.KindTask, s.name)
+	input, err := outgoing(ctx, &in, ctx.x.MaxValue(), world.KindTask, s.name)
 	if err != nil {
 		return failedFuture[Out](fmt.Errorf("step %q: input: %w", s.name, err))
 	}

@@ -136,7 +136,7 @@ func (w *StreamWriter[T]) Keep(n int) error {
 //
 // Errors: [ErrInvalid] for a bad name, [ErrTooLarge], encoding errors, [ErrCancelled] when the run is cancelled. What is written behind a Close is dropped.
 func WriteStream[T any](ctx Context, name string, chunk T) error {
-	b, err := outgoing(ctx, &chunk, min(ctx.env.limit, world.MaxChunk), world.KindStream, name)
+	b, err := outgoing(ctx, &chunk, min(ctx.x.MaxPayload(), world.MaxChunk), world.KindStream, name)
 	if err != nil {
 		return fmt.Errorf("stream %q: chunk: %w", name, err)
 	}

@@ -218,7 +218,7 @@ func (w *Workflow[In, Out]) call(ctx Context, input []byte, apart string) ([]byt
 	if err != nil {
 		return nil, codec.Finite(err, ctx.env.errors)
 	}
-	output, err := sent(&out, ctx.env.most)
+	output, err := sent(&out, ctx.x.MaxValue())
 	if err != nil {
 		return nil, fmt.Errorf("workflow %s: output: %w", w.name, err)
 	}

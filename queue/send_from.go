@@ -46,12 +46,9 @@ func (q *Queue[T]) sendFrom(ctx stepwell.Context, payload T, opts []SendOption) 
 	case like.Dedupe != "":
 		return fmt.Errorf("%w: it has the dedupe ID %.80q: a workflow sends each message once and needs none", world.ErrInvalid, like.Dedupe)
 	}
-	limit := world.MaxMessage
-	if set := kit.CodeOf(ctx).Limit; set > 0 {
-		limit = min(limit, set)
-	}
-	b, _, err := codec.RoundTrip(&payload, limit)
-	if err != nil {
+	code := kit.CodeOf(ctx).Ctx
+	b, _, err := codec.RoundTrip(&payload, min(world.MaxMessage, code.MaxPayload()))
+	if err != nil && (b == nil || !code.Recorded(world.KindMessage, q.def.Name)) { // what the log has stands
 		return err
 	}
 	if like.Payload = b; q.keys != nil {

@@ -41,12 +41,9 @@ func (t *Topic[T]) publishFrom(ctx stepwell.Context, payload T, opts []Option) e
 	case like.Dedupe != "":
 		return fmt.Errorf("%w: it has the delivery ID %.80q: a workflow publishes each item once and needs none", world.ErrInvalid, like.Dedupe)
 	}
-	limit := world.MaxMessage
-	if set := kit.CodeOf(ctx).Limit; set > 0 {
-		limit = min(limit, set)
-	}
-	b, _, err := codec.RoundTrip(&payload, limit)
-	if err != nil {
+	code := kit.CodeOf(ctx).Ctx
+	b, _, err := codec.RoundTrip(&payload, min(world.MaxMessage, code.MaxPayload()))
+	if err != nil && (b == nil || !code.Recorded(world.KindPublication, t.name)) { // what the log has stands
 		return err
 	}
 	like.Payload = b

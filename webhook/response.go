@@ -114,10 +114,7 @@ func (r *Request) Respond(ctx stepwell.Context, res Response) error {
 	if err := res.Check(); err != nil {
 		return fmt.Errorf("answer a webhook: %w", err)
 	}
-	limit := world.MaxChunk
-	if set := kit.CodeOf(ctx).Limit; set > 0 {
-		limit = min(limit, set)
-	}
+	limit := min(world.MaxChunk, kit.CodeOf(ctx).MaxPayload())
 	b, err := codec.Encode(res, limit)
 	if errors.Is(err, world.ErrTooLarge) {
 		return fmt.Errorf("answer a webhook: %w: the body has %d bytes: an answer may have %d bytes as JSON with its headers, so a text body must be a little "+

@@ -151,8 +151,7 @@ func New(ctx stepwell.Context, opts ...Option) (*Hook, error) {
 		token = world.WebhookToken + strings.TrimPrefix(token, world.WebhookToken)
 	}
 	code := kit.CodeOf(ctx)
-	o.Base = code.Base
-	record, err := o.encode(code.Limit)
+	record, err := o.encode(code.Base, code.MaxPayload())
 	if err != nil {
 		return nil, fmt.Errorf("webhook: metadata: %w", err)
 	}
@@ -221,7 +220,8 @@ type recorded struct {
 	Metadata json.RawMessage `json:"metadata,omitempty"`
 }
 
-func (o *options) encode(limit int) ([]byte, error) {
+// encode is the hook's metadata. The limit is of what the code gave: a worker with another base may evaluate it again.
+func (o *options) encode(base string, limit int) ([]byte, error) {
 	m := recorded{Webhook: &o.record}
 	if o.metadata != nil {
 		b, err := codec.Encode(o.metadata, limit)
@@ -230,7 +230,11 @@ func (o *options) encode(limit int) ([]byte, error) {
 		}
 		m.Metadata = b
 	}
-	return codec.Encode(m, limit)
+	if _, err := codec.Encode(m, limit); err != nil {
+		return nil, err
+	}
+	o.Base = base
+	return codec.Encode(m, -1)
 }
 
 // decode reads the metadata of a hook; ok is false where it is no webhook's.

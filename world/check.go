@@ -154,7 +154,7 @@ func checkEvents(c *Commit) (s int, err error) {
 	for i := range c.Events {
 		e := &c.Events[i]
 		s += eventBytes(e)
-		if err := errors.Join(e.checkTimes(), e.checkApart(), e.checkSaid()); err != nil {
+		if err := errors.Join(e.checkTimes(), e.checkApart(), e.checkSaid(), e.checkSizes()); err != nil {
 			return s, fmt.Errorf("run %s: event %d: %w", c.Run, c.First+int64(i), err)
 		}
 		switch {

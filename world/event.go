@@ -2,6 +2,7 @@ package world
 
 import (
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -142,8 +143,32 @@ type Event struct {
 	Listened  bool   `json:"listened,omitempty"`
 	Encrypted string `json:"sealed,omitempty"` // ID of the key that payload, match and error are encrypted with; run_created: that of the whole run; "": plain
 	Apart     string `json:"apart,omitempty"`  // of the value that the payload refers to; "": it is the value
-	Build     string `json:"build,omitempty"`  // of the program that wrote it; kept once a commit
-	Commit    int64  `json:"commit,omitempty"` // set on reading: Seq of the first event of the same commit
+	// MaxPayload and MaxValue are of run_started and run_continued: how many bytes the code of the segment may send, and
+	// how many one value that it hands over may have. 0: [DefaultMaxPayload], [DefaultMaxValue].
+	MaxPayload int    `json:"maxPayload,omitempty"`
+	MaxValue   int    `json:"maxValue,omitempty"`
+	Build      string `json:"build,omitempty"`  // of the program that wrote it; kept once a commit
+	Commit     int64  `json:"commit,omitempty"` // set on reading: Seq of the first event of the same commit
+}
+
+// What workflow code is held to where the log does not say it: see [Event.MaxPayload]. Logs rely on these figures, so they
+// stay what they are.
+const (
+	DefaultMaxPayload = 1 << 20
+	DefaultMaxValue   = 64 << 20
+)
+
+// checkSizes refuses limits that no configuration can have.
+func (e *Event) checkSizes() error {
+	switch p, v := e.MaxPayload, e.MaxValue; {
+	case p == 0 && v == 0:
+		return nil
+	case e.Type != RunStarted && e.Type != RunContinued:
+		return fmt.Errorf("%w: a %s has no limits of payloads", ErrInvalid, e.Type)
+	case p < 0 || v < 0 || p > MaxCommit/4 || v > MaxApart:
+		return fmt.Errorf("%w: limits of %d and %d bytes: want 0 to %d, and 0 to %d", ErrInvalid, p, v, MaxCommit/4, MaxApart)
+	}
+	return nil
 }
 
 // Continuation is what a new segment starts from, beside its input, which is the event's payload. Whatever is not listed

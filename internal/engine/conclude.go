@@ -358,7 +358,7 @@ func (s *session) handleResult(msg *message) {
 
 func (s *session) recordResult(step string, b *body, r *result) {
 	if r.err == nil {
-		r.err = codec.CheckSize(r.payload, s.e.cfg.Limit)
+		r.err = codec.CheckSize(r.payload, s.e.cfg.MaxValue)
 	}
 	if r.tx != nil {
 		if r.err != nil {

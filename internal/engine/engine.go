@@ -44,8 +44,8 @@ type Config struct {
 	CancelGrace time.Duration // for a body to return after its run was cancelled [10 s]
 	CacheRuns   int           // hibernating machines kept [1,000]; below 0: none
 	CacheBytes  int           // and their estimated bytes at most [64 MiB]
-	Limit       int           // bytes of one encoded value [1 MiB]
-	Chunk       int           // bytes of a chunk of a stream [as Limit, at most world.MaxChunk]
+	MaxPayload  int           // bytes of what is sent [1 MiB]
+	MaxValue    int           // bytes of one encoded value [64 MiB]
 	// Whole is a payload of a run, or the value that it refers to, which is kept apart under an ID; "": it is the value.
 	// Default: the payload.
 	Whole  func(ctx context.Context, run string, payload []byte, apart string) ([]byte, error)
@@ -82,8 +82,8 @@ func (c *Config) defaults() {
 	setInt(&c.StepSlots, 256)
 	setInt(&c.CacheRuns, 1000)
 	setInt(&c.CacheBytes, 64<<20)
-	setInt(&c.Limit, 1<<20)
-	setInt(&c.Chunk, min(c.Limit, world.MaxChunk))
+	setInt(&c.MaxPayload, world.DefaultMaxPayload)
+	setInt(&c.MaxValue, world.DefaultMaxValue)
 	if c.Whole == nil {
 		c.Whole = func(_ context.Context, _ string, payload []byte, _ string) ([]byte, error) { return payload, nil }
 	}

@@ -234,7 +234,7 @@ func (s *session) begin(tk world.ClaimedRun) {
 			}})
 			return
 		}
-		e := world.Event{Type: world.RunStarted}
+		e := s.e.begins(world.RunStarted)
 		if s.course.state().Version == 0 {
 			e.Version = s.eval.workflow().Version
 		}

@@ -45,7 +45,9 @@ func (s *session) continueRun(c *replay.Continue) (here bool) {
 		class.Version = wf.Version
 	}
 	next := carryOn(s.course.state(), s.eval.machine())
-	e := world.Event{Type: world.RunContinued, Payload: c.Input, Next: &world.Continuation{Attributes: s.course.state().Attributes}, Reason: uncreated(&s.e.says, s.course.name(), s.eval.machine(), "")}
+	e := s.e.begins(world.RunContinued)
+	e.Payload, e.Next = c.Input, &world.Continuation{Attributes: s.course.state().Attributes}
+	e.Reason = uncreated(&s.e.says, s.course.name(), s.eval.machine(), "")
 	if class.Version != s.course.state().Version {
 		e.Next.Version = class.Version
 	}
@@ -75,6 +77,19 @@ func (s *session) continueRun(c *replay.Continue) (here bool) {
 		return false
 	}
 	return true
+}
+
+// begins is the event that begins a segment. Its code is held to the limits of this worker from then on, whoever
+// evaluates it: else a replay elsewhere would refuse what was taken, or take what was refused.
+func (e *Engine) begins(t world.EventType) world.Event {
+	first := world.Event{Type: t}
+	if n := e.cfg.MaxPayload; n != world.DefaultMaxPayload {
+		first.MaxPayload = n
+	}
+	if n := e.cfg.MaxValue; n != world.DefaultMaxValue {
+		first.MaxValue = n
+	}
+	return first
 }
 
 // keepSegments says which segments a continuation keeps, the newest included, and which not; 0: all. What the

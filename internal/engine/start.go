@@ -184,7 +184,7 @@ func (s *session) firstTurn(b *Birth) bool {
 	for _, e := range b.Signals {
 		s.course.result(e)
 	}
-	s.course.result(world.Event{Type: world.RunStarted})
+	s.course.result(s.e.begins(world.RunStarted))
 	s.timers.timeDeadline(s.course.state())
 	if !s.course.blocked() {
 		s.course.steady()

@@ -95,7 +95,7 @@ func OpenStream(ctx context.Context, name string) (*Stream, error) {
 }
 
 // Limit is how many bytes a chunk may have.
-func (s *Stream) Limit() int { return s.seat.e.cfg.Chunk }
+func (s *Stream) Limit() int { return min(s.seat.e.cfg.MaxPayload, world.MaxChunk) }
 
 // Write adds a chunk. It waits while too much is not durable yet. An error means that it was not added, and is final.
 func (s *Stream) Write(chunk json.RawMessage) error {

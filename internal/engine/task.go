@@ -236,7 +236,7 @@ func (e *Engine) deliverTask(d *world.Delivery) error {
 func (e *Engine) taskOutcome(t *world.Task, policy Policy, start world.Event, r result) *world.Delivery {
 	d := e.taskDelivery(t)
 	if r.err == nil {
-		r.err = codec.CheckSize(r.payload, e.cfg.Limit)
+		r.err = codec.CheckSize(r.payload, e.cfg.MaxValue)
 	}
 	end := world.Event{Type: world.StepCompleted, ID: t.Step, Attempt: t.Attempt, Payload: r.payload, OccurredAt: r.at}
 	if r.err != nil {

@@ -73,8 +73,7 @@ var AppOf func(app any) App
 // Inside is what is reached of a stepwell.Context.
 type Inside struct {
 	*replay.Ctx
-	Limit int    // bytes of a payload
-	Base  string // of the URLs of webhooks
+	Base string // of the URLs of webhooks
 }
 
 var (

@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/json"
@@ -103,6 +104,7 @@ type Machine struct {
 
 	root      *scope
 	started   bool
+	limits    limits
 	paused    bool
 	timedOut  bool // the cancel came as the run took too long
 	replaying atomic.Bool
@@ -332,7 +334,7 @@ const (
 func (m *Machine) apply(e *world.Event) {
 	switch e.Type {
 	case world.RunStarted, world.RunContinued:
-		m.start()
+		m.start(e)
 	case world.SignalReceived:
 		m.signal(e)
 	case world.HookReceived:
@@ -347,13 +349,23 @@ func (m *Machine) apply(e *world.Event) {
 	}
 }
 
-func (m *Machine) start() {
+func (m *Machine) start(e *world.Event) {
 	if m.started {
 		return
 	}
 	m.started = true
+	m.limits = limits{cmp.Or(e.MaxPayload, world.DefaultMaxPayload), cmp.Or(e.MaxValue, world.DefaultMaxValue)}
 	call(m)
 }
+
+// limits are what the segment's code is held to, in bytes, as the event says that began the segment.
+type limits struct{ payload, value int }
+
+// MaxPayload is how many bytes the code may send at once.
+func (x *Ctx) MaxPayload() int { return x.m.limits.payload }
+
+// MaxValue is how many bytes one value may have that the code hands over.
+func (x *Ctx) MaxValue() int { return x.m.limits.value }
 
 // call runs the workflow's function, or, where code has panicked, what follows that.
 func call(m *Machine) {

@@ -148,6 +148,10 @@ func (r *rowReader) event(e *world.Event) error {
 			return r.flag(&e.Queued)
 		case "ld":
 			return r.flag(&e.Listened)
+		case "mp":
+			return r.int(&e.MaxPayload)
+		case "mv":
+			return r.int(&e.MaxValue)
 		case "o":
 			return r.number(&offset)
 		case "l":

@@ -46,6 +46,7 @@ import (
 //	o  offset of the payload        at {name: [offset, length]} attributes
 //	l  length of the payload        e  error
 //	ls listen                       ld listened: 1
+//	mp maxPayload                  mv maxValue
 //	va ID of the value that the payload refers to, kept apart
 //
 // Strings are UTF-8: bytes that are not are replaced by U+FFFD. Empty lists and maps come back as nil; all else comes back as it was.
@@ -120,6 +121,8 @@ func (w *rowWriter) event(e *world.Event, base int64) error {
 	w.number(`,"v":`, int64(e.Version))
 	w.text(`,"z":`, e.Encrypted)
 	w.flag(`,"ld":1`, e.Listened)
+	w.number(`,"mp":`, int64(e.MaxPayload))
+	w.number(`,"mv":`, int64(e.MaxValue))
 	if e.Error != nil || e.Birth != nil || e.Next != nil || e.Listen != nil || e.Apart != "" || len(e.Places) > 0 {
 		if err := w.rare(e); err != nil {
 			return err

@@ -267,7 +267,7 @@ func (h *history) runEvent() world.Event {
 		if g := h.state.Birth.Gather; g != nil && rapid.Bool().Draw(h.t, "a further input") {
 			return world.Event{Type: world.InputReceived, Name: pick(h, "key of a start", "", h.fresh("start")), Delivery: h.fresh("input"), Payload: json.RawMessage(`{"further":1}`)}
 		}
-		return world.Event{Type: world.RunStarted, Version: pick(h, "version", 0, 2)}
+		return world.Event{Type: world.RunStarted, Version: pick(h, "version", 0, 2), MaxPayload: pick(h, "max payload", 0, 1<<10), MaxValue: pick(h, "max value", 0, world.MaxApart)}
 	}
 	by := world.Event{By: "ann <ann@example.org>", Reason: pick(h, "reason", "", "because of \"this\"")}
 	switch choice := rapid.IntRange(0, 9).Draw(h.t, "what of the run"); {
@@ -306,5 +306,5 @@ func (h *history) continued() world.Event {
 			next.Base.Starts, next.Trim = []int64{h.state.Seq}, h.state.Seq+1
 		}
 	}
-	return world.Event{Type: world.RunContinued, Payload: h.payload(), Next: next}
+	return world.Event{Type: world.RunContinued, Payload: h.payload(), Next: next, MaxPayload: pick(h, "max payload", 0, world.MaxCommit/4)}
 }

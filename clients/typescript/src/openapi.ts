@@ -2630,6 +2630,10 @@ export interface components {
             listened?: boolean;
             /** @description Any JSON. */
             match?: unknown;
+            /** @description Of the start of a segment: how many bytes its code may send at once; none: 1 MiB. */
+            maxPayload?: number;
+            /** @description Of the start of a segment: how many bytes a value may have that its code hands over; none: 64 MiB. */
+            maxValue?: number;
             name?: string;
             /** @description What a new segment starts from. */
             next?: {
@@ -4356,6 +4360,8 @@ export interface components {
             listened?: boolean;
             /** @description Any JSON; bytes that are not, or have white space between tokens, as {"$base64": …}. */
             match?: unknown;
+            maxPayload?: number;
+            maxValue?: number;
             name?: string;
             next?: components["schemas"]["WireContinuation"];
             /** Format: date-time */

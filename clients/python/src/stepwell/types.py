@@ -1235,6 +1235,10 @@ class Event(_EventNamed0, _EventRequired, total=False):
     listened: bool
     # Any JSON.
     match: Any
+    # Of the start of a segment: how many bytes its code may send at once; none: 1 MiB.
+    maxPayload: int
+    # Of the start of a segment: how many bytes a value may have that its code hands over; none: 64 MiB.
+    maxValue: int
     name: str
     # What a new segment starts from.
     next: EventNext
