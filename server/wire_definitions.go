@@ -6,6 +6,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/stepwell/stepwell/world"
 	"github.com/stepwell/stepwell/world/remote/wire"
@@ -68,28 +70,45 @@ func (d *doors) maySay(r *request, definitions []world.Definition, steps []world
 }
 
 // limitsOfOthers are the limits that workflows say which the key is not for, and that steps and queues are under, with
-// how many they let in.
+// how many they let in as they stand.
 func (d *doors) limitsOfOthers(r *request) (map[string]string, error) {
 	all, err := d.able.LimitKeeper.Limits().ListLimits(r.Context())
 	if err != nil {
 		return nil, err
 	}
+	theirs, err := d.othersSay(r)
 	out := map[string]string{}
 	for i := range all {
-		if l := &all[i]; l.Steps || l.Messages {
+		if l := &all[i]; l.Steps || l.Messages || theirs[l.Name] {
 			out[l.Name] = (&world.SaidLimit{Name: l.Name, Number: l.Said, Per: l.Per, Burst: l.Burst, Weights: l.Weights}).Text()
 		}
 	}
+	return out, err
+}
+
+// othersSay are the limits in the definitions of workflows that the key is not for: those that have runs, or workers.
+func (d *doors) othersSay(r *request) (map[string]bool, error) {
 	if d.able.Definer == nil {
-		return out, nil
+		return nil, nil
 	}
-	known, err := d.able.Definer.Defined(r.Context(), nil)
-	for i := range known.Definitions {
-		if said := &known.Definitions[i]; r.mayWorkflow(said.Workflow) != nil {
-			for j := range said.Limits {
-				out[said.Limits[j].Name] = said.Limits[j].Text()
-			}
+	stats, err := d.below.Stats(r.Context())
+	if err != nil {
+		return nil, err
+	}
+	others := map[string]bool{}
+	for i := range stats.Workflows {
+		others[stats.Workflows[i].Workflow] = true
+	}
+	for i := range stats.Workers {
+		for _, c := range stats.Workers[i].Classes {
+			others[c.Workflow] = true
 		}
+	}
+	maps.DeleteFunc(others, func(name string, _ bool) bool { return r.mayWorkflow(name) == nil })
+	known, err := d.able.Definer.Defined(r.Context(), slices.Sorted(maps.Keys(others)))
+	out := map[string]bool{}
+	for _, l := range world.LimitsOf(known.Definitions) {
+		out[l.Name] = true
 	}
 	return out, err
 }
