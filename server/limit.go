@@ -212,6 +212,8 @@ func (g *guard) mayWrite(r *request, c, within *wire.Commit) error {
 					return err
 				}
 			}
+		case e.Listen != nil: // it gets whatever anybody publishes
+			return errLimitedQueues
 		case e.Type == world.HookCreated:
 			if err := r.mayOpen(&e.Event); err != nil {
 				return fmt.Errorf("run %.100q: %w", c.Run, err)
@@ -266,11 +268,16 @@ func asksFor(c *wire.Commit, child string, p *world.Parent) bool {
 	})
 }
 
-// mayReach refuses mail to what the key is not for. The end of a task's attempt goes to whichever run asked for it: that the worker holds it the world
-// looks at.
+// mayReach refuses mail to what the key is not for. The end of a task's attempt goes to whichever run asked for it: that
+// the worker holds it the world looks at, but for an attempt that was given up.
 func (g *guard) mayReach(r *request, d *wire.Delivery) error {
 	switch {
-	case r.limited() == nil || d.Task != nil && !wakesTask(d) && d.Worker != "":
+	case r.limited() == nil:
+		return nil
+	case d.Task != nil && !wakesTask(d) && d.Worker != "":
+		if slices.ContainsFunc(d.Events, func(e wire.Event) bool { return e.Error != nil && e.Error.Code == world.CodeAbandoned }) {
+			return g.mayTask(r, d.Task)
+		}
 		return nil
 	case d.Task != nil:
 		return g.mayRun(r, d.Task.Run)
@@ -282,6 +289,23 @@ func (g *guard) mayReach(r *request, d *wire.Delivery) error {
 		return err // nobody has the token: the world says so
 	}
 	return g.mayRun(r, hooks[0].Run)
+}
+
+// mayTask refuses a task that the key is for neither by its run nor by its step.
+func (g *guard) mayTask(r *request, k *wire.TaskKey) error {
+	err := g.mayRun(r, k.Run)
+	reader := world.AbilitiesOf(g.below).TaskReader
+	if err == nil || reader == nil || errors.Is(err, world.ErrNotFound) {
+		return err
+	}
+	tasks, bad := reader.Tasks(r.Context(), k.Run)
+	if bad != nil {
+		return bad
+	}
+	if slices.ContainsFunc(tasks, func(t world.Task) bool { return t.Step == k.Step && !slices.Contains(r.limited().Steps, t.Name) }) {
+		return err
+	}
+	return nil // or there is no such task, as the world says
 }
 
 // within takes out of what a worker was given the runs of other workflows: any worker gets one that is to be cancelled and that nobody else would end. The

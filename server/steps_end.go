@@ -211,8 +211,12 @@ const (
 
 func (e *stepError) world() *world.Error {
 	name := func(s string) string { return cutText(s, mostErrorName) }
+	code := name(e.Code)
+	if code == world.CodeAbandoned { // that is no failure, and believed of attempts that nobody holds
+		code = ""
+	}
 	return &world.Error{
-		Message: cmp.Or(cutText(e.Message, mostErrorText), "it failed, and did not say why"), Code: name(e.Code),
+		Message: cmp.Or(cutText(e.Message, mostErrorText), "it failed, and did not say why"), Code: code,
 		Name: name(e.Name), Where: name(e.Where), Stack: cutText(e.Stack, mostErrorText),
 	}
 }
