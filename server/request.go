@@ -64,16 +64,24 @@ func (r *request) by() string {
 	return r.key.Name
 }
 
-// author is who acts, as what is stored has it, where the body says somebody. The name of the key is in it. What a
-// worker's own machinery does is its code's, or Stepwell's.
+// author is who acts, as what is stored has it, where the body says somebody. The name of the key is in it.
 func (r *request) author(as string) string {
 	switch {
-	case r.key == nil || r.sees(Worker) && (as == byCode || as == byStepwell):
+	case r.key == nil:
 		return as
 	case r.people() || as == "" || through(r.Request) != "":
 		return r.by()
 	}
 	return r.key.Name + wire.Through + said(as)
+}
+
+// maker is the author of a schedule or a subscription, and of the pause of a schedule: what a worker's own machinery
+// does is its code's, or Stepwell's.
+func (r *request) maker(as string) string {
+	if r.sees(Worker) && (as == byCode || as == byStepwell) {
+		return as
+	}
+	return r.author(as)
 }
 
 // Who acts where no person does.

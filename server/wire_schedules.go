@@ -91,11 +91,11 @@ func signSchedule(r *request, k world.Scheduler, s *world.Schedule) error {
 		return err
 	}
 	if s.Made.By != before.Made.By || !s.Made.At.Equal(before.Made.At) {
-		s.Made.By = r.author(s.Made.By)
+		s.Made.By = r.maker(s.Made.By)
 	}
 	if p, was := s.Paused, before.Paused; p != nil && (was == nil || p.By != was.By || p.Reason != was.Reason || !p.Since.Equal(was.Since)) {
 		own := *p
-		own.By = r.author(p.By)
+		own.By = r.maker(p.By)
 		s.Paused = &own
 	}
 	if s.Set != before.Set || s.Revision != before.Revision {

@@ -51,7 +51,7 @@ func wireTopic(d *doors, r *request, in *wire.TopicAct) (wire.TopicActed, error)
 			if err := keepSecrets(r.Context(), k, s.Subscribe); err != nil {
 				return wire.TopicActed{}, err
 			}
-			s.Subscribe.Made.By = r.author(s.Subscribe.Made.By)
+			s.Subscribe.Made.By = r.maker(s.Subscribe.Made.By)
 		case s.Unsubscribe != "":
 			act, name = "unsubscribe", s.Unsubscribe
 		}
