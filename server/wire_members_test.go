@@ -200,6 +200,46 @@ func probe(t reflect.Type) any {
 	return 1
 }
 
+// restrictedMember is a member that the least key of its route may not set, in an otherwise plain body.
+type restrictedMember struct {
+	path, call, body string
+	least            Scope
+	whole            bool // a limited worker may not set it either
+}
+
+// restrictedMembers are those of the list.
+func restrictedMembers(t *testing.T) (out []restrictedMember) {
+	t.Helper()
+	all, bodies := map[string]reflect.Type{}, wireBodies()
+	for name, rt := range bodies {
+		membersOf(rt.in, name, nil, all)
+	}
+	list := listed(t)
+	for _, path := range slices.Sorted(maps.Keys(list)) {
+		name, member, _ := strings.Cut(path, ".")
+		least, route := whoSets[list[path]], bodies[name]
+		if !least.covers(route.scope) || least == route.scope && list[path] != "whole" || restrictedAbove(list, path, route.scope) {
+			continue // who may ask may say it
+		}
+		body := map[string]any{}
+		plain := plainBodies()[name]
+		if plain == "" {
+			t.Errorf("%s: there is no plain body of the route", path)
+			continue
+		}
+		if err := json.Unmarshal([]byte(plain), &body); err != nil {
+			t.Fatal(err)
+		}
+		with(body, member, probe(all[path]))
+		text, err := json.Marshal(body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, restrictedMember{path, name, string(text), least, list[path] == "whole"})
+	}
+	return out
+}
+
 // TestWireMembers: a restricted member is refused to each key below it, and to nobody else; a limited key has what its
 // route lets it have.
 func TestWireMembers(t *testing.T) {
@@ -209,42 +249,19 @@ func TestWireMembers(t *testing.T) {
 			t.Parallel()
 			r := wireRig(t, kind)
 			r.want(201, "POST", orders, `{"id": "target", "delay": "1h", "input": {}}`, as(operatorSecret)...)
-			all, bodies := map[string]reflect.Type{}, wireBodies()
-			for name, rt := range bodies {
-				membersOf(rt.in, name, nil, all)
-			}
 			keys := []struct { // the least first: what one says stands for the next
 				who, secret string
 				scope       Scope
 			}{{"viewer", viewerSecret, Viewer}, {"operator", operatorSecret, Operator}, {"limited worker", limitedSecret, Worker}, {"worker", workerSecret, Worker}, {"admin", adminSecret, Admin}}
-			list, tried := listed(t), 0
-			for _, path := range slices.Sorted(maps.Keys(list)) {
-				name, member, _ := strings.Cut(path, ".")
-				least, route := whoSets[list[path]], bodies[name]
-				if !least.covers(route.scope) || least == route.scope && list[path] != "whole" || restrictedAbove(list, path, route.scope) {
-					continue // who may ask may say it
-				}
-				body := map[string]any{}
-				plain := plainBodies()[name]
-				if plain == "" {
-					t.Errorf("%s: there is no plain body of the route", path)
-					continue
-				}
-				if err := json.Unmarshal([]byte(plain), &body); err != nil {
-					t.Fatal(err)
-				}
-				with(body, member, probe(all[path]))
-				text, err := json.Marshal(body)
-				if err != nil {
-					t.Fatal(err)
-				}
+			tried := 0
+			for _, m := range restrictedMembers(t) {
 				tried++
 				for _, key := range keys {
 					who := key.who
-					a := r.send("POST", inWorld+name, string(text), as(key.secret)...)
-					may := key.scope.covers(least) && !(list[path] == "whole" && who == "limited worker")
+					a := r.send("POST", inWorld+m.call, m.body, as(key.secret)...)
+					may := key.scope.covers(m.least) && !(m.whole && who == "limited worker")
 					if refused := a.status == 403; refused == may && (who != "limited worker" || may == false) {
-						t.Errorf("%s as %s: got %d %.200s, may set it is %t", path, who, a.status, a.body, may)
+						t.Errorf("%s as %s: got %d %.200s, may set it is %t", m.path, who, a.status, a.body, may)
 					}
 				}
 			}
