@@ -78,10 +78,13 @@ func (a *App) admitBirth(run string, e *world.Event, alone bool) error {
 	return admitInput(a, run, &b, e)
 }
 
-// admitInput holds an input against what is known after a moment, or, of a large one, in the time that it takes to read
-// it: where the database is away, what is written next fails.
+// admitTime is how long what comes over a network waits for what the database knows of its workflow. A busy database
+// may need seconds; where it is away, what is written next fails.
+const admitTime = 10 * time.Second
+
+// admitInput holds an input against what is known, or, of a large one, in the time that it takes to read it.
 func admitInput(a *App, run string, b *world.Birth, e *world.Event) error {
-	most := time.Second
+	most := admitTime
 	if e.Apart != "" || len(e.Payload) > codec.DefaultLimit {
 		most = 30 * time.Second
 	}
@@ -139,7 +142,7 @@ func admitGathered(a *App, d *world.Delivery) error {
 	if e.Encrypted != "" {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), admitTime)
 	defer cancel()
 	run, err := a.row(ctx, d.Run)
 	if err != nil {

@@ -28,7 +28,7 @@ func (d *definer) Define(context.Context, []world.Definition) error { return d.e
 
 func (d *definer) Defined(_ context.Context, workflows []string) (world.Defined, error) {
 	d.asked = append(d.asked, workflows)
-	time.Sleep(d.takes)
+	<-time.After(d.takes)
 	out := d.world
 	out.Definitions, out.Live = append([]world.Definition(nil), d.world.Definitions...), append([]world.Class(nil), d.world.Live...)
 	out.Of(workflows)
