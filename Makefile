@@ -30,7 +30,9 @@ LATER := /examples/|/internal/tools/|/internal/soak$$|/internal/pgtest$$|/intern
 
 # Where goroutines meet: the tests of these run under the race detector. It watches all Go that people wrote, but not SQLite, which modernc.org translates
 # from C, nor its malloc: watching its memory costs most of what the tests of files cost, and says nothing of ours.
-RACED := . ./durable ./internal/behaviour ./internal/courier ./internal/engine ./internal/replay ./internal/spread ./server ./world/...
+# Of the two that it costs most one has it each day, by the seed, and the other the day after; `make soak` has both.
+RACED := . ./durable ./internal/courier ./internal/engine ./internal/replay ./internal/spread ./world/... \
+	$(if $(filter %1 %3 %5 %7 %9,$(STEPWELL_TEST_SEED)),./server,./internal/behaviour)
 # Of these, what `make test` can have without a second SQLite.
 RACED_SOON := ./internal/engine ./internal/replay ./internal/courier ./world/memory
 RACE := -race $(foreach pkg,sqlite/lib libc memory,-gcflags=modernc.org/$(pkg)=-race=false)

@@ -29,8 +29,8 @@ var shared struct {
 	over    bool
 }
 
-// sideBySide is how many tests run at once, unless -parallel says so.
-const sideBySide = "16"
+// sideBySide is how many tests run at once, unless -parallel says so: some wait while others work, and on two cores more of them run into their deadlines.
+const sideBySide = "8"
 
 // Main runs the tests of a package, stops the cluster that they shared, looks for goroutines that they left, and ends the process. It is
 // for TestMain. A package without it gets its cluster too; then the guard stops it when the process has ended.
