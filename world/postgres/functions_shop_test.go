@@ -141,6 +141,12 @@ func written(t *testing.T, w *shop, keys bool) (all []string) {
 			t.Fatal(err)
 		}
 		for i := range texts {
+			if !keys && name == "delivered" { // one key of 256, which chance gives here, is marked
+				if marked := strings.Contains(texts[i], `"marked":true`); marked != strings.Contains(texts[i], `"key":"\\x00`) {
+					t.Errorf("marked %v: %s", marked, texts[i])
+				}
+				texts[i] = strings.Replace(texts[i], `"marked":true`, `"marked":null`, 1)
+			}
 			texts[i] = name + " " + ids.ReplaceAllString(change.ReplaceAllString(texts[i], ""), "ID")
 		}
 		slices.Sort(texts)
