@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/stepwell/stepwell/internal/faultvfs"
@@ -22,12 +23,12 @@ func TestFullDiskHeals(t *testing.T) {
 	d := newDisk(t, seedOf(t))
 	dir := t.TempDir()
 	path := filepath.Join(dir, "runs.db")
-	limit := int64(6 << 20)
-	d.Limit(limit)
+	var limit atomic.Int64 // the writer asks for it, too
+	d.Limit(limit.Add(6 << 20))
 	o := on(d)
 	o.CheckpointSize = size
 	o.allocate = func(f *os.File, bytes int64) error {
-		if faultvfs.Used(dir)+bytes > limit {
+		if faultvfs.Used(dir)+bytes > limit.Load() {
 			return errors.New("no room")
 		}
 		return allocate(f, bytes)
@@ -57,8 +58,8 @@ func TestFullDiskHeals(t *testing.T) {
 	if got := logSize(path); got > truncateAt*size {
 		t.Errorf("the log took %d bytes of the disk, want at most %d", got, truncateAt*size)
 	}
-	if used := int64(len(l) * payload); used < limit*6/10 {
-		t.Errorf("%d bytes of payload on a disk of %d: it was full too soon", used, limit)
+	if used := int64(len(l) * payload); used < limit.Load()*6/10 {
+		t.Errorf("%d bytes of payload on a disk of %d: it was full too soon", used, limit.Load())
 	}
 	for range 20 { // what makes nothing larger goes on, on the full disk
 		if _, err := askFor(t.Context(), w, true, func(g *group) (int, error) {
@@ -69,8 +70,7 @@ func TestFullDiskHeals(t *testing.T) {
 	}
 	for i := range 10 {
 		before := len(l)
-		limit += one
-		d.Limit(limit)
+		d.Limit(limit.Add(one))
 		for range 3 { // an engine tries again
 			if err = created(); err == nil {
 				break
