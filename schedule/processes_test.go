@@ -78,6 +78,7 @@ func killed(t *testing.T, place string, programs int, burn time.Duration, betwee
 	type running struct {
 		cmd   *exec.Cmd
 		stdin io.Closer
+		ended chan struct{}
 	}
 	begin := func() running {
 		cmd := exec.Command(os.Args[0])
@@ -90,7 +91,12 @@ func killed(t *testing.T, place string, programs int, burn time.Duration, betwee
 		if err != nil {
 			t.Fatal(err)
 		}
-		return running{cmd, stdin}
+		r := running{cmd, stdin, make(chan struct{})}
+		go func() {
+			defer close(r.ended)
+			_ = cmd.Wait()
+		}()
+		return r
 	}
 	all := make([]running, programs)
 	for i := range all {
@@ -99,14 +105,14 @@ func killed(t *testing.T, place string, programs int, burn time.Duration, betwee
 	defer func() {
 		for _, r := range all {
 			_ = r.stdin.Close()
-			_ = r.cmd.Wait()
+			<-r.ended
 		}
 	}()
 	for start := time.Now(); time.Since(start) < burn; kills++ {
 		<-time.After(time.Duration(200+rand.IntN(1800)) * time.Millisecond / time.Duration(programs))
 		i := kills % programs
 		_ = all[i].cmd.Process.Kill()
-		_ = all[i].cmd.Wait()
+		<-all[i].ended
 		all[i] = begin()
 		if between != nil && time.Since(start) > burn/2 {
 			if err := between(); err != nil {
@@ -134,6 +140,13 @@ func killed(t *testing.T, place string, programs int, burn time.Duration, betwee
 		}
 		if behind == 0 && len(rows) == 3 {
 			return kills
+		}
+		for i, r := range all {
+			select {
+			case <-r.ended: // it began while the database was away; whoever runs programs begins it again
+				all[i] = begin()
+			default:
+			}
 		}
 		if time.Now().After(patience) {
 			t.Fatalf("they do not go on: %+v", rows)
