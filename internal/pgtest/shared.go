@@ -29,7 +29,8 @@ var shared struct {
 	over    bool
 }
 
-// sideBySide is how many tests run at once, unless -parallel says so: some wait while others work, and on two cores more of them run into their deadlines.
+// sideBySide is how many tests run at once, unless -parallel says so: some wait while others work. More of them run into
+// their deadlines on two cores.
 const sideBySide = "8"
 
 // Main runs the tests of a package, stops the cluster that they shared, looks for goroutines that they left, and ends the process. It is

@@ -265,7 +265,8 @@ func (h *history) attrSet() world.Event {
 func (h *history) runEvent() world.Event {
 	if h.state.Status == world.Pending {
 		if g := h.state.Birth.Gather; g != nil && rapid.Bool().Draw(h.t, "a further input") {
-			return world.Event{Type: world.InputReceived, Name: pick(h, "key of a start", "", h.run+"/"+h.fresh("start")), Delivery: h.fresh("input"), Payload: json.RawMessage(`{"further":1}`)}
+			key := pick(h, "key of a start", "", h.run+"/"+h.fresh("start"))
+			return world.Event{Type: world.InputReceived, Name: key, Delivery: h.fresh("input"), Payload: json.RawMessage(`{"further":1}`)}
 		}
 		return world.Event{Type: world.RunStarted, Version: pick(h, "version", 0, 2), MaxPayload: pick(h, "max payload", 0, 1<<10), MaxValue: pick(h, "max value", 0, world.MaxApart)}
 	}
