@@ -33,6 +33,9 @@ import (
 type Config struct {
 	// Definitions are the workflows and registered steps that this program can run.
 	Definitions []Definition
+	// Database is what [Main] opens: a URL, as [Open] takes it; "": what the environment names, or else the file stepwell.db. New
+	// does not look at it.
+	Database string
 	// MaxRuns is how many runs are worked on at once; runs that wait do not count. Default 256.
 	MaxRuns int
 	// MaxSteps is how many bodies of steps run at once. Default 256: enough that commits share their syncs; lower it where bodies hold what
@@ -292,7 +295,7 @@ func newApp(w world.World, cfg Config, besides error) (*App, error) {
 		},
 		Strict: cfg.Strict, Logger: cfg.Logger, Observer: cfg.Observer, Stall: cfg.overrides.Stall, Unread: cfg.overrides.Unread, Secret: secret,
 		Record: func(err error) *world.Error { return codec.FromError(err, cfg.Errors) },
-		Book:   book, Joined: func(before, now time.Duration) { tellLimit(r.workflows, &cfg, before, now) },
+		App:    app, Book: book, Joined: func(before, now time.Duration) { tellLimit(r.workflows, &cfg, before, now) },
 	})
 	if err := errors.Join(append(r.faults, fault, err)...); err != nil {
 		return nil, fmt.Errorf("stepwell.New: %w", err)

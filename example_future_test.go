@@ -202,3 +202,38 @@ func ExampleWithTimeout() {
 	fmt.Println(run.Result(context.Background()))
 	// Output: gave up: the part of the workflow took longer than its timeout <nil>
 }
+
+// Items of which some fail: the others are done, and those that failed are tried again.
+func ExampleMapSettled() {
+	free := map[string]bool{"ann": true}
+	call := func(_ context.Context, who string) (string, error) {
+		if !free[who] {
+			free[who] = true // by the next round
+			return "", stepwell.Fatal(errors.New("engaged"))
+		}
+		return "hello " + who, nil
+	}
+	calls := stepwell.Define("calls", func(ctx stepwell.Context, all []string) ([]string, error) {
+		var said []string
+		for len(all) > 0 {
+			round, err := stepwell.MapSettled(ctx, all, 2, func(ctx stepwell.Context, who string) (string, error) {
+				return stepwell.Call(ctx, "call", call, who)
+			})
+			if err != nil {
+				return nil, err
+			}
+			for _, one := range round {
+				if one.Err == nil {
+					said = append(said, one.Value)
+				}
+			}
+			all = stepwell.Failed(round)
+		}
+		return said, nil
+	})
+	app, stop := exampleApp(calls)
+	defer stop()
+	run, _ := calls.Start(context.Background(), app, []string{"bob", "ann"})
+	fmt.Println(run.Result(context.Background()))
+	// Output: [hello ann hello bob] <nil>
+}

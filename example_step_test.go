@@ -33,6 +33,29 @@ func ExampleDo() {
 	// welcomed <nil>
 }
 
+// Steps from functions that a program has: the workflow says in which order.
+func ExampleCall() {
+	create := func(_ context.Context, mail string) (int, error) { return len(mail), nil }
+	welcome := func(_ context.Context, user int) error {
+		fmt.Println("welcome, user", user)
+		return nil
+	}
+	onboard := stepwell.Define("onboard", func(ctx stepwell.Context, mail string) (int, error) {
+		user, err := stepwell.Call(ctx, "create-user", create, mail)
+		if err != nil {
+			return 0, err
+		}
+		return user, stepwell.Exec(ctx, "welcome", welcome, user, stepwell.Retry{Attempts: 5})
+	})
+	app, stop := exampleApp(onboard)
+	defer stop()
+	run, _ := onboard.Start(context.Background(), app, "ann@example.com")
+	fmt.Println(run.Result(context.Background()))
+	// Output:
+	// welcome, user 15
+	// 15 <nil>
+}
+
 // A step with a name that every worker knows: its input is recorded, and whoever has it can run it.
 func ExampleDefineStep() {
 	thumbnail := stepwell.DefineStep("thumbnail", func(_ context.Context, file string) (string, error) {

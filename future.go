@@ -1,6 +1,7 @@
 package stepwell
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/stepwell/stepwell/internal/codec"
@@ -159,4 +160,58 @@ func Map[T, R any](ctx Context, items []T, limit int, fn func(ctx Context, item 
 		return nil, err
 	}
 	return out, nil
+}
+
+// Each is [Map] for a function without a result.
+func Each[T any](ctx Context, items []T, limit int, fn func(ctx Context, item T) error) error {
+	if fn == nil {
+		_, err := Map[T, struct{}](ctx, items, limit, nil)
+		return err
+	}
+	_, err := Map(ctx, items, limit, func(ctx Context, item T) (struct{}, error) { return struct{}{}, fn(ctx, item) })
+	return err
+}
+
+// Settled is what became of an item of [MapSettled].
+type Settled[T, R any] struct {
+	Item  T
+	Value R
+	Err   error // nil: Value is the result
+}
+
+// MapSettled is [Map] that goes on when an item has failed: it returns what became of each, in order. The error is
+// [ErrCancelled] where ctx is cancelled, or [ErrInvalid]; no item's.
+//
+//	all, err := stepwell.MapSettled(ctx, orders, 8, Invoice.Run)
+//	if err != nil {
+//		return err
+//	}
+//	for _, order := range stepwell.Failed(all) {
+func MapSettled[T, R any](ctx Context, items []T, limit int, fn func(ctx Context, item T) (R, error)) ([]Settled[T, R], error) {
+	if fn == nil {
+		_, err := Map(ctx, items, limit, fn)
+		return nil, err
+	}
+	all, err := Map(ctx, items, limit, func(c Context, item T) (Settled[T, R], error) {
+		v, err := fn(c, item)
+		if err != nil && ctx.x.Cancelled() {
+			return Settled[T, R]{}, ErrCancelled
+		}
+		return Settled[T, R]{Item: item, Value: v, Err: err}, nil
+	})
+	if failed := (*ItemError)(nil); errors.As(err, &failed) {
+		err = failed.Err
+	}
+	return all, err
+}
+
+// Failed are the items that failed, for another [MapSettled].
+func Failed[T, R any](all []Settled[T, R]) []T {
+	var items []T
+	for i := range all {
+		if all[i].Err != nil {
+			items = append(items, all[i].Item)
+		}
+	}
+	return items
 }

@@ -215,7 +215,7 @@ func (w *walker) calls(n ast.Node) {
 
 // kinds are those of operations that are asked for once where they stand, as logs call them.
 var kinds = map[string]string{
-	"stepwell.Step": "closure", "stepwell.Do": "closure", "stepwell.Sleep": "sleep", "stepwell.SleepUntil": "sleep",
+	"stepwell.Step": "closure", "stepwell.Do": "closure", "stepwell.Call": "closure", "stepwell.Exec": "closure", "stepwell.Sleep": "sleep", "stepwell.SleepUntil": "sleep",
 	"EventDef.Wait": "event", "RegisteredStep.Run": "task", "ChildCall.Run": "child",
 }
 

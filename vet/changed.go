@@ -317,6 +317,10 @@ func (c records) recorded() map[string]*typed {
 			if name := c.src.constant(call.Args[1]); name != "" {
 				add("step "+name, id, inst.TypeArgs.At(0))
 			}
+		case "Call":
+			if name := c.src.constant(call.Args[1]); name != "" {
+				add("step "+name, id, inst.TypeArgs.At(1))
+			}
 		}
 	}
 	return all

@@ -189,7 +189,7 @@ func (c endings) works(n ast.Node, depth int) bool {
 		case *ast.CallExpr:
 			if op := c.operation(n); op != nil {
 				switch said(op) {
-				case "Step", "Do", "Run":
+				case "Step", "Do", "Call", "Exec", "Run":
 					works = true
 				case "Wait", "Receive", "Next", "All", "Await", "Sleep", "AwaitTimeout":
 					listens = true

@@ -26,7 +26,7 @@ type dialect struct {
 var speaks = dialect{
 	library: ofStepwell,
 	context: func(t types.Type) bool { return isNamed(t, module, "Context") },
-	memory:  map[string]bool{"Go": true, "All": true, "Race": true, "Map": true, "HookPayload": true},
+	memory:  map[string]bool{"Go": true, "All": true, "Race": true, "Map": true, "MapSettled": true, "Each": true, "Failed": true, "HookPayload": true},
 }
 
 // said is the name of an operation.

@@ -132,7 +132,7 @@ func (c definitions) onlyCalled(v *types.Var) bool {
 }
 
 // recordedBy are the operations whose errors come out of the log. Those of coroutines are handed over as they are.
-var recordedBy = map[string]bool{"stepwell.Step": true, "stepwell.Do": true, "RegisteredStep.Run": true, "ChildCall.Run": true, "stepwell.AwaitRun": true}
+var recordedBy = map[string]bool{"stepwell.Step": true, "stepwell.Do": true, "stepwell.Call": true, "stepwell.Exec": true, "RegisteredStep.Run": true, "ChildCall.Run": true, "stepwell.AwaitRun": true}
 
 // sentinels reports errors of this package that workflow code asks for with errors.Is, errors.As or errors.AsType, and
 // that nobody has registered: what comes out of a log is none of them.

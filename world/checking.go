@@ -17,5 +17,5 @@ func MayOpen() error {
 	if os.Getenv(CheckVariable) == "" {
 		return nil
 	}
-	return fmt.Errorf("%w: %s is set, so this program must only check histories and cannot open a database: call check.Main first in main", ErrInvalid, CheckVariable)
+	return fmt.Errorf("%w: %s is set, so this program must only check histories and cannot open a database: call stepwell.Main, or check.Main first in main", ErrInvalid, CheckVariable)
 }

@@ -11,9 +11,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"log"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/stepwell/stepwell"
@@ -108,34 +106,19 @@ var db = flag.String("db", "memory:", "where runs are kept: memory:, sqlite:PATH
 
 func main() {
 	flag.Parse()
-	ctx, stop := context.WithTimeout(context.Background(), time.Minute)
-	w, err := stepwell.Open(ctx, *db)
-	if err != nil {
-		log.Fatal(err)
-	}
-	defer w.Close()
-	app, err := stepwell.New(w, stepwell.Config{Definitions: []stepwell.Definition{Agent, Ask}})
-	if err != nil {
-		log.Fatal(err)
-	}
-	var worker sync.WaitGroup
-	worker.Go(func() {
-		if err := app.Run(ctx); err != nil {
-			log.Print(err)
+	stepwell.Main(stepwell.Config{Database: *db, Definitions: []stepwell.Definition{Agent, Ask}}, func(ctx context.Context, app *stepwell.App) error {
+		for _, question := range []string{"Do I need an umbrella on Saturday?", "And in Atlantis?"} {
+			fmt.Println(question)
+			run, err := Agent.Start(ctx, app, question)
+			if err != nil {
+				return err
+			}
+			answer, err := run.Result(ctx)
+			if err != nil {
+				return err
+			}
+			fmt.Println(answer)
 		}
+		return nil
 	})
-	for _, question := range []string{"Do I need an umbrella on Saturday?", "And in Atlantis?"} {
-		fmt.Println(question)
-		run, err := Agent.Start(ctx, app, question)
-		if err != nil {
-			log.Fatal(err)
-		}
-		answer, err := run.Result(ctx)
-		if err != nil {
-			log.Fatal(err)
-		}
-		fmt.Println(answer)
-	}
-	stop()
-	worker.Wait()
 }

@@ -10,7 +10,6 @@ import (
 	"flag"
 	"fmt"
 	"log"
-	"sync"
 	"time"
 
 	"github.com/stepwell/stepwell"
@@ -79,32 +78,15 @@ var db = flag.String("db", "memory:", "where runs are kept: memory:, sqlite:PATH
 
 func main() {
 	flag.Parse()
-	ctx, stop := context.WithTimeout(context.Background(), time.Minute)
-	w, err := stepwell.Open(ctx, *db)
-	if err != nil {
-		log.Fatal(err)
-	}
-	defer w.Close()
-	app, err := stepwell.New(w, stepwell.Config{Definitions: []stepwell.Definition{Approve}})
-	if err != nil {
-		log.Fatal(err)
-	}
-	var worker sync.WaitGroup
-	worker.Go(func() {
-		if err := app.Run(ctx); err != nil {
-			log.Print(err)
-		}
+	stepwell.Main(stepwell.Config{Database: *db, Definitions: []stepwell.Definition{Approve}}, func(ctx context.Context, app *stepwell.App) error {
+		lunch := start(ctx, app, Expense{ID: "7", Euros: 30, Managers: []string{"Grace"}, Patience: time.Hour})
+		decide(ctx, app, <-asked, Decision{By: "Grace", Approved: true})
+		fmt.Println(lunch.Result(ctx))
+
+		yacht := start(ctx, app, Expense{ID: "8", Euros: 900_000, Managers: []string{"Grace", "Barbara"}, Patience: 20 * time.Millisecond})
+		fmt.Println(yacht.Result(ctx))
+		return nil
 	})
-
-	lunch := start(ctx, app, Expense{ID: "7", Euros: 30, Managers: []string{"Grace"}, Patience: time.Hour})
-	decide(ctx, app, <-asked, Decision{By: "Grace", Approved: true})
-	fmt.Println(lunch.Result(ctx))
-
-	yacht := start(ctx, app, Expense{ID: "8", Euros: 900_000, Managers: []string{"Grace", "Barbara"}, Patience: 20 * time.Millisecond})
-	fmt.Println(yacht.Result(ctx))
-
-	stop()
-	worker.Wait()
 }
 
 func start(ctx context.Context, app *stepwell.App, e Expense) *stepwell.Run[string] {

@@ -8,9 +8,6 @@ import (
 	"context"
 	"flag"
 	"fmt"
-	"log"
-	"sync"
-	"time"
 
 	"github.com/stepwell/stepwell"
 	_ "github.com/stepwell/stepwell/world/memory"
@@ -43,40 +40,23 @@ var db = flag.String("db", "memory:", "where runs are kept: memory:, sqlite:PATH
 
 func main() {
 	flag.Parse()
-	ctx, stop := context.WithTimeout(context.Background(), time.Minute)
-	w, err := stepwell.Open(ctx, *db)
-	if err != nil {
-		log.Fatal(err)
-	}
-	defer w.Close()
-	app, err := stepwell.New(w, stepwell.Config{
-		Definitions: []stepwell.Definition{Fib}, MaxRuns: 1, MaxSteps: 1,
-	})
-	if err != nil {
-		log.Fatal(err)
-	}
-	var worker sync.WaitGroup
-	worker.Go(func() {
-		if err := app.Run(ctx); err != nil {
-			log.Print(err)
-		}
-	})
-	run, err := Fib.Start(ctx, app, 10)
-	if err != nil {
-		log.Fatal(err)
-	}
-	n, err := run.Result(ctx)
-	if err != nil {
-		log.Fatal(err)
-	}
-	runs := 0
-	for _, err := range app.List(ctx, stepwell.ListFilter{Workflow: Fib.Name()}) {
+	stepwell.Main(stepwell.Config{Database: *db, Definitions: []stepwell.Definition{Fib}, MaxRuns: 1, MaxSteps: 1}, func(ctx context.Context, app *stepwell.App) error {
+		run, err := Fib.Start(ctx, app, 10)
 		if err != nil {
-			log.Fatal(err)
+			return err
 		}
-		runs++
-	}
-	fmt.Printf("fib(10) = %d, by %d runs on one slot\n", n, runs)
-	stop()
-	worker.Wait()
+		n, err := run.Result(ctx)
+		if err != nil {
+			return err
+		}
+		runs := 0
+		for _, err := range app.List(ctx, stepwell.ListFilter{Workflow: Fib.Name()}) {
+			if err != nil {
+				return err
+			}
+			runs++
+		}
+		fmt.Printf("fib(10) = %d, by %d runs on one slot\n", n, runs)
+		return nil
+	})
 }

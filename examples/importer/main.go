@@ -36,7 +36,7 @@ const places = 2
 
 // Import imports a file. Its limit has a key: each customer has places, and a line, of his own.
 var Import = stepwell.Define("import", func(ctx stepwell.Context, f File) (time.Time, error) {
-	return stepwell.Step(ctx, "load", func(ctx context.Context) (time.Time, error) { return load(ctx, f) })
+	return stepwell.Call(ctx, "load", load, f)
 }, limit.Concurrency(places, limit.Path("tenant")))
 
 // desk counts who is at work.
@@ -84,12 +84,7 @@ func run(ctx context.Context, db string, out io.Writer) (err error) {
 	if err != nil {
 		return err
 	}
-	working, done := context.WithCancel(ctx)
-	ended := make(chan error, 1)
-	go func() { ended <- app.Run(working) }()
-	err = imports(ctx, app, out)
-	done()
-	return firstOf(err, <-ended)
+	return app.RunUntil(ctx, func(ctx context.Context) error { return imports(ctx, app, out) })
 }
 
 // imports starts all imports, acme's first, and tells how they went.

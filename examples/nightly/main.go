@@ -72,15 +72,13 @@ func run(ctx context.Context, db string, stay bool, now time.Time, out io.Writer
 	if err != nil {
 		return err
 	}
-	working, done := context.WithCancel(ctx)
-	ended := make(chan error, 1)
-	go func() { ended <- app.Run(working) }()
-	err = reports(ctx, app, now, out)
-	if err == nil && stay {
-		<-ctx.Done()
-	}
-	done()
-	return firstOf(err, <-ended)
+	return app.RunUntil(ctx, func(ctx context.Context) error {
+		err := reports(ctx, app, now, out)
+		if err == nil && stay {
+			<-ctx.Done()
+		}
+		return err
+	})
 }
 
 // reports makes those of the last two nights, and tells when the next are due.

@@ -11,7 +11,6 @@ import (
 	"fmt"
 	"log"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/stepwell/stepwell"
@@ -85,32 +84,15 @@ var db = flag.String("db", "memory:", "where runs are kept: memory:, sqlite:PATH
 
 func main() {
 	flag.Parse()
-	ctx, stop := context.WithCancel(context.Background())
-	w, err := stepwell.Open(ctx, *db)
-	if err != nil {
-		log.Fatal(err)
-	}
-	defer w.Close()
-	app, err := stepwell.New(w, stepwell.Config{Definitions: []stepwell.Definition{Onboard}})
-	if err != nil {
-		log.Fatal(err)
-	}
-	var worker sync.WaitGroup
-	worker.Go(func() {
-		if err := app.Run(ctx); err != nil { // works until ctx ends, then drains
-			log.Print(err)
+	stepwell.Main(stepwell.Config{Database: *db, Definitions: []stepwell.Definition{Onboard}}, func(ctx context.Context, app *stepwell.App) error {
+		ada := start(ctx, app, Signup{Email: "ada@example.com", Patience: time.Minute})
+		if err := Verify.Send(ctx, app, ada.ID(), Verified{UserID: "usr_ada"}); err != nil { // early: it is kept
+			return err
 		}
+		fmt.Println(ada.Result(ctx))
+		fmt.Println(start(ctx, app, Signup{Email: "bob@example.com", Patience: 50 * time.Millisecond}).Result(ctx))
+		return nil
 	})
-
-	ada := start(ctx, app, Signup{Email: "ada@example.com", Patience: time.Minute})
-	if err := Verify.Send(ctx, app, ada.ID(), Verified{UserID: "usr_ada"}); err != nil { // early: it is kept
-		log.Fatal(err)
-	}
-	fmt.Println(ada.Result(ctx))
-	fmt.Println(start(ctx, app, Signup{Email: "bob@example.com", Patience: 50 * time.Millisecond}).Result(ctx))
-
-	stop()
-	worker.Wait()
 }
 
 func start(ctx context.Context, app *stepwell.App, in Signup) *stepwell.Run[string] {

@@ -69,37 +69,22 @@ var db = flag.String("db", "memory:", "where runs are kept: memory:, sqlite:PATH
 
 func main() {
 	flag.Parse()
-	ctx, stop := context.WithTimeout(context.Background(), time.Minute)
-	w, err := stepwell.Open(ctx, *db)
-	if err != nil {
-		log.Fatal(err)
-	}
-	defer w.Close()
-	app, err := stepwell.New(w, stepwell.Config{Definitions: []stepwell.Definition{Poll}})
-	if err != nil {
-		log.Fatal(err)
-	}
-	var worker sync.WaitGroup
-	worker.Go(func() {
-		if err := app.Run(ctx); err != nil {
-			log.Print(err)
+	stepwell.Main(stepwell.Config{Database: *db, Definitions: []stepwell.Definition{Poll}}, func(ctx context.Context, app *stepwell.App) error {
+		run, err := Poll.Start(ctx, app, Feed{URL: "news", Every: 5 * time.Millisecond})
+		if err != nil {
+			return err
 		}
+		<-enough
+		if err := Stop.Send(ctx, app, run.ID(), "that is all"); err != nil {
+			return err
+		}
+		items, err := run.Result(ctx) // of the last segment
+		if err != nil {
+			return err
+		}
+		fmt.Printf("%d items, one run, several segments: %t\n", items, segments(ctx, app, run.ID()) > 2)
+		return nil
 	})
-	run, err := Poll.Start(ctx, app, Feed{URL: "news", Every: 5 * time.Millisecond})
-	if err != nil {
-		log.Fatal(err)
-	}
-	<-enough
-	if err := Stop.Send(ctx, app, run.ID(), "that is all"); err != nil {
-		log.Fatal(err)
-	}
-	items, err := run.Result(ctx) // of the last segment
-	if err != nil {
-		log.Fatal(err)
-	}
-	fmt.Printf("%d items, one run, several segments: %t\n", items, segments(ctx, app, run.ID()) > 2)
-	stop()
-	worker.Wait()
 }
 
 // segments counts those of a run.

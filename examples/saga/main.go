@@ -9,9 +9,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"log"
 	"sync"
-	"time"
 
 	"github.com/stepwell/stepwell"
 	_ "github.com/stepwell/stepwell/world/memory"
@@ -90,35 +88,20 @@ var db = flag.String("db", "memory:", "where runs are kept: memory:, sqlite:PATH
 
 func main() {
 	flag.Parse()
-	ctx, stop := context.WithTimeout(context.Background(), time.Minute)
-	w, err := stepwell.Open(ctx, *db)
-	if err != nil {
-		log.Fatal(err)
-	}
-	defer w.Close()
-	app, err := stepwell.New(w, stepwell.Config{Definitions: []stepwell.Definition{Order}})
-	if err != nil {
-		log.Fatal(err)
-	}
-	var worker sync.WaitGroup
-	worker.Go(func() {
-		if err := app.Run(ctx); err != nil {
-			log.Print(err)
+	stepwell.Main(stepwell.Config{Database: *db, Definitions: []stepwell.Definition{Order}}, func(ctx context.Context, app *stepwell.App) error {
+		for _, p := range []Purchase{{"1", "lamp", 4900, "Oslo"}, {"2", "lamp", 4900, "Moon"}} {
+			fmt.Printf("order %s\n", p.Number)
+			run, err := Order.Start(ctx, app, p, stepwell.RunID("order-"+p.Number))
+			if err != nil {
+				return err
+			}
+			if parcel, err := run.Result(ctx); err != nil {
+				fmt.Println(err)
+			} else {
+				fmt.Println(parcel)
+			}
 		}
+		fmt.Printf("lamps: %d, cash: %d\n", shop.stock["lamp"], shop.cash)
+		return nil
 	})
-	for _, p := range []Purchase{{"1", "lamp", 4900, "Oslo"}, {"2", "lamp", 4900, "Moon"}} {
-		fmt.Printf("order %s\n", p.Number)
-		run, err := Order.Start(ctx, app, p, stepwell.RunID("order-"+p.Number))
-		if err != nil {
-			log.Fatal(err)
-		}
-		if parcel, err := run.Result(ctx); err != nil {
-			fmt.Println(err)
-		} else {
-			fmt.Println(parcel)
-		}
-	}
-	fmt.Printf("lamps: %d, cash: %d\n", shop.stock["lamp"], shop.cash)
-	stop()
-	worker.Wait()
 }

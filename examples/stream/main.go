@@ -23,7 +23,7 @@ import (
 
 // Answer is the workflow: it asks the model, and returns how many words there were.
 var Answer = stepwell.Define("answer", func(ctx stepwell.Context, question string) (int, error) {
-	return stepwell.Step(ctx, "ask-model", func(ctx context.Context) (int, error) { return ask(ctx, question) })
+	return stepwell.Call(ctx, "ask-model", ask, question)
 })
 
 // ask writes each word to the stream as it comes. Another attempt lets the model go on behind what is there.

@@ -15,7 +15,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/stepwell/stepwell"
@@ -97,31 +96,16 @@ var db = flag.String("db", "memory:", "where runs are kept: memory:, sqlite:PATH
 
 func main() {
 	flag.Parse()
-	ctx, stop := context.WithTimeout(context.Background(), time.Minute)
-	w, err := stepwell.Open(ctx, *db)
-	if err != nil {
-		log.Fatal(err)
-	}
-	defer w.Close()
-	app, err := stepwell.New(w, stepwell.Config{Definitions: []stepwell.Definition{Brew}})
-	if err != nil {
-		log.Fatal(err)
-	}
-	var worker sync.WaitGroup
-	worker.Go(func() {
-		if err := app.Run(ctx); err != nil {
-			log.Print(err)
-		}
+	stepwell.Main(stepwell.Config{Database: *db, Definitions: []stepwell.Definition{Brew}}, func(ctx context.Context, app *stepwell.App) error {
+		server := httptest.NewServer(shop{app}.routes()) // on a free port: yours listens where you say
+		first := post(server.URL, "order-17", `{"name": "tea"}`)
+		second := post(server.URL, "order-17", `{"name": "tea"}`) // the first answer was lost, perhaps
+		fmt.Println("the same run:", first == second)
+		get(server.URL + first)
+		get(server.URL + "/drinks/unknown")
+		server.Close()
+		return nil
 	})
-	server := httptest.NewServer(shop{app}.routes()) // on a free port: yours listens where you say
-	first := post(server.URL, "order-17", `{"name": "tea"}`)
-	second := post(server.URL, "order-17", `{"name": "tea"}`) // the first answer was lost, perhaps
-	fmt.Println("the same run:", first == second)
-	get(server.URL + first)
-	get(server.URL + "/drinks/unknown")
-	server.Close()
-	stop()
-	worker.Wait()
 }
 
 func post(url, key, body string) (location string) {

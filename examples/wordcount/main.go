@@ -12,9 +12,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"log"
 	"os"
-	"sync"
 	"time"
 
 	"github.com/stepwell/stepwell"
@@ -93,31 +91,16 @@ var db = flag.String("db", "memory:", "where runs are kept: memory:, sqlite:PATH
 func main() {
 	flag.Parse()
 	path := cmp.Or(flag.Arg(0), "LICENSE")
-	ctx, stop := context.WithTimeout(context.Background(), time.Minute)
-	w, err := stepwell.Open(ctx, *db)
-	if err != nil {
-		log.Fatal(err)
-	}
-	defer w.Close()
-	app, err := stepwell.New(w, stepwell.Config{Definitions: []stepwell.Definition{Wordcount, Split, Count}})
-	if err != nil {
-		log.Fatal(err)
-	}
-	var worker sync.WaitGroup
-	worker.Go(func() {
-		if err := app.Run(ctx); err != nil {
-			log.Print(err)
+	stepwell.Main(stepwell.Config{Database: *db, Definitions: []stepwell.Definition{Wordcount, Split, Count}}, func(ctx context.Context, app *stepwell.App) error {
+		run, err := Wordcount.Start(ctx, app, path)
+		if err != nil {
+			return err
 		}
+		total, err := run.Result(ctx)
+		if err != nil {
+			return err
+		}
+		fmt.Printf("%s: %d words in %d chunks\n", path, total.Words, total.Chunks)
+		return nil
 	})
-	run, err := Wordcount.Start(ctx, app, path)
-	if err != nil {
-		log.Fatal(err)
-	}
-	total, err := run.Result(ctx)
-	if err != nil {
-		log.Fatal(err)
-	}
-	fmt.Printf("%s: %d words in %d chunks\n", path, total.Words, total.Chunks)
-	stop()
-	worker.Wait()
 }

@@ -28,13 +28,13 @@ func checkCommand(c *cli) *cobra.Command {
 they come from standard input. The command lists the runs that could not continue with this code, and where: what the
 log has, what the code asks for, and the line. Use it to stop a bad deployment.
 
-PROGRAM is your worker as you deploy it, or go run with its package. It needs one line, the first in main, before it
-opens anything:
+PROGRAM is your worker as you deploy it, or go run with its package. If its main is stepwell.Main, it can be checked as
+it is. Any other program needs one line, the first in main, before it opens anything:
 
   check.Main(stepwell.Config{Definitions: definitions})
 
 The command sets STEPWELL_CHECK in the program's environment. The program then replays the logs, runs no steps, opens no
-database and exits. A program without that line cannot open its database, so it does not start work by mistake. Its
+database and exits. A program that does neither cannot open its database, so it does not start work by mistake. Its
 standard error is passed on. A run that continued as new is replayed from its newest segment, as a worker does.
 
 ` + exitHelp,

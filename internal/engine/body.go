@@ -29,6 +29,14 @@ func Info(ctx context.Context) StepInfo {
 	return StepInfo{}
 }
 
+// AppOf is [Config].App of the engine that runs the body with a context, or nil.
+func AppOf(ctx context.Context) any {
+	if p, ok := ctx.Value(infoKey{}).(*seat); ok && p.e != nil {
+		return p.e.cfg.App
+	}
+	return nil
+}
+
 // body is one attempt of a step that runs.
 type body struct {
 	call

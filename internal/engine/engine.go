@@ -63,6 +63,7 @@ type Config struct {
 	// Joined is told each time the worker has joined, with the most that ended runs were kept before, and are now, as
 	// the world has it; 0: nobody says it. [nothing]
 	Joined func(before, now time.Duration)
+	App    any // whose engine it is: see [AppOf]
 	// Record turns an error into what the log keeps of it.
 	Record func(error) *world.Error
 }

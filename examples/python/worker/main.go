@@ -3,10 +3,6 @@ package main
 
 import (
 	"context"
-	"log"
-	"os"
-	"os/signal"
-	"syscall"
 	"time"
 
 	"github.com/stepwell/stepwell"
@@ -47,18 +43,5 @@ var Ship = stepwell.Define("order", func(ctx stepwell.Context, o Order) (string,
 })
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	w, err := stepwell.Open(ctx, "") // STEPWELL_DB
-	if err != nil {
-		log.Fatal(err)
-	}
-	defer w.Close()
-	app, err := stepwell.New(w, stepwell.Config{Definitions: []stepwell.Definition{Ship}})
-	if err != nil {
-		log.Fatal(err)
-	}
-	if err := app.Run(ctx); err != nil {
-		log.Fatal(err)
-	}
+	stepwell.Main(stepwell.Config{Definitions: []stepwell.Definition{Ship}})
 }

@@ -3,11 +3,7 @@
 package main
 
 import (
-	"context"
-	"fmt"
 	"os"
-	"os/signal"
-	"syscall"
 	"time"
 
 	"github.com/stepwell/stepwell"
@@ -37,23 +33,5 @@ var album = stepwell.Define("album", func(ctx stepwell.Context, files []string) 
 })
 
 func main() {
-	if err := run(); err != nil {
-		fmt.Fprintln(os.Stderr, "worker:", err)
-		os.Exit(1)
-	}
-}
-
-func run() error {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	w, err := stepwell.Open(ctx, os.Getenv("STEPWELL_URL"))
-	if err != nil {
-		return err
-	}
-	defer func() { _ = w.Close() }()
-	app, err := stepwell.New(w, stepwell.Config{Definitions: []stepwell.Definition{album, resize}})
-	if err != nil {
-		return err
-	}
-	return app.Run(ctx)
+	stepwell.Main(stepwell.Config{Database: os.Getenv("STEPWELL_URL"), Definitions: []stepwell.Definition{album, resize}})
 }

@@ -4,14 +4,11 @@ package main
 import (
 	"context"
 	"fmt"
-	"log"
 	"os"
-	"os/signal"
-	"syscall"
 	"time"
 
 	"github.com/stepwell/stepwell"
-	"github.com/stepwell/stepwell/world/sqlite"
+	_ "github.com/stepwell/stepwell/world/sqlite"
 )
 
 // Order is what somebody buys.
@@ -40,13 +37,11 @@ var Buy = stepwell.Define("order", func(ctx stepwell.Context, o Order) (string, 
 			return "refused", nil
 		}
 	}
-	receipt, err := stepwell.Step(ctx, "charge", func(ctx context.Context) (string, error) {
-		return charge(ctx, o)
-	})
+	receipt, err := stepwell.Call(ctx, "charge", charge, o)
 	if err != nil {
 		return "", err
 	}
-	err = stepwell.Do(ctx, "ship", func(ctx context.Context) error { return ship(ctx, o) })
+	err = stepwell.Exec(ctx, "ship", ship, o)
 	return receipt, err
 })
 
@@ -67,24 +62,12 @@ func ship(ctx context.Context, o Order) error {
 	return nil
 }
 
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	if err := run(ctx); err != nil {
-		log.Fatal(err)
-	}
-}
+var definitions = []stepwell.Definition{Buy}
 
-func run(ctx context.Context) error {
-	db, err := sqlite.Open("stepwell.db")
-	if err != nil {
-		return err
-	}
-	defer db.Close()
-	app, err := stepwell.New(db, stepwell.Config{Definitions: []stepwell.Definition{Buy}})
-	if err != nil {
-		return err
-	}
-	fmt.Println("process", os.Getpid(), "takes orders")
-	return app.Run(ctx) // until Ctrl-C
+func main() {
+	stepwell.Main(stepwell.Config{Definitions: definitions}, func(ctx context.Context, _ *stepwell.App) error {
+		fmt.Println("process", os.Getpid(), "takes orders")
+		<-ctx.Done() // until Ctrl-C
+		return nil
+	})
 }

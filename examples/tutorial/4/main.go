@@ -5,15 +5,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log"
 	"os"
-	"os/signal"
-	"syscall"
 	"time"
 
 	"github.com/stepwell/stepwell"
 	"github.com/stepwell/stepwell/schedule"
-	"github.com/stepwell/stepwell/world/sqlite"
+	_ "github.com/stepwell/stepwell/world/sqlite"
 )
 
 // Order is what somebody buys.
@@ -42,14 +39,12 @@ var Buy = stepwell.Define("order", func(ctx stepwell.Context, o Order) (string, 
 			return "refused", nil
 		}
 	}
-	receipt, err := stepwell.Step(ctx, "charge", func(ctx context.Context) (string, error) {
-		return charge(ctx, o)
-	})
+	receipt, err := stepwell.Call(ctx, "charge", charge, o)
 	if err != nil {
 		return "", err
 	}
 	stepwell.Compensate(ctx, "refund", func(ctx context.Context) error { return refund(ctx, receipt) })
-	err = stepwell.Do(ctx, "ship", func(ctx context.Context) error { return ship(ctx, o) })
+	err = stepwell.Exec(ctx, "ship", ship, o)
 	if err != nil {
 		return "", err
 	}
@@ -67,7 +62,7 @@ var Buy = stepwell.Define("order", func(ctx stepwell.Context, o Order) (string, 
 // Report counts the orders of all time.
 var Report = stepwell.Define("report", func(ctx stepwell.Context, title string) (string, error) {
 	return stepwell.Step(ctx, "count", func(ctx context.Context) (string, error) {
-		n, err := app.Count(ctx, stepwell.ListFilter{Workflow: "order"})
+		n, err := stepwell.AppFrom(ctx).Count(ctx, stepwell.ListFilter{Workflow: "order"})
 		if err != nil {
 			return "", err
 		}
@@ -79,8 +74,6 @@ var Report = stepwell.Define("report", func(ctx stepwell.Context, title string) 
 // Mornings starts a report each day.
 var Mornings = schedule.New("mornings", Report, "Good morning",
 	schedule.Times("0 7 * * *"), schedule.Zone("Europe/Berlin"))
-
-var app *stepwell.App // of this process; run sets it
 
 // charge takes the money. A real bank gets info.IdempotencyKey: asked twice with one key, it charges once.
 func charge(ctx context.Context, o Order) (string, error) {
@@ -108,26 +101,12 @@ func ship(ctx context.Context, o Order) error {
 	return nil
 }
 
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	if err := run(ctx); err != nil {
-		log.Fatal(err)
-	}
-}
+var definitions = []stepwell.Definition{Buy, Report, schedule.Set("shop", 1, Mornings)}
 
-func run(ctx context.Context) error {
-	db, err := sqlite.Open("stepwell.db")
-	if err != nil {
-		return err
-	}
-	defer db.Close()
-	app, err = stepwell.New(db, stepwell.Config{Definitions: []stepwell.Definition{
-		Buy, Report, schedule.Set("shop", 1, Mornings),
-	}})
-	if err != nil {
-		return err
-	}
-	fmt.Println("process", os.Getpid(), "takes orders")
-	return app.Run(ctx) // until Ctrl-C
+func main() {
+	stepwell.Main(stepwell.Config{Definitions: definitions}, func(ctx context.Context, _ *stepwell.App) error {
+		fmt.Println("process", os.Getpid(), "takes orders")
+		<-ctx.Done() // until Ctrl-C
+		return nil
+	})
 }

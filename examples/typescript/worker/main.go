@@ -5,10 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log"
-	"os"
-	"os/signal"
-	"syscall"
 
 	"github.com/stepwell/stepwell"
 	_ "github.com/stepwell/stepwell/world/postgres"
@@ -60,18 +56,5 @@ var Ship = stepwell.Define("order", func(ctx stepwell.Context, o Order) (string,
 }, stepwell.Accepts(Paid))
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	w, err := stepwell.Open(ctx, "") // STEPWELL_DB, which stepwell dev sets
-	check(err)
-	defer w.Close()
-	app, err := stepwell.New(w, stepwell.Config{Definitions: []stepwell.Definition{Ship}})
-	check(err)
-	check(app.Run(ctx))
-}
-
-func check(err error) {
-	if err != nil {
-		log.Fatal(err)
-	}
+	stepwell.Main(stepwell.Config{Definitions: []stepwell.Definition{Ship}})
 }

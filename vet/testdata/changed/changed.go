@@ -118,3 +118,13 @@ var (
 )
 
 var definitions = []stepwell.Definition{added, patched, second, renamed, dynamic, undone, typed}
+
+type Price struct{ Cents string }
+
+func priced(ctx stepwell.Context) (Price, error) {
+	return stepwell.Call(ctx, "priced", func(context.Context, int) (Price, error) { return Price{}, nil }, 1) // want `step priced no longer goes with what was recorded \(testdata/shapes.json\)`
+}
+
+var asked = stepwell.Define("added", func(ctx stepwell.Context, id string) (string, error) {
+	return id, stepwell.Exec(ctx, "check-fraud", func(context.Context, string) error { return nil }, id) // want `stepwell.Exec "check-fraud", where a run of added version 1 has recorded the sleep "cool-off"`
+})

@@ -270,3 +270,12 @@ var near = stepwell.Define("near", func(ctx stepwell.Context, in map[string]any)
 })
 
 var definitions = []stepwell.Definition{loose, near}
+
+func called(ctx stepwell.Context) (int, error) {
+	m, err := stepwell.Call(ctx, "m", func(context.Context, int) (map[string]any, error) { return map[string]any{"list": []string{"a"}}, nil }, 1)
+	if err != nil {
+		return 0, err
+	}
+	list := m["list"].([]string) // want `of stepwell.Call is never a \[\]string`
+	return len(list), nil
+}
