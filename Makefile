@@ -132,7 +132,7 @@ soak: ## the ledger under fire for SOAK (default 10m), on a database with a publ
 	CGO_ENABLED=1 go test $(RACE) -count=10 -timeout 0 -v -run 'ClockSteps' ./world/postgres ./world/sqlite ./server
 	go test -count=1 -timeout 0 -run TestAlike ./world/sqlite ./world/postgres -alike.count=200
 	CGO_ENABLED=1 go test $(RACE) -count=1 -timeout 0 -v -run TestWireUnderFire ./server -sample.all -wire.time=$(SOAK)
-	CGO_ENABLED=1 go test $(RACE) -count=1 -timeout 0 ./internal/behaviour ./server ./world/memory ./world/postgres ./world/sqlite ./internal/crypt ./internal/faults ./flow ./limit ./queue ./topic ./stepwelltest -sample.all
+	CGO_ENABLED=1 go test $(RACE) -count=1 -timeout 0 ./internal/behaviour ./server ./world/memory ./world/postgres ./world/sqlite ./internal/crypt ./internal/faults ./internal/starts ./internal/limits ./queue ./topic ./stepwelltest -sample.all
 	CGO_ENABLED=1 go test $(RACE) -count=1 -timeout 0 ./schedule ./webhook
 	CGO_ENABLED=1 go test $(RACE) -count=1 -timeout 0 -run 'TestSimulation$$' ./internal/behaviour -sim.seeds=5000
 	CGO_ENABLED=1 go test $(RACE) -count=1 -timeout 0 -v -run 'TestEachCallOfTheDiskFails|TestPowerCuts' ./world/sqlite -disk.cases=20

@@ -134,7 +134,7 @@ func (o startOptions) elsewhere(ctx context.Context, e *env, workflow string, in
 func ofChild(places []world.Place, err error) ([]world.Place, error) {
 	for i := range places {
 		if places[i].Refuse {
-			return nil, fmt.Errorf("%w: limit %s refuses starts, and a child cannot try again: start the run from outside the workflow, or define the rate without limit.Refuse",
+			return nil, fmt.Errorf("%w: limit %s refuses starts, and a child cannot try again: start the run from outside the workflow, or define the rate without Refuse",
 				ErrInvalid, places[i].Limit)
 		}
 	}

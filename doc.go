@@ -2,22 +2,21 @@
 // append-only event log, and so the function survives crashes, restarts, deploys and month-long sleeps, and goes on where it
 // stopped.
 //
-//	var Onboard = stepwell.Define("onboard-user", func(ctx stepwell.Context, in Signup) (string, error) {
-//		user, err := stepwell.Step(ctx, "create-user", func(ctx context.Context) (User, error) {
-//			return users.Create(ctx, in.Email, stepwell.Info(ctx).IdempotencyKey)
-//		})
+//	var Onboard = stepwell.Define("onboard-user", onboardUser)
+//
+//	func onboardUser(ctx stepwell.Context, in Signup) (string, error) {
+//		user, err := stepwell.Call(ctx, "create-user", users.Create, in)
 //		if err != nil {
 //			return "", err
 //		}
 //		if err := stepwell.Sleep(ctx, "welcome-delay", 5*time.Minute); err != nil {
 //			return "", err
 //		}
-//		return user.ID, stepwell.Do(ctx, "send-welcome", func(ctx context.Context) error {
-//			return mail.Welcome(ctx, user.Email)
-//		})
-//	})
+//		return user.ID, stepwell.Exec(ctx, "send-welcome", mail.Welcome, user.Email)
+//	}
 //
-// An [App] works on runs and starts them. Its world is where the runs are: a SQLite file, a PostgreSQL database, or memory.
+// [Main] is a whole program, which works on runs until it is interrupted; its world is where the runs are: a SQLite file, a PostgreSQL
+// database, or memory. An [App] works on runs and starts them:
 //
 //	w, err := sqlite.Open("app.db")
 //	app, err := stepwell.New(w, stepwell.Config{Definitions: []stepwell.Definition{Onboard}})
@@ -27,8 +26,8 @@
 //
 // # Steps
 //
-// What touches the world is a step: [Step] and [Do] run a closure where the workflow runs, [DefineStep] makes one that any worker can
-// run from its recorded input. A step that has completed never runs again. One whose process died runs again, under the same
+// What touches the world is a step: [Call] and [Exec] run a function that you have, [Step] and [Do] a closure, where the workflow runs;
+// [DefineStep] makes one that any worker can run from its recorded input. A step that has completed never runs again. One whose process died runs again, under the same
 // idempotency key ([Info]). One that fails is tried again as its [Retry] says; [Fatal], [RetryAfter] and [NonRetryable] decide
 // otherwise, [Timeout] limits an attempt, and in the end its error is a [*StepError]. [Transactional] steps commit together with
 // what they write to the application's own tables.
@@ -41,7 +40,7 @@
 //
 // # Concurrency
 //
-// [Go] runs code beside code, as a coroutine of the workflow; [Map] does so for items, so many at once. What was asked for and can be
+// [Go] runs code beside code, as a coroutine of the workflow; [Map] and [Each] do so for items, so many at once, and [MapSettled] goes on when one fails. What was asked for and can be
 // waited for later is a [Future]: [All] waits for all of several, [Race] and [Select] for the first. Nobody is cancelled by losing, but by
 // [CancelLosers], and [WithCancel] makes a part of a run that can be cancelled by itself.
 //

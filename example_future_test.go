@@ -237,3 +237,19 @@ func ExampleMapSettled() {
 	fmt.Println(run.Result(context.Background()))
 	// Output: [hello ann hello bob] <nil>
 }
+
+// A step for each item, two at a time.
+func ExampleEach() {
+	mail := func(context.Context, string) error { return nil }
+	news := stepwell.Define("news", func(ctx stepwell.Context, readers []string) (int, error) {
+		err := stepwell.Each(ctx, readers, 2, func(ctx stepwell.Context, reader string) error {
+			return stepwell.Exec(ctx, "mail", mail, reader)
+		})
+		return len(readers), err
+	})
+	app, stop := exampleApp(news)
+	defer stop()
+	run, _ := news.Start(context.Background(), app, []string{"ann", "bob", "cy"})
+	fmt.Println(run.Result(context.Background()))
+	// Output: 3 <nil>
+}

@@ -294,3 +294,42 @@ func ExampleRunID() {
 	// pending 4 "Ulm" <nil>
 	// true
 }
+
+// A whole program: it works on a file, or on what STEPWELL_DB names, until it is interrupted. With a function, as here, it
+// works until that returns.
+func ExampleMain() {
+	double := stepwell.Define("double", func(_ stepwell.Context, n int) (int, error) { return 2 * n, nil })
+	stepwell.Main(stepwell.Config{Database: "memory:", Definitions: []stepwell.Definition{double}}, func(ctx context.Context, app *stepwell.App) error {
+		run, err := double.Start(ctx, app, 21)
+		if err != nil {
+			return err
+		}
+		n, err := run.Result(ctx)
+		fmt.Println(n, err)
+		return err
+	})
+	// Output: 42 <nil>
+}
+
+// A program that has opened its database works until its own function returns, as one that serves something.
+func ExampleApp_RunUntil() {
+	double := stepwell.Define("double", func(_ stepwell.Context, n int) (int, error) { return 2 * n, nil })
+	w := memory.New()
+	defer w.Close()
+	app, err := stepwell.New(w, stepwell.Config{Definitions: []stepwell.Definition{double}})
+	if err != nil {
+		panic(err)
+	}
+	err = app.RunUntil(context.Background(), func(ctx context.Context) error {
+		run, err := double.Start(ctx, app, 4)
+		if err != nil {
+			return err
+		}
+		fmt.Println(run.Result(ctx))
+		return nil
+	})
+	fmt.Println(err)
+	// Output:
+	// 8 <nil>
+	// <nil>
+}

@@ -284,3 +284,27 @@ func ExampleDefineRemoteStep() {
 	fmt.Println(why.Kind, err)
 	// Output: no_worker <nil>
 }
+
+// A step that starts a run, with the App that works on it. It has a key, as the step may run again.
+func ExampleAppFrom() {
+	receipt := stepwell.Define("receipt", func(_ stepwell.Context, order string) (string, error) { return "receipt of " + order, nil })
+	begin := func(ctx context.Context, order string) (string, error) {
+		run, err := receipt.Start(ctx, stepwell.AppFrom(ctx), order, stepwell.Key(order))
+		if err != nil {
+			return "", err
+		}
+		return run.ID(), nil
+	}
+	order := stepwell.Define("order", func(ctx stepwell.Context, order string) (string, error) {
+		run, err := stepwell.Call(ctx, "begin-receipt", begin, order)
+		if err != nil {
+			return "", err
+		}
+		return stepwell.AwaitRun[string](ctx, run)
+	})
+	app, stop := exampleApp(receipt, order)
+	defer stop()
+	run, _ := order.Start(context.Background(), app, "o-7")
+	fmt.Println(run.Result(context.Background()))
+	// Output: receipt of o-7 <nil>
+}

@@ -1,15 +1,16 @@
 package stepwell
 
-// Workflows whose starts are gathered into one run: what package flow says of a definition, and what a start makes of
-// it.
+// Workflows whose starts are gathered into one run: what a definition says, and what a start makes of it.
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
 	"reflect"
 	"slices"
+	"time"
 
 	"github.com/stepwell/stepwell/internal/codec"
 	"github.com/stepwell/stepwell/internal/engine"
@@ -17,26 +18,73 @@ import (
 	"github.com/stepwell/stepwell/world"
 )
 
-type gatherOption kit.Gather
+// Debounce is an option of a workflow: of its starts with one key, one run begins, when no further one has come for a
+// quiet time, with the last input.
+//
+//	var Index = stepwell.Define("index", index, stepwell.Debounce{By: "id", Quiet: 30 * time.Second})
+//
+// The run is there from the first start on, pending; each further start gives it its input, and returns it: see
+// [Run.Merged]. All inputs stay in its log. No process holds anything: the database does. What the run has beside its
+// input (tags, attributes, priority, places of limits) is of its first start.
+//
+// Such a workflow is started from outside, and from steps; it is no child, runs on no schedule, and a start of it has no
+// ID of its own, no delay, and no transaction.
+type Debounce struct {
+	By      string  // where the key stands in the JSON of the input: see [Limit]; "": all starts are gathered together
+	Key     KeyFunc // in place of By
+	Quiet   time.Duration
+	Longest time.Duration // the run begins at the latest so long after its first input; default: ten times Quiet
+}
 
-func (g gatherOption) workflowOption(o *workflowOptions) {
+// Batch is an option of a workflow that takes a list, []T: of its starts with one key, one run begins with all their
+// inputs, as soon as it has Size of them, 1 MiB, or the first has waited for Wait. A start has one item or several. See
+// [Debounce] for what else holds.
+type Batch struct {
+	By   string  // where the key stands in the JSON of an item: see [Limit]; "": all are gathered together
+	Key  KeyFunc // in place of By, of an item
+	Size int
+	Wait time.Duration
+}
+
+func (d Debounce) workflowOption(o *workflowOptions) {
+	g := gathering{by: d.By, key: d.Key, quiet: d.Quiet, most: cmp.Or(d.Longest, 10*d.Quiet)}
+	switch {
+	case d.Quiet <= 0:
+		g.bad = fmt.Errorf("%w: debounce: the quiet time is %s: must be above zero", ErrInvalid, d.Quiet)
+	case d.Longest < 0:
+		g.bad = fmt.Errorf("%w: debounce: the longest wait is %s: must be above zero", ErrInvalid, d.Longest)
+	}
+	o.gathers(g)
+}
+
+func (b Batch) workflowOption(o *workflowOptions) {
+	o.gathers(gathering{by: b.By, key: b.Key, most: b.Wait, number: b.Size, batch: true})
+}
+
+func (o *workflowOptions) gathers(g gathering) {
 	if o.gather != nil {
 		o.faults = append(o.faults, fmt.Errorf("%w: only one debounce or batch is allowed", ErrInvalid))
 	}
-	own := gathering(g)
-	o.gather = &own
+	o.gather = &g
 }
 
 func init() {
-	kit.NewGather = func(g kit.Gather) any { return gatherOption(g) }
 	kit.Gathers = func(workflow any) bool {
 		w, ok := workflow.(interface{ merges() bool })
 		return ok && w.merges()
 	}
 }
 
-// gathering is that of a definition.
-type gathering kit.Gather
+// gathering is a debounce or a batch of a definition.
+type gathering struct {
+	by     string
+	key    KeyFunc
+	batch  bool
+	number int // of a batch
+	quiet  time.Duration
+	most   time.Duration // from the first input on
+	bad    error
+}
 
 func (w *Workflow[In, Out]) merges() bool { return w.gather != nil }
 
@@ -45,7 +93,7 @@ func (g *gathering) said() *world.SaidGather {
 	if g == nil {
 		return nil
 	}
-	return &world.SaidGather{Quiet: g.Quiet, Most: g.Most, Number: g.Number, Path: g.Path, Computed: g.Of != nil}
+	return &world.SaidGather{Quiet: g.quiet, Most: g.most, Number: g.number, Path: g.by, Computed: g.key.of != nil}
 }
 
 // keyOf computes the key of an input; nil: it stands at a path, or there is none.
@@ -53,7 +101,7 @@ func (g *gathering) keyOf() func(input []byte) (string, error) {
 	if g == nil {
 		return nil
 	}
-	return g.Of
+	return g.key.of
 }
 
 // fault is what is wrong with it, for an input.
@@ -61,25 +109,21 @@ func (g *gathering) fault(in reflect.Type, all limits) error {
 	if g == nil {
 		return nil
 	}
-	batch, item := g.Quiet == 0, in
-	said := g.said()
+	item := in
 	switch {
-	case g.Fault != nil:
-		return g.Fault
-	case slices.ContainsFunc(all, func(l kit.Limit) bool { return l.Single != "" }):
+	case g.bad != nil:
+		return g.bad
+	case slices.ContainsFunc(all, func(l limit) bool { return l.single != "" }):
 		return fmt.Errorf("%w: a workflow with a debounce or a batch cannot be a singleton: use a limit of one run at once instead", ErrInvalid)
-	case batch && (in.Kind() != reflect.Slice || in.Elem().Kind() == reflect.Uint8):
+	case g.batch && (in.Kind() != reflect.Slice || in.Elem().Kind() == reflect.Uint8):
 		return fmt.Errorf("%w: batch: the input is %s: want a slice of the items to gather", ErrInvalid, in)
-	case g.Path != "" && g.In != nil:
-		return fmt.Errorf("%w: give the key of a debounce or a batch as a function or as a path, not both", ErrInvalid)
-	}
-	if batch {
+	case g.batch:
 		item = in.Elem()
 	}
-	if g.In != nil && g.In != item {
-		return fmt.Errorf("%w: the key of a debounce or a batch is computed from %s, but the gathered type is %s", ErrInvalid, g.In, item)
+	if err := keyFault(g.by, g.key, item); err != nil {
+		return fmt.Errorf("debounce or batch: %w", err)
 	}
-	return said.Check()
+	return g.said().Check()
 }
 
 // gathers is what a start comes to whose workflow gathers: nil, where it does not.

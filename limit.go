@@ -1,6 +1,6 @@
 package stepwell
 
-// Limits of workflows: what package limit says of a definition, and what a start makes of it.
+// Limits of workflows, steps and queues: what a definition says, and what a start makes of it.
 
 import (
 	"cmp"
@@ -10,18 +10,118 @@ import (
 	"maps"
 	"reflect"
 	"slices"
+	"time"
 
+	"github.com/stepwell/stepwell/internal/codec"
 	"github.com/stepwell/stepwell/internal/engine"
 	"github.com/stepwell/stepwell/internal/kit"
 	"github.com/stepwell/stepwell/world"
 )
 
-type limitOption kit.Limit
+// Limit says how many runs of a workflow are at work at once ([Limit].AtOnce), or begin in a period (Rate), over all
+// processes. It is an option of [Define]; of [DefineStep], where it counts attempts, whichever runs ask for them (such a
+// step is always queued); and of a queue, as Limits of package queue, where it counts messages.
+//
+//	var Import = stepwell.Define("import", importFile,
+//		stepwell.Limit{AtOnce: 10, By: "tenant"},
+//		stepwell.Limit{AtOnce: 100, Name: "all-imports"})
+//
+// At most ten imports of one tenant are at work, and at most a hundred of all. The others stand in line: of each tenant
+// in the order in which they were started, by priority; between tenants in turn. A workflow may have several limits, with
+// names of their own: a run takes a place of each, those with keys first.
+//
+// What counts is work: a run that waits, for time, an event or another run, gives its place back, and stands in line
+// again when it wakes, before those that were started after it.
+//
+// Of a rate the runs begin evenly over the period, and the others wait in order. A run pays once, when a worker takes it
+// for the first time: not for what follows a sleep, not when its worker dies, and not for further attempts of its steps.
+// Where each call counts, the call is a registered step: of one each attempt pays; of a queue each receive does.
+//
+// The numbers can be changed while programs run: see docs/limits.md.
+type Limit struct {
+	AtOnce int           // how many are at work at once; or
+	Rate   int           // how many begin in each period
+	Per    time.Duration // the period of a rate: 1 ms to 366 days
 
-func (l limitOption) workflowOption(o *workflowOptions) { o.limits = append(o.limits, kit.Limit(l)) }
+	// By is where the key stands in the JSON of the input, or of a message's payload, as in "customer.id": a text, a number or a
+	// truth; 1, 1.0 and 1e0 are one key. Each key has places, and a line, of its own. Programs without the code find it,
+	// too. It has at most 256 bytes. "": all have one line.
+	By string
+	// Key computes the key, in place of By: see [KeyOf]. It is called where the run is started, or the message sent, and
+	// never again.
+	Key KeyFunc
+	// Name is the limit's; "": the name of the workflow, the step or the queue. Limits of one name, of one workflow or several, are one limit:
+	// runs of all of them take its places. What was said last is its number.
+	Name string
+	// Burst is how many runs of a key a rate lets begin at one moment, where none has begun for long enough. Default: one.
+	Burst int
+	// Weights are those of keys: one of weight 3 has three times the places of others, and so three times their share of
+	// workers, or of a further limit, where all keys have runs in line. A key that is not in the table has the weight 1. A
+	// weight is 1 to 100, and at most 1,000 keys have one. They are of AtOnce, and are said by the worker that joined last,
+	// as the number is; nil: they stay as they are.
+	Weights map[string]int
+	// UntilEnd has a run hold its place until it is over, while it waits too: one order of a customer at a time.
+	UntilEnd bool
+	// Refuse makes a rate refuse starts that it does not let in at once, instead of letting them wait. The error is
+	// [ErrRateLimited], and a [*world.RateError] says when to try again. It is for starts from outside: a workflow cannot
+	// start such a run as its child, and neither can a schedule. The same start, by its key or ID, pays once, however often
+	// it is made. In your own transaction on PostgreSQL a start pays before it is written. So it pays even if you roll back,
+	// and several transactions that make the same start each pay.
+	Refuse bool
+}
+
+// KeyFunc computes a key from an input: see [KeyOf].
+type KeyFunc struct {
+	in    reflect.Type
+	of    func(input []byte) (string, error)
+	fault error
+}
+
+// KeyOf is a key that must be computed: of a [Limit], a [Singleton], a [Debounce] or a [Batch]. It has at most 256 bytes.
+// Where a field of the input is the key, By says so, and then programs without this code can start such runs, too, as
+// over REST.
+func KeyOf[In any](of func(in In) string) KeyFunc {
+	if of == nil {
+		return KeyFunc{fault: kit.Missing("the function of the key")}
+	}
+	return KeyFunc{in: reflect.TypeFor[In](), of: codec.KeyOf(of)}
+}
+
+// Singleton is an option of a workflow: at most one of its runs with the same key is live, from start to end, over all
+// processes. Without a key there is one run of the workflow:
+//
+//	var Sync = stepwell.Define("sync", sync, stepwell.Singleton{By: "id", Replace: true})
+//
+// A start that finds a live run returns that, see [Run.Existed]; there is no new one. With Replace it cancels the run that
+// is live, so that its code cleans up, and the new one begins when that is over; a start that finds one that waits for
+// this takes its place. The run keeps its key when it continues as new.
+//
+// Retries, forks and restarts never replace another run: while one is live they are refused with [ErrRunExists]. A child
+// is never merged into a live run: its step fails with that error. A start in a transaction ([In]) is refused.
+type Singleton struct {
+	By      string  // where the key stands in the JSON of the input: see [Limit]
+	Key     KeyFunc // in place of By
+	Replace bool
+}
+
+// limit is one of a definition.
+type limit struct {
+	Limit
+	single world.Single // of the one live run of a key; its name and number are given
+}
+
+func (l Limit) workflowOption(o *workflowOptions) { o.limits = append(o.limits, limit{Limit: l}) }
+
+func (s Singleton) workflowOption(o *workflowOptions) {
+	l := limit{Limit: Limit{By: s.By, Key: s.Key}, single: world.SingleKeep}
+	if s.Replace {
+		l.single = world.SingleReplace
+	}
+	o.limits = append(o.limits, l)
+}
 
 // stepOption refuses a limit at one call of a step: limits are those of its definition.
-func (l limitOption) stepOption(p *engine.Policy) {
+func (l Limit) stepOption(p *engine.Policy) {
 	if p.Fault == nil {
 		p.Fault = fmt.Errorf("%w: set the limit of a registered step where you define it, with DefineStep; it applies to all its calls", ErrInvalid)
 	}
@@ -30,8 +130,8 @@ func (l limitOption) stepOption(p *engine.Policy) {
 // limitsOf takes the limits out of the options of a registered step.
 func limitsOf(opts []StepOption) (all limits, others []StepOption) {
 	for _, o := range opts {
-		if l, is := o.(limitOption); is {
-			all = append(all, kit.Limit(l))
+		if l, is := o.(Limit); is {
+			all = append(all, limit{Limit: l})
 		} else {
 			others = append(others, o)
 		}
@@ -56,9 +156,6 @@ func (all limits) ofStep(step string, in reflect.Type) (faults []error) {
 	return faults
 }
 
-// DefinesQueue makes it an option of a queue.
-func (l limitOption) DefinesQueue(q *kit.Defining) { q.Limited = append(q.Limited, kit.Limit(l)) }
-
 // ofQueue is [limits.named] of a queue, which has no limits that only runs have.
 func (all limits) ofQueue(queue string, in reflect.Type) ([]world.SaidLimit, error) {
 	if faults := all.named(queue, in); len(faults) > 0 {
@@ -82,41 +179,36 @@ func (all limits) keys(payload []byte) (map[string]string, error) {
 }
 
 func init() {
-	kit.NewLimit = func(l kit.Limit) any { return limitOption(l) }
-	kit.QueueLimits = func(queue string, in reflect.Type, given []kit.Limit) ([]world.SaidLimit, func([]byte) (map[string]string, error), error) {
-		all := limits(given)
+	kit.QueueLimits = func(queue string, in reflect.Type, given []any) ([]world.SaidLimit, func([]byte) (map[string]string, error), error) {
+		var all limits
+		for _, l := range given {
+			all = append(all, limit{Limit: l.(Limit)})
+		}
 		said, err := all.ofQueue(queue, in)
 		return said, all.keys, err
 	}
 }
 
 // limits are those of a definition.
-type limits []kit.Limit
+type limits []limit
 
 // named gives the workflow's name to the limit that has none, and finds what is wrong.
 func (all limits) named(workflow string, in reflect.Type) (faults []error) {
 	seen := make(map[string]bool)
 	for i := range all {
 		l := &all[i]
-		err := l.Fault
-		if l.Single == "" {
+		err := cmp.Or(l.Key.fault, l.fault(in))
+		if l.single == "" {
 			l.Name = cmp.Or(l.Name, workflow)
-		} else if l.Name != "" || l.UntilEnd || l.Burst != 0 || l.Refuse || l.Weights != nil {
-			err = cmp.Or(err, fmt.Errorf("%w: a singleton accepts only the options limit.Key and limit.Path", ErrInvalid))
-			l.Name = world.SingleName(workflow)
 		} else {
-			l.Name, l.Number, l.UntilEnd = world.SingleName(workflow), 1, true
+			l.Name, l.AtOnce, l.UntilEnd = world.SingleName(workflow), 1, true
 		}
 		switch {
 		case err != nil:
-		case seen[l.Name] && l.Single != "":
+		case seen[l.Name] && l.single != "":
 			err = fmt.Errorf("%w: a workflow can have only one singleton", ErrInvalid)
 		case seen[l.Name]:
-			err = fmt.Errorf("%w: two limits have this name: rename one with limit.Name", ErrInvalid)
-		case l.Path != "" && l.In != nil:
-			err = fmt.Errorf("%w: give the key as a function or as a path, not both", ErrInvalid)
-		case l.In != nil && l.In != in:
-			err = fmt.Errorf("%w: its key is computed from %s, but the input is %s", ErrInvalid, l.In, in)
+			err = fmt.Errorf("%w: two limits have this name: give one another Name", ErrInvalid)
 		default:
 			said := saidOf(l)
 			err = said.Check()
@@ -128,6 +220,40 @@ func (all limits) named(workflow string, in reflect.Type) (faults []error) {
 	return faults
 }
 
+// fault is what is wrong with a limit by itself, for an input.
+func (l *limit) fault(in reflect.Type) error {
+	switch {
+	case l.Rate == 0 && l.AtOnce == 0 && l.Per != 0:
+		return world.CheckRate(0, l.Per, 0)
+	case l.single == "" && (l.AtOnce == 0) == (l.Rate == 0):
+		return fmt.Errorf("%w: say how many are at work at once, or how many begin in a period: AtOnce or Rate", ErrInvalid)
+	case l.AtOnce < 0 || l.AtOnce > world.MaxLimit:
+		return fmt.Errorf("%w: limit of %d at once: want 1 to %d", ErrInvalid, l.AtOnce, world.MaxLimit)
+	case l.Rate != 0 && l.Per <= 0:
+		return world.CheckRate(l.Rate, l.Per, 0)
+	case l.Rate == 0 && l.Per != 0:
+		return fmt.Errorf("%w: Per is the period of a rate, and this is none", ErrInvalid)
+	case l.Burst < 0:
+		return fmt.Errorf("%w: burst of %d: want 1 or more", ErrInvalid, l.Burst)
+	}
+	return keyFault(l.By, l.Key, in)
+}
+
+// keyFault is what is wrong with a key, for an input.
+func keyFault(by string, key KeyFunc, in reflect.Type) error {
+	switch {
+	case key.fault != nil:
+		return key.fault
+	case by != "" && key.in != nil:
+		return fmt.Errorf("%w: give the key as a function or as a path, not both", ErrInvalid)
+	case key.in != nil && key.in != in:
+		return fmt.Errorf("%w: its key is computed from %s, but the input is %s", ErrInvalid, key.in, in)
+	case by != "" && !codec.Has(in, by):
+		return fmt.Errorf("%w: its key stands at %q, which the JSON of %s does not have", ErrInvalid, by, in)
+	}
+	return nil
+}
+
 // said is what starters elsewhere are told of them.
 func (all limits) said() (out []world.SaidLimit) {
 	for i := range all {
@@ -136,9 +262,9 @@ func (all limits) said() (out []world.SaidLimit) {
 	return out
 }
 
-func saidOf(l *kit.Limit) world.SaidLimit {
+func saidOf(l *limit) world.SaidLimit {
 	return world.SaidLimit{
-		Name: l.Name, Number: l.Number, UntilEnd: l.UntilEnd, Path: l.Path, Computed: l.Of != nil, Per: l.Per, Burst: l.Burst, Refuse: l.Refuse, Single: l.Single, Weights: l.Weights,
+		Name: l.Name, Number: cmp.Or(l.AtOnce, l.Rate), UntilEnd: l.UntilEnd, Path: l.By, Computed: l.Key.of != nil, Per: l.Per, Burst: l.Burst, Refuse: l.Refuse, Single: l.single, Weights: l.Weights,
 	}
 }
 
@@ -174,7 +300,7 @@ func warnOfLimits(ctx context.Context, a *App) {
 	own := make(map[string]world.SaidLimit)
 	warn := func(name, before, now string) {
 		a.cfg.Logger.Warn("programs define the same limit differently", "limit", name, "before", before, "now", now,
-			"hint", "The definition that was declared last applies to all of them: define it the same everywhere, or rename one with limit.Name. To see it: stepwell limits show "+name)
+			"hint", "The definition that was declared last applies to all of them: define it the same everywhere, or give one another Name. To see it: stepwell limits show "+name)
 	}
 	for _, class := range slices.SortedFunc(maps.Keys(a.known), func(x, y world.Class) int {
 		return cmp.Or(cmp.Compare(x.Workflow, y.Workflow), cmp.Compare(x.Version, y.Version))
@@ -209,10 +335,10 @@ func (all limits) places(input []byte) (places []world.Place, err error) {
 		l := &all[i]
 		said := saidOf(l)
 		p := said.Place()
-		if l.Of != nil {
-			p.Key, err = l.Of(input)
-		} else if l.Path != "" {
-			p.Key, err = world.KeyAt(input, l.Path)
+		if l.Key.of != nil {
+			p.Key, err = l.Key.of(input)
+		} else if l.By != "" {
+			p.Key, err = world.KeyAt(input, l.By)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("limit %s: key: %w", l.Name, err)

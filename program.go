@@ -23,7 +23,8 @@ import (
 //
 //	func main() { stepwell.Main(stepwell.Config{Definitions: definitions}) }
 //
-// With a function it works until that returns: ctx ends at the signal, and where the worker fails; see [App.RunUntil].
+// With a function it works until that returns: ctx ends at the signal, and where the worker fails; see [App.RunUntil]. An
+// error that the function returns then, as it had not come to its end, is one.
 //
 // Main answers to stepwell check, as check.Main does, so call it before anything is opened. For all else that a program
 // does around its work there are [Open], [New] and [App.Run].
@@ -36,6 +37,9 @@ func Main(cfg Config, fn ...func(ctx context.Context, app *App) error) {
 }
 
 func program(cfg Config, fn []func(ctx context.Context, app *App) error) (err error) {
+	if len(fn) == 1 && fn[0] == nil {
+		return fmt.Errorf("stepwell.Main: %w: the function is nil", ErrInvalid)
+	}
 	if len(fn) > 1 {
 		return fmt.Errorf("stepwell.Main: %w: %d functions: want one, or none", ErrInvalid, len(fn))
 	}
@@ -54,10 +58,7 @@ func program(cfg Config, fn []func(ctx context.Context, app *App) error) (err er
 	if len(fn) == 0 {
 		return app.Run(ctx)
 	}
-	if err := app.RunUntil(ctx, func(ctx context.Context) error { return fn[0](ctx, app) }); err != nil && (ctx.Err() == nil || !errors.Is(err, context.Canceled)) {
-		return err
-	}
-	return nil // of a signal nothing has failed
+	return app.RunUntil(ctx, func(ctx context.Context) error { return fn[0](ctx, app) })
 }
 
 // RunUntil works on runs as [App.Run] does, until fn returns. fn's context ends with ctx, and where the worker fails.

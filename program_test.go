@@ -63,6 +63,7 @@ var programs = map[string]func(){
 	"nowhere":  func() { stepwell.Main(stepwell.Config{Database: "memories:"}) },
 	"checked":  func() { stepwell.Main(stepwell.Config{Database: "memories:"}) },
 	"unsound":  func() { stepwell.Main(stepwell.Config{Database: "memory:", MaxRuns: -1}) },
+	"nil":      func() { stepwell.Main(ofMemory(), nil) },
 	"too much": func() { stepwell.Main(ofMemory(), greeting("ann"), greeting("bob")) },
 }
 
@@ -101,11 +102,12 @@ func TestMainIsAWholeProgram(t *testing.T) {
 	}{
 		{program: "done", out: "hello ann\n"},
 		{program: "works", env: "STEPWELL_DB=" + begun(t), signals: 1, out: "begun\nended: "},
-		{program: "patient", signals: 1, out: "begun\nended: "},
+		{program: "patient", signals: 1, want: 1, errs: "signal", out: "begun\nended: "},
 		{program: "deaf", signals: 2, want: -1, out: "begun\n"},
 		{program: "fails", want: 1, errs: "no luck\n"},
 		{program: "nowhere", want: 1, errs: "memories"},
 		{program: "unsound", want: 1, errs: "stepwell.New: invalid: Config.MaxRuns is -1"},
+		{program: "nil", want: 1, errs: "the function is nil"},
 		{program: "too much", want: 1, errs: "2 functions"},
 		{program: "checked", env: "STEPWELL_CHECK=1", out: `{"checked":0}`},
 	} {

@@ -1,6 +1,6 @@
 package stepwell
 
-// What keeps runs from beginning: see package flow.
+// What keeps runs from beginning: holds, and times within which they are to.
 
 import (
 	"context"
@@ -108,8 +108,18 @@ func held(ctx context.Context, a *App, w *Why, unbegun bool) error {
 	return nil
 }
 
-// startTTLOption fits workflows, starts and children. Package flow has it.
+// startTTLOption fits workflows, starts and children.
 type startTTLOption time.Duration
+
+// StartTTL says within which time a run is to begin: one that has not begun then, as no worker has room for it, its
+// workflow is held, or it stands in line for a limit, is cancelled, with code NOT_STARTED. The time counts from the
+// start, or, of a start that is delayed, from when it was to begin; where it is woken before, that stays so, and it has
+// the more time. A fork or a retry begins when a worker takes it for the first time. Who waits for its result gets an
+// error that matches [ErrCancelled], and says so.
+//
+// That of a workflow holds for all who start it, by whatever way; that of a start takes its place, and there 0 means as
+// the workflow says, and [Forever] that it may begin at any time.
+func StartTTL(d time.Duration) startTTLOption { return startTTLOption(d) }
 
 func (d startTTLOption) workflowOption(o *workflowOptions) {
 	if d <= 0 {
@@ -122,6 +132,67 @@ func (d startTTLOption) startOption(o *startOptions) { o.StartTTL = time.Duratio
 
 func (d startTTLOption) childOption(o *childOptions) { o.StartTTL = time.Duration(d) }
 
-func init() {
-	kit.NewStartTTL = func(d time.Duration) any { return startTTLOption(d) }
+// Held says that a workflow is held, by whom and why.
+type Held struct {
+	Workflow string    `json:"workflow"`
+	By       string    `json:"by,omitempty"`
+	Note     string    `json:"note,omitempty"`
+	Since    time.Time `json:"since"`
+}
+
+// Hold holds a workflow: its starts are accepted, but its runs do not begin until it is released. Runs that have begun
+// continue, and so does what a worker is just claiming. You can cancel held runs. A hold survives all processes. A
+// second Hold replaces who holds the workflow, and why.
+func (a *App) Hold(ctx context.Context, workflow, note string) error {
+	starts, err := a.starter()
+	if err != nil {
+		return err
+	}
+	if err := starts.Hold(ctx, world.Hold{Workflow: workflow, By: a.by(ctx), Note: note}); err != nil {
+		return fmt.Errorf("hold workflow %s: %w", workflow, err)
+	}
+	return nil
+}
+
+// Release has the runs of a workflow that was held begin, in the order in which they would have. One that is not held
+// stays as it is.
+func (a *App) Release(ctx context.Context, workflow string) error {
+	starts, err := a.starter()
+	if err == nil {
+		err = world.CheckWorkflowName(workflow)
+	}
+	if err != nil {
+		return err
+	}
+	if err := starts.Release(ctx, workflow); err != nil {
+		return fmt.Errorf("release workflow %s: %w", workflow, err)
+	}
+	return nil
+}
+
+// Holds are the workflows that are held, by name.
+func (a *App) Holds(ctx context.Context) ([]Held, error) {
+	starts, err := a.starter()
+	if err != nil {
+		return nil, err
+	}
+	all, err := starts.Holds(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("list held workflows: %w", err)
+	}
+	out := make([]Held, len(all))
+	for i, h := range all {
+		out[i] = Held(h)
+	}
+	return out, nil
+}
+
+func (a *App) starter() (world.Starter, error) {
+	if a == nil {
+		return nil, kit.Missing("the App")
+	}
+	if starts := startsOf(a); starts != nil {
+		return starts, nil
+	}
+	return nil, fmt.Errorf("%w: its store cannot hold workflows", ErrInvalid)
 }

@@ -315,7 +315,7 @@ func (s *RegisteredStep[In, Out]) start(ctx Context, in In, opts []StepOption, a
 }
 
 // StepOption changes how a step is tried, and what follows of it: [Retry], [Timeout], [NonRetryable], [Transactional],
-// [Undo]. Of [DefineStep] it may be a limit, too: see package limit.
+// [Undo]. Of [DefineStep] it may be a [Limit], too.
 type StepOption interface{ stepOption(*engine.Policy) }
 
 func stepPolicy(p *engine.Policy, opts []StepOption) error {

@@ -282,10 +282,10 @@ type Run[Out any] struct {
 func (r *Run[Out]) ID() string { return r.id }
 
 // Existed reports whether the run was there already: its idempotency key had been used, it is a singleton's that is
-// live, see flow.Singleton, or it has taken the input of this start: see [Run.Merged].
+// live, see [Singleton], or it has taken the input of this start: see [Run.Merged].
 func (r *Run[Out]) Existed() bool { return r.existed }
 
-// Merged reports whether the run was there already, gathers inputs, and has that of this start: see package flow.
+// Merged reports whether the run was there already, gathers inputs, and has that of this start: see [Debounce] and [Batch].
 func (r *Run[Out]) Merged() bool { return r.merged }
 
 // Retention is how long the run is kept after its end, where this call has made it: [Forever], or a time that

@@ -21,7 +21,8 @@ var Mails = queue.Define[Mail]("mails")
 
 // A program that handles the messages of a queue, and sends one.
 func ExampleQueue_Handle() {
-	mails := queue.Define[Mail]("mails", queue.MaxReceives(10), queue.Visibility(time.Minute))
+	mails := queue.Define[Mail]("mails", queue.MaxReceives(10), queue.Visibility(time.Minute),
+		queue.Limits(stepwell.Limit{AtOnce: 3, By: "to"}))
 	sent := make(chan string)
 	app, err := stepwell.New(memory.New(), stepwell.Config{
 		Logger: slog.New(slog.DiscardHandler),

@@ -26,42 +26,53 @@ type Queue[T any] struct {
 	declared world.Messenger // where it was declared last
 }
 
-// Option says something of a queue: [Visibility], [MaxReceives], and the limits of package limit.
-type Option interface{ DefinesQueue(q *kit.Defining) }
+// Option says something of a queue: [Visibility], [MaxReceives], [Limits].
+type Option func(*defining)
 
-type option func(*world.MessageQueue)
+// defining is a queue, as the options of its definition make it.
+type defining struct {
+	world.MessageQueue
+	limited []any // stepwell.Limit
+}
 
-// DefinesQueue makes it an [Option].
-func (o option) DefinesQueue(q *kit.Defining) { o(&q.MessageQueue) }
+// Limits say how many messages are worked on at once, by handlers and by all others who receive, or received in a
+// period.
+func Limits(all ...stepwell.Limit) Option {
+	return func(q *defining) {
+		for _, l := range all {
+			q.limited = append(q.limited, l)
+		}
+	}
+}
 
 // Visibility is for how long a message that was received is nobody else's, unless the receive says otherwise:
 // from 1 s to 12 h, 30 s where nobody says it. While
 // a handler works on a message that is renewed.
 func Visibility(d time.Duration) Option {
-	return option(func(q *world.MessageQueue) { q.Visibility = d })
+	return func(q *defining) { q.Visibility = d }
 }
 
 // MaxReceives is how often a message is received, from 1 to 1,000, 20 where nobody says it: then it is a dead letter.
 func MaxReceives(n int) Option {
-	return option(func(q *world.MessageQueue) { q.MaxReceives = n })
+	return func(q *defining) { q.MaxReceives = n }
 }
 
 // Define names a queue. A name has 1 to 128 bytes of A-Z a-z 0-9 _ . -; a bad one is refused at the first use.
 // The queue is made in the database, or gets what
 // is said here, at the first use by each program.
 //
-//	queue.Define[Mail]("mails", limit.Concurrency(3, limit.Key(func(m Mail) string { return m.To })))
+//	queue.Define[Mail]("mails", queue.Limits(stepwell.Limit{AtOnce: 3, By: "to"}))
 //
 // Limits hold for messages that are sent from then on, by whomever: see docs/queues.md. A definition that says none
 // leaves those that are declared as they are, unless its queue is handled here.
 func Define[T any](name string, opts ...Option) *Queue[T] {
-	d := kit.Defining{MessageQueue: world.MessageQueue{Name: name}}
-	q := &Queue[T]{fault: kit.Given(opts, func(o Option) { o.DefinesQueue(&d) })}
+	d := defining{MessageQueue: world.MessageQueue{Name: name}}
+	q := &Queue[T]{fault: kit.Given(opts, func(o Option) { o(&d) })}
 	if q.fault == nil {
 		q.fault = world.CheckQueue(&d.MessageQueue)
 	}
-	if q.fault == nil && len(d.Limited) > 0 {
-		if d.Limits, q.keys, q.fault = kit.QueueLimits(name, reflect.TypeFor[T](), d.Limited); q.fault != nil {
+	if q.fault == nil && len(d.limited) > 0 {
+		if d.Limits, q.keys, q.fault = kit.QueueLimits(name, reflect.TypeFor[T](), d.limited); q.fault != nil {
 			q.fault = fmt.Errorf("queue %s: %w", name, q.fault)
 		}
 	}

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/stepwell/stepwell"
-	limits "github.com/stepwell/stepwell/limit"
 	"github.com/stepwell/stepwell/world/memory"
 )
 
@@ -24,7 +23,7 @@ func TestLimits(t *testing.T) {
 			}
 			return in["tenant"], nil
 		})
-	}, limits.Concurrency(1, limits.Path("tenant")))
+	}, stepwell.Limit{AtOnce: 1, By: "tenant"})
 	r := newRigOn(t, memory.New(), Options{}, slow)
 	var ids []string
 	for range 3 {
@@ -71,8 +70,8 @@ func TestLimits(t *testing.T) {
 func TestRates(t *testing.T) {
 	t.Parallel()
 	greet := func(_ stepwell.Context, in map[string]string) (string, error) { return in["tenant"], nil }
-	waits := stepwell.Define("waits", greet, limits.Rate(1, time.Hour, limits.Path("tenant")))
-	refuses := stepwell.Define("refuses", greet, limits.Rate(2, time.Hour, limits.Burst(1), limits.Refuse(), limits.Path("tenant")))
+	waits := stepwell.Define("waits", greet, stepwell.Limit{Rate: 1, Per: time.Hour, By: "tenant"})
+	refuses := stepwell.Define("refuses", greet, stepwell.Limit{Rate: 2, Per: time.Hour, Burst: 1, Refuse: true, By: "tenant"})
 	r := newRigOn(t, memory.New(), Options{}, waits, refuses)
 	var ids []string
 	for range 3 {

@@ -13,7 +13,6 @@ import (
 	"testing"
 
 	"github.com/stepwell/stepwell"
-	"github.com/stepwell/stepwell/flow"
 	"github.com/stepwell/stepwell/internal/operate"
 	"github.com/stepwell/stepwell/world"
 )
@@ -28,7 +27,7 @@ var (
 		"Workflows": reflect.TypeFor[[]counts](), "Versions": reflect.TypeFor[operate.Versions](), "Failures": reflect.TypeFor[operate.Failures](), "Class": reflect.TypeFor[world.Class](),
 		"MessageQueue": reflect.TypeFor[operate.Queue](), "MessageQueues": reflect.TypeFor[queueList](), "QueuePause": reflect.TypeFor[operate.QueuePause](), "QueueChanged": reflect.TypeFor[queueChanged](),
 		"Published": reflect.TypeFor[sentMessage](), "PublicationPage": reflect.TypeFor[publicationPage](), "Subscribed": reflect.TypeFor[subscribed](),
-		"Subscriptions": reflect.TypeFor[subscriptionList](), "NewSecret": reflect.TypeFor[newSecret](), "Schedule": reflect.TypeFor[operate.Schedule](), "Held": reflect.TypeFor[flow.Held](), "Holds": reflect.TypeFor[[]flow.Held](), "SchedulePage": reflect.TypeFor[schedulePage](),
+		"Subscriptions": reflect.TypeFor[subscriptionList](), "NewSecret": reflect.TypeFor[newSecret](), "Schedule": reflect.TypeFor[operate.Schedule](), "Held": reflect.TypeFor[stepwell.Held](), "Holds": reflect.TypeFor[[]stepwell.Held](), "SchedulePage": reflect.TypeFor[schedulePage](),
 		"TriggeredSchedule": reflect.TypeFor[triggeredSchedule](), "BackfilledSchedule": reflect.TypeFor[backfilledSchedule](),
 		"InLine": reflect.TypeFor[world.InLine](), "Limits": reflect.TypeFor[limitList](), "Limit": reflect.TypeFor[operate.Limit](), "LimitPage": reflect.TypeFor[operate.LimitPage](),
 		"LimitHolder": reflect.TypeFor[world.LimitHolder](), "LimitHolders": reflect.TypeFor[operate.LimitHolders](),

@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/stepwell/stepwell"
-	"github.com/stepwell/stepwell/flow"
 	"github.com/stepwell/stepwell/internal/logs"
 	"github.com/stepwell/stepwell/internal/operate"
 	"github.com/stepwell/stepwell/world"
@@ -168,7 +167,7 @@ func (s *Server) startRun(w http.ResponseWriter, r *request) error {
 		opts = append(opts, stepwell.Timeout(time.Duration(b.Timeout)))
 	}
 	if b.StartTTL != 0 {
-		opts = append(opts, flow.StartTTL(time.Duration(b.StartTTL)))
+		opts = append(opts, stepwell.StartTTL(time.Duration(b.StartTTL)))
 	}
 	if len(b.Signals) > mostSignals {
 		return invalid("%d signals, more than %d", len(b.Signals), mostSignals)

@@ -7,19 +7,17 @@ import (
 	"time"
 
 	"github.com/stepwell/stepwell"
-	"github.com/stepwell/stepwell/flow"
-	limits "github.com/stepwell/stepwell/limit"
 	"github.com/stepwell/stepwell/world/memory"
 )
 
 func TestSingletons(t *testing.T) {
 	t.Parallel()
-	of := func(name string, then flow.Policy) stepwell.Definition {
+	of := func(name string, replace bool) stepwell.Definition {
 		return stepwell.Define(name, func(ctx stepwell.Context, in map[string]string) (string, error) {
 			return in["shop"], stepwell.Sleep(ctx, "a while", time.Hour)
-		}, flow.Singleton(then, limits.Path("shop")))
+		}, stepwell.Singleton{By: "shop", Replace: replace})
 	}
-	r := newRigOn(t, memory.New(), Options{}, of("keep", flow.Keep), of("replace", flow.Replace))
+	r := newRigOn(t, memory.New(), Options{}, of("keep", false), of("replace", true))
 	const ann = `{"input": {"shop": "ann"}}`
 	id := r.want(201, "POST", "/v1/workflows/keep/runs", ann).get("id")
 	if again := r.want(200, "POST", "/v1/workflows/keep/runs", ann); again.get("id") != id {
@@ -44,7 +42,7 @@ func TestSingletons(t *testing.T) {
 // TestMergedKeys: the key of a start that was merged into another finds that run, which says so.
 func TestMergedKeys(t *testing.T) {
 	t.Parallel()
-	write := stepwell.Define("write", func(_ stepwell.Context, all []int) (int, error) { return len(all), nil }, flow.Batch(nil, 10, time.Hour))
+	write := stepwell.Define("write", func(_ stepwell.Context, all []int) (int, error) { return len(all), nil }, stepwell.Batch{Size: 10, Wait: time.Hour})
 	r := newRigOn(t, memory.New(), Options{}, write)
 	id := r.want(201, "POST", "/v1/workflows/write/runs", `{"input": [1], "idempotencyKey": "one"}`).get("id")
 	r.want(200, "POST", "/v1/workflows/write/runs", `{"input": [2], "idempotencyKey": "two"}`)

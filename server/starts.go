@@ -4,8 +4,6 @@ package server
 
 import (
 	"net/http"
-
-	"github.com/stepwell/stepwell/flow"
 )
 
 func startRoutes() []route {
@@ -35,21 +33,21 @@ func holdWorkflow(s *Server, w http.ResponseWriter, r *request) error {
 		return err
 	}
 	r.because(b.Note)
-	if err := flow.Hold(r.Context(), s.app, r.PathValue("workflow"), b.Note); err != nil {
+	if err := s.app.Hold(r.Context(), r.PathValue("workflow"), b.Note); err != nil {
 		return err
 	}
 	return listHolds(s, w, r)
 }
 
 func releaseWorkflow(s *Server, w http.ResponseWriter, r *request) error {
-	if err := flow.Release(r.Context(), s.app, r.PathValue("workflow")); err != nil {
+	if err := s.app.Release(r.Context(), r.PathValue("workflow")); err != nil {
 		return err
 	}
 	return listHolds(s, w, r)
 }
 
 func listHolds(s *Server, w http.ResponseWriter, r *request) error {
-	all, err := flow.Holds(r.Context(), s.app)
+	all, err := s.app.Holds(r.Context())
 	if err != nil {
 		return err
 	}

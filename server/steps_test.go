@@ -12,7 +12,6 @@ import (
 
 	"github.com/stepwell/stepwell"
 	"github.com/stepwell/stepwell/internal/sample"
-	limits "github.com/stepwell/stepwell/limit"
 	"github.com/stepwell/stepwell/world"
 )
 
@@ -429,7 +428,7 @@ func TestStepKeys(t *testing.T) {
 // TestRemoteStepUnderALimit: the limits of its definition hold for step workers.
 func TestRemoteStepUnderALimit(t *testing.T) {
 	t.Parallel()
-	bank := stepwell.DefineRemoteStep[picture, string]("resize", limits.Concurrency(1))
+	bank := stepwell.DefineRemoteStep[picture, string]("resize", stepwell.Limit{AtOnce: 1})
 	one := stepwell.Define("limited", func(ctx stepwell.Context, in picture) (string, error) { return bank.Run(ctx, in) })
 	more, err := ParseKeys("steps?step=resize:py:" + stepsSecret)
 	if err != nil {

@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/stepwell/stepwell"
-	"github.com/stepwell/stepwell/flow"
 	"github.com/stepwell/stepwell/internal/operate"
 	"github.com/stepwell/stepwell/world"
 )
@@ -120,7 +119,7 @@ type counts struct {
 	Blocked   int    `json:"blocked"`
 	Paused    int    `json:"paused"`
 
-	Held *flow.Held `json:"held,omitempty"` // nil: it is not
+	Held *stepwell.Held `json:"held,omitempty"` // nil: it is not
 }
 
 func (y *system) workflows(w http.ResponseWriter, r *request) error {

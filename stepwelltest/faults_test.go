@@ -9,7 +9,6 @@ import (
 
 	"github.com/stepwell/stepwell"
 	"github.com/stepwell/stepwell/blob"
-	"github.com/stepwell/stepwell/limit"
 	"github.com/stepwell/stepwell/stepwelltest"
 )
 
@@ -17,7 +16,7 @@ import (
 func TestARunMayStandInLine(t *testing.T) {
 	slow := stepwell.Define("slow", func(ctx stepwell.Context, n int) (int, error) {
 		return n, stepwell.Do(ctx, "work", func(context.Context) error { <-time.After(time.Hour); return nil })
-	}, limit.Concurrency(1))
+	}, stepwell.Limit{AtOnce: 1})
 	env := stepwelltest.New(t, slow)
 	first, second := stepwelltest.Start(env, slow, 1), stepwelltest.Start(env, slow, 2)
 	if got := second.MustComplete() + first.MustComplete(); got != 3 {

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/stepwell/stepwell"
-	"github.com/stepwell/stepwell/limit"
 	"github.com/stepwell/stepwell/stepwelltest"
 )
 
@@ -36,7 +35,7 @@ func TestMustCompleteSaysThatNobodyHasTheStep(t *testing.T) {
 // TestMustCompleteWaitsForARate: time passes for a step that stands in the line of a rate, however long that is.
 func TestMustCompleteWaitsForARate(t *testing.T) {
 	t.Parallel()
-	call := stepwell.DefineStep("call", func(_ context.Context, n int) (int, error) { return n, nil }, limit.Rate(4, time.Minute))
+	call := stepwell.DefineStep("call", func(_ context.Context, n int) (int, error) { return n, nil }, stepwell.Limit{Rate: 4, Per: time.Minute})
 	wf := stepwell.Define("caller", func(ctx stepwell.Context, n int) (int, error) { return call.Start(ctx, n).Get(ctx) })
 	env := stepwelltest.New(t, wf, call)
 	var runs []*stepwelltest.Run[int]

@@ -88,7 +88,7 @@ func (g *SaidGather) Key(input []byte) (string, error) {
 	case g.Path != "":
 		return KeyAt(input, g.Path)
 	case g.Computed:
-		return "", fmt.Errorf("%w: the key is computed by code: start the run in a program that has the workflow's definition, or define the key with flow.Path", ErrInvalid)
+		return "", fmt.Errorf("%w: the key is computed by code: start the run in a program that has the workflow's definition, or let the definition say where the key stands, with By", ErrInvalid)
 	}
 	return "", nil
 }

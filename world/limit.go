@@ -242,7 +242,7 @@ func CheckScope(limit string, said, kept Scope) error {
 	if said == kept {
 		return nil
 	}
-	return fmt.Errorf("%w: limit %s is defined as %s, but exists as %s, which cannot change: give it another name, with limit.Name", ErrInvalid, limit, said, kept)
+	return fmt.Errorf("%w: limit %s is defined as %s, but exists as %s, which cannot change: give it another Name", ErrInvalid, limit, said, kept)
 }
 
 // SaidBy are the limits that places are of.

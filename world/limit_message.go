@@ -116,7 +116,7 @@ func (m *Message) keyOf(l *SaidLimit) (key string, err error) {
 		}
 	case l.Computed:
 		return "", wrongKey(l.Name,
-			"code computes it: send the message by a program that has the queue's definition, or define the limit with limit.Path")
+			"code computes it: send the message by a program that has the queue's definition, or let the limit say where the key stands, with By")
 	}
 	return key, checkLimitKey(l.Name, key)
 }

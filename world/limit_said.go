@@ -72,9 +72,9 @@ func (l *SaidLimit) checkWeights() error {
 	case l.Weights == nil:
 		return nil
 	case l.Per != 0 || l.Single != "":
-		return fmt.Errorf("%w: limit %s: weights share out places, and it has none: they are of limit.Concurrency", ErrInvalid, l.Name)
+		return fmt.Errorf("%w: limit %s: weights share out places, and it has none: they are of AtOnce", ErrInvalid, l.Name)
 	case l.Path == "" && !l.Computed:
-		return fmt.Errorf("%w: limit %s: weights are of keys, and it has none: say limit.Key or limit.Path", ErrInvalid, l.Name)
+		return fmt.Errorf("%w: limit %s: weights are of keys, and it has none: say By or Key", ErrInvalid, l.Name)
 	case len(l.Weights) > MaxWeights:
 		return fmt.Errorf("%w: limit %s: %d keys have weights: the most is %d", ErrInvalid, l.Name, len(l.Weights), MaxWeights)
 	}
@@ -118,7 +118,7 @@ func (l *SaidLimit) check(least int) error {
 			return fmt.Errorf("limit %s: %w", l.Name, err)
 		}
 		if l.UntilEnd {
-			return fmt.Errorf("%w: limit %s: a rate cannot use limit.UntilEnd", ErrInvalid, l.Name)
+			return fmt.Errorf("%w: limit %s: a rate cannot use UntilEnd", ErrInvalid, l.Name)
 		}
 	} else if l.Burst != 0 || l.Refuse {
 		return fmt.Errorf("%w: limit %s: only a rate can have a burst, or refuse", ErrInvalid, l.Name)
@@ -172,7 +172,7 @@ func SaidPlaces(said []SaidLimit, input []byte) (places []Place, err error) {
 		if l.Path != "" {
 			p.Key, err = KeyAt(input, l.Path)
 		} else if l.Computed {
-			err = fmt.Errorf("%w: code computes it: start the run in a program that has the workflow's definition, or define the limit with limit.Path", ErrInvalid)
+			err = fmt.Errorf("%w: code computes it: start the run in a program that has the workflow's definition, or let the limit say where the key stands, with By", ErrInvalid)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("limit %s: key: %w", l.Name, err)

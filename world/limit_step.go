@@ -20,9 +20,9 @@ func (l *SaidLimit) fits(of, instead string) error {
 	what := ""
 	switch {
 	case l.UntilEnd:
-		what = "holds its places until the end of a run: leave out limit.UntilEnd, or "
+		what = "holds its places until the end of a run: leave out UntilEnd, or "
 	case l.Refuse:
-		what = "refuses starts, but a " + of + " has none: leave out limit.Refuse, or "
+		what = "refuses starts, but a " + of + " has none: leave out Refuse, or "
 	case l.Single != "":
 		what = "is a singleton, but only workflows can be: "
 	default:

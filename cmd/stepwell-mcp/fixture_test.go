@@ -18,7 +18,6 @@ import (
 
 	"github.com/stepwell/stepwell"
 	"github.com/stepwell/stepwell/internal/pgtest"
-	"github.com/stepwell/stepwell/limit"
 	"github.com/stepwell/stepwell/queue"
 	"github.com/stepwell/stepwell/schedule"
 	_ "github.com/stepwell/stepwell/world/postgres"
@@ -135,7 +134,7 @@ var (
 	blocks = stepwell.Define("block", func(_ stepwell.Context, in order) (string, error) { panic("cannot go on with " + in.Secret) })
 	limits = stepwell.Define("limited", func(ctx stepwell.Context, _ order) (string, error) {
 		return "", stepwell.Sleep(ctx, "nap", 100*time.Hour)
-	}, limit.Concurrency(1, limit.Key(func(in order) string { return in.Tenant }), limit.UntilEnd()))
+	}, stepwell.Limit{AtOnce: 1, Key: stepwell.KeyOf(func(in order) string { return in.Tenant }), UntilEnd: true})
 	sleeps = stepwell.Define("sleep", func(ctx stepwell.Context, in order) (string, error) {
 		return in.Secret, stepwell.Sleep(ctx, "nap", 100*time.Hour)
 	})

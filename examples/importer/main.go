@@ -19,7 +19,6 @@ import (
 	"time"
 
 	"github.com/stepwell/stepwell"
-	"github.com/stepwell/stepwell/limit"
 	_ "github.com/stepwell/stepwell/world/memory"
 	_ "github.com/stepwell/stepwell/world/postgres"
 	_ "github.com/stepwell/stepwell/world/sqlite"
@@ -37,7 +36,7 @@ const places = 2
 // Import imports a file. Its limit has a key: each customer has places, and a line, of his own.
 var Import = stepwell.Define("import", func(ctx stepwell.Context, f File) (time.Time, error) {
 	return stepwell.Call(ctx, "load", load, f)
-}, limit.Concurrency(places, limit.Path("tenant")))
+}, stepwell.Limit{AtOnce: places, By: "tenant"})
 
 // desk counts who is at work.
 var desk struct {

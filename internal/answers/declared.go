@@ -14,7 +14,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/stepwell/stepwell"
-	"github.com/stepwell/stepwell/limit"
 	"github.com/stepwell/stepwell/world"
 )
 
@@ -48,8 +47,8 @@ func answerDeclaredChild(r *answers) {
 		}, append(opts, stepwell.Version(version), stepwell.Retention(time.Duration(version)*day), stepwell.Timeout(time.Duration(version)*time.Hour))...)
 	}
 	secret := stepwell.Define("declared-secret", func(stepwell.Context, parcel) (string, error) { return "", nil },
-		limit.Concurrency(1, limit.Key(func(p parcel) string { return p.City })))
-	r.begin(send(1), send(2, stepwell.Attributes(map[string]any{"team": "post", "tier": 1}), limit.Concurrency(3, limit.Path("city"), limit.Name("declared-city"))), secret)
+		stepwell.Limit{AtOnce: 1, Key: stepwell.KeyOf(func(p parcel) string { return p.City })})
+	r.begin(send(1), send(2, stepwell.Attributes(map[string]any{"team": "post", "tier": 1}), stepwell.Limit{AtOnce: 3, By: "city", Name: "declared-city"}), secret)
 
 	sends, hides := stepwell.Declare[parcel, string]("declared-send"), stepwell.Declare[parcel, string]("declared-secret")
 	asked := stepwell.Define("declared-parent", func(ctx stepwell.Context, p parcel) (string, error) {
@@ -67,7 +66,7 @@ func answerDeclaredChild(r *answers) {
 		}
 		_, err := hides.Child().Run(ctx, p)
 		var failed *stepwell.StepError
-		if !errors.As(err, &failed) || !errors.Is(err, stepwell.ErrInvalid) || !strings.Contains(err.Error(), "limit.Path") {
+		if !errors.As(err, &failed) || !errors.Is(err, stepwell.ErrInvalid) || !strings.Contains(err.Error(), "By") {
 			return "", fmt.Errorf("a child whose limit's key nobody can tell: %w", err)
 		}
 		return strings.Join(said, ", "), stepwell.Sleep(ctx, "rest", time.Millisecond) // so that it is replayed, where it is
@@ -119,7 +118,7 @@ func answerUnheardLimits(r *answers) {
 			}
 			return nil
 		})
-	}, limit.Concurrency(1))
+	}, stepwell.Limit{AtOnce: 1})
 	app := r.begin(imports)
 	for _, id := range early {
 		if got := r.birthOf(id).Places; got != nil {

@@ -10,9 +10,7 @@ import (
 	"time"
 
 	"github.com/stepwell/stepwell"
-	"github.com/stepwell/stepwell/flow"
 	"github.com/stepwell/stepwell/internal/faults"
-	"github.com/stepwell/stepwell/limit"
 	"github.com/stepwell/stepwell/world/memory"
 )
 
@@ -22,8 +20,8 @@ func TestGatherBeside(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
 		slow := stepwell.Define("slow", func(ctx stepwell.Context, n int) (int, error) {
 			return n, stepwell.Sleep(ctx, "a while", time.Hour)
-		}, flow.Debounce(nil, time.Minute), flow.StartTTL(30*time.Minute), limit.Concurrency(1, limit.UntilEnd()),
-			limit.Rate(2, 24*time.Hour, limit.Burst(2), limit.Refuse(), limit.Name("two")))
+		}, stepwell.Debounce{Quiet: time.Minute}, stepwell.StartTTL(30*time.Minute), stepwell.Limit{AtOnce: 1, UntilEnd: true},
+			stepwell.Limit{Rate: 2, Per: 24 * time.Hour, Burst: 2, Refuse: true, Name: "two"})
 		parent := stepwell.Define("parent", func(ctx stepwell.Context, n int) (int, error) { return slow.Child().Run(ctx, n) })
 		app, err := stepwell.New(memory.New(), stepwell.Config{
 			Logger: slog.New(slog.DiscardHandler), Definitions: []stepwell.Definition{slow, parent},
@@ -80,7 +78,7 @@ func TestGatherAsksAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
 		last := stepwell.Define("last", func(_ stepwell.Context, n int) (int, error) { return n, nil },
-			flow.Debounce(nil, time.Minute, flow.Longest(time.Minute)), flow.StartTTL(30*time.Second))
+			stepwell.Debounce{Quiet: time.Minute, Longest: time.Minute}, stepwell.StartTTL(30*time.Second))
 		w := memory.New()
 		app, err := stepwell.New(w, stepwell.Config{Logger: slog.New(slog.DiscardHandler), Definitions: []stepwell.Definition{last}})
 		if err != nil {

@@ -54,6 +54,12 @@ var nilInCode = map[string]func(ctx stepwell.Context) error{
 	"Step.opts":                 func(ctx stepwell.Context) error { return second(stepwell.Step(ctx, "a", nilString, nil)) },
 	"Do.fn":                     func(ctx stepwell.Context) error { return stepwell.Do(ctx, "a", nil) },
 	"Do.opts":                   func(ctx stepwell.Context) error { return stepwell.Do(ctx, "a", undo, nil) },
+	"Call.fn":                   func(ctx stepwell.Context) error { return second(stepwell.Call[int, int](ctx, "a", nil, 1)) },
+	"Call.opts":                 func(ctx stepwell.Context) error { return second(stepwell.Call(ctx, "a", unlucky, 1, nil)) },
+	"Exec.fn":                   func(ctx stepwell.Context) error { return stepwell.Exec[int](ctx, "a", nil, 1) },
+	"Exec.opts":                 func(ctx stepwell.Context) error { return stepwell.Exec(ctx, "a", (&cashier{}).refuse, nil, nil) },
+	"Each.fn":                   func(ctx stepwell.Context) error { return stepwell.Each(ctx, []int{1}, 0, nil) },
+	"MapSettled.fn":             func(ctx stepwell.Context) error { return second(stepwell.MapSettled[int, int](ctx, []int{1}, 0, nil)) },
 	"Go.fn":                     func(ctx stepwell.Context) error { return second(stepwell.Go(ctx, inner(nil)).Get(ctx)) },
 	"Await.cond":                func(ctx stepwell.Context) error { return stepwell.Await(ctx, nil) },
 	"AwaitTimeout.cond":         func(ctx stepwell.Context) error { return second(stepwell.AwaitTimeout(ctx, 1, nil)) },
@@ -188,6 +194,11 @@ var nilOutside = map[string]func(ctx context.Context, app *stepwell.App) error{
 	"HeartbeatHook.app": func(ctx context.Context, _ *stepwell.App) error {
 		return stepwell.HeartbeatHook(ctx, nil, "t", 1)
 	},
+	"App.RunUntil.fn": func(ctx context.Context, app *stepwell.App) error { return app.RunUntil(ctx, nil) },
+	"KeyOf.of": func(context.Context, *stepwell.App) error {
+		wf := stepwell.Define("keyed", func(stepwell.Context, int) (int, error) { return 0, nil }, stepwell.Limit{AtOnce: 1, Key: stepwell.KeyOf[int](nil)})
+		return second(stepwell.New(memory.New(), stepwell.Config{Definitions: []stepwell.Definition{wf}}))
+	},
 	"keyring.FromEnv.getenv": func(context.Context, *stepwell.App) error { return second(keyring.FromEnv(nil)) },
 	"Workflow.Start.app":     func(ctx context.Context, _ *stepwell.App) error { return second(serial(1).Start(ctx, nil, 1)) },
 	"Workflow.Start.opts":    func(ctx context.Context, app *stepwell.App) error { return second(serial(1).Start(ctx, app, 1, nil)) },
@@ -224,6 +235,7 @@ func (*typedError) Error() string { return "typed" }
 
 // nilMeans are the places where nil is as good as another value, and what it means there.
 var nilMeans = map[string]string{
+	"Main.fn":                         "it is said, and the process ends with 1: TestMainIsAWholeProgram",
 	"Fatal.err":                       "nil stays nil",
 	"RetryAfter.err":                  "nil stays nil",
 	"StreamWriter.CloseWithError.err": "Close",

@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/stepwell/stepwell"
-	"github.com/stepwell/stepwell/flow"
 	"github.com/stepwell/stepwell/internal/faults"
 	"github.com/stepwell/stepwell/world"
 )
@@ -80,7 +79,7 @@ func (s *simulation) start(ctx context.Context, r *simStart, rnd *rand.Rand) {
 			opts = append(opts, stepwell.Delay(r.Delay))
 		}
 		if r.TTL != 0 {
-			opts = append(opts, flow.StartTTL(r.TTL))
+			opts = append(opts, stepwell.StartTTL(r.TTL))
 		}
 		_, err := app.Start(ctx, "sim", input, opts...)
 		return err

@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/stepwell/stepwell"
-	"github.com/stepwell/stepwell/flow"
 	"github.com/stepwell/stepwell/internal/kit"
 	"github.com/stepwell/stepwell/world"
 )
@@ -176,13 +175,13 @@ type simGatherCode struct {
 func newSimGatherCode(c *simCode, g *simGather) simGatherCode {
 	var all []stepwell.WorkflowOption
 	if g.TTL > 0 {
-		all = append(all, flow.StartTTL(g.TTL))
+		all = append(all, stepwell.StartTTL(g.TTL))
 	}
 	batch := func(ctx stepwell.Context, items []simItem) (int, error) { return c.main(ctx, gathered(items...)) }
 	debounce := func(ctx stepwell.Context, i simItem) (int, error) { return c.main(ctx, gathered(i)) }
 	return simGatherCode{
-		stepwell.Define(simBatch, batch, append(all, flow.Batch(flow.Key(func(i simItem) string { return i.Key }), g.Number, g.Wait))...),
-		stepwell.Define(simDebounce, debounce, append(all, flow.Debounce(flow.Path("key"), g.Quiet, flow.Longest(g.Longest)))...),
+		stepwell.Define(simBatch, batch, append(all, stepwell.Batch{Key: stepwell.KeyOf(func(i simItem) string { return i.Key }), Size: g.Number, Wait: g.Wait})...),
+		stepwell.Define(simDebounce, debounce, append(all, stepwell.Debounce{By: "key", Quiet: g.Quiet, Longest: g.Longest})...),
 	}
 }
 
@@ -264,7 +263,7 @@ func (s *simulation) feedOne(ctx context.Context, f *simFeed, rnd *rand.Rand) {
 			return fed.is(code.debounce.Start(ctx, app, f.Items[0], opts...))
 		}
 		if len(f.Items) == 1 {
-			return fed.is(flow.Add(ctx, app, code.batch, f.Items[0], opts...))
+			return fed.is(code.batch.Start(ctx, app, []simItem{f.Items[0]}, opts...))
 		}
 		return fed.is(code.batch.Start(ctx, app, f.Items, opts...))
 	}
@@ -312,11 +311,11 @@ func (s *simulation) hold(ctx context.Context, h simHold) {
 	}
 	app := s.outside()
 	from := s.now()
-	if err := flow.Hold(ctx, app, h.Workflow, "a test"); err != nil {
+	if err := app.Hold(ctx, h.Workflow, "a test"); err != nil {
 		s.problem("hold: %v", err)
 	}
 	s.pass(ctx, h.For)
-	if err := flow.Release(context.WithoutCancel(ctx), app, h.Workflow); err != nil {
+	if err := app.Release(context.WithoutCancel(ctx), h.Workflow); err != nil {
 		s.problem("release: %v", err)
 	}
 	s.acts.hold(h.Workflow, simSpan{from, s.now()})

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/stepwell/stepwell"
-	"github.com/stepwell/stepwell/limit"
 	"github.com/stepwell/stepwell/world"
 )
 
@@ -25,16 +24,16 @@ func (s *simulation) atOnce() int {
 func (s *simulation) limits() (all []stepwell.WorkflowOption) {
 	if n := s.atOnce(); n > 0 {
 		if s.seed%8 == 3 { // all programs have one key
-			all = append(all, limit.Concurrency(n, limit.Path("op")))
+			all = append(all, stepwell.Limit{AtOnce: n, By: "op"})
 		} else {
-			all = append(all, limit.Concurrency(n))
+			all = append(all, stepwell.Limit{AtOnce: n})
 		}
 	}
 	if r := s.pace(); r.Number > 0 {
-		all = append(all, limit.Rate(r.Number, r.Per, limit.Name(simPace), limit.Burst(r.Burst)))
+		all = append(all, stepwell.Limit{Rate: r.Number, Per: r.Per, Name: simPace, Burst: r.Burst})
 	}
 	if n := s.stepsAtOnce(); n > 0 {
-		all = append(all, ofSteps{limit.Concurrency(n, limit.Name(simSteps))})
+		all = append(all, ofSteps{stepwell.Limit{AtOnce: n, Name: simSteps}})
 	}
 	return append(all, s.single()...)
 }
@@ -51,7 +50,7 @@ func (s *simulation) stepsAtOnce() int {
 }
 
 // ofSteps is a limit of the registered step, among those of the workflow.
-type ofSteps struct{ limit.Limit }
+type ofSteps struct{ stepwell.Limit }
 
 func stepLimits(all []stepwell.WorkflowOption) (of []stepwell.StepOption) {
 	for _, o := range all {

@@ -9,8 +9,6 @@ import (
 	"time"
 
 	"github.com/stepwell/stepwell"
-	"github.com/stepwell/stepwell/flow"
-	"github.com/stepwell/stepwell/limit"
 	"github.com/stepwell/stepwell/world"
 )
 
@@ -23,7 +21,7 @@ func (s *simulation) single() []stepwell.WorkflowOption {
 	if !simSingle(s.seed) || world.AbilitiesOf(s.below).LimitKeeper == nil {
 		return nil
 	}
-	return []stepwell.WorkflowOption{flow.Singleton(flow.Replace, limit.Path("single"))}
+	return []stepwell.WorkflowOption{stepwell.Singleton{By: "single", Replace: true}}
 }
 
 // singles gives programs their keys.

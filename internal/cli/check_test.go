@@ -123,7 +123,7 @@ func TestCheck(t *testing.T) {
 		}, []string{`{"code":"DIVERGED","error":"1 of 2 runs`}},
 		{"v2,write,post", path, "", exitDiverged, []string{"letter v1     0         0        2 ", `workflow "letter" version 1 is not one of the program's definitions`}, nil},
 		{"panic", path, "", exitDiverged, []string{"failed  run run-1   letter v1\n  workflow code panicked: out of ink   check_test.go:"}, nil},
-		{"stubborn", path, "", exitFailure, nil, []string{"cannot open a database: call check.Main", "and checked nothing"}},
+		{"stubborn", path, "", exitFailure, nil, []string{"cannot open a database: call stepwell.Main, or check.Main", "and checked nothing"}},
 		{"write,post", "", string(text[:len(text)-20]), exitFailure, nil, []string{"history, line ", "exit status 2, after 1 run"}},
 		{"write,post", "", "", exitUsage, nil, []string{"there is no history to check"}},
 		{"write,post", filepath.Join(t.TempDir(), "none"), "", exitUsage, nil, []string{"give the path of a file that stepwell export wrote"}},

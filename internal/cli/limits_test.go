@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/stepwell/stepwell"
-	"github.com/stepwell/stepwell/limit"
 	"github.com/stepwell/stepwell/world"
 	"github.com/stepwell/stepwell/world/sqlite"
 )
@@ -17,7 +16,7 @@ import (
 func TestLimits(t *testing.T) {
 	onPlaces(t, sqlite.Options{Now: func() time.Time { return now }}, func(t *testing.T, w *sqlite.World) {
 		imports := stepwell.Define("import", func(_ stepwell.Context, in string) (string, error) { return in, nil },
-			limit.Concurrency(2, limit.Key(func(in string) string { return in })), limit.Concurrency(9, limit.Name("all"), limit.UntilEnd()))
+			stepwell.Limit{AtOnce: 2, Key: stepwell.KeyOf(func(in string) string { return in })}, stepwell.Limit{AtOnce: 9, Name: "all", UntilEnd: true})
 		app, err := stepwell.New(w, stepwell.Config{Definitions: []stepwell.Definition{imports}})
 		if err != nil {
 			t.Fatal(err)
@@ -80,7 +79,7 @@ func walkLimits(s *prompt) {
 func TestLimitWeights(t *testing.T) {
 	onPlaces(t, sqlite.Options{Now: func() time.Time { return now }}, func(t *testing.T, w *sqlite.World) {
 		imports := stepwell.Define("import", func(_ stepwell.Context, in string) (string, error) { return in, nil },
-			limit.Concurrency(1, limit.Key(func(in string) string { return in })))
+			stepwell.Limit{AtOnce: 1, Key: stepwell.KeyOf(func(in string) string { return in })})
 		app, err := stepwell.New(w, stepwell.Config{Definitions: []stepwell.Definition{imports}})
 		if err != nil {
 			t.Fatal(err)

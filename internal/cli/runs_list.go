@@ -15,7 +15,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/stepwell/stepwell"
-	"github.com/stepwell/stepwell/flow"
 	"github.com/stepwell/stepwell/internal/human"
 	"github.com/stepwell/stepwell/internal/operate"
 	"github.com/stepwell/stepwell/internal/timeline"
@@ -348,7 +347,7 @@ func listReason(r *listed) string {
 		code := r.Why.Block.Code
 		return code + ": " + cause + ";" + strings.TrimPrefix(stands, "blocked ("+code+")")
 	case r.Damage == "" && r.Why.Kind == stepwell.WhyHeld:
-		text := heldText(&flow.Held{By: r.Why.By, Note: r.Why.Reason})
+		text := heldText(&stepwell.Held{By: r.Why.By, Note: r.Why.Reason})
 		if !r.Why.Since.IsZero() {
 			text += "; since " + human.When(r.Why.Since, r.Why.At)
 		}

@@ -14,7 +14,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/stepwell/stepwell"
-	"github.com/stepwell/stepwell/flow"
 	"github.com/stepwell/stepwell/internal/human"
 	"github.com/stepwell/stepwell/world"
 )
@@ -178,7 +177,7 @@ func (f *startFlags) options() []stepwell.StartOption {
 		opts = append(opts, stepwell.Timeout(f.timeout))
 	}
 	if f.ttl != 0 {
-		opts = append(opts, flow.StartTTL(f.ttl))
+		opts = append(opts, stepwell.StartTTL(f.ttl))
 	}
 	return append(opts, f.also...)
 }

@@ -9,8 +9,6 @@ import (
 	"time"
 
 	"github.com/stepwell/stepwell"
-	"github.com/stepwell/stepwell/flow"
-	"github.com/stepwell/stepwell/limit"
 	"github.com/stepwell/stepwell/world/sqlite"
 )
 
@@ -24,8 +22,8 @@ func TestSingletons(t *testing.T) {
 	sleep := func(ctx stepwell.Context, in map[string]string) (string, error) {
 		return in["shop"], stepwell.Sleep(ctx, "a while", time.Hour)
 	}
-	keep := stepwell.Define("keep", sleep, flow.Singleton(flow.Keep, limit.Path("shop")))
-	replace := stepwell.Define("replace", sleep, flow.Singleton(flow.Replace, limit.Path("shop")))
+	keep := stepwell.Define("keep", sleep, stepwell.Singleton{By: "shop"})
+	replace := stepwell.Define("replace", sleep, stepwell.Singleton{By: "shop", Replace: true})
 	app, err := stepwell.New(w, stepwell.Config{Definitions: []stepwell.Definition{keep, replace}})
 	if err != nil {
 		t.Fatal(err)
@@ -71,14 +69,14 @@ func TestMergedKeys(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	write := stepwell.Define("write", func(_ stepwell.Context, all []int) (int, error) { return len(all), nil }, flow.Batch(nil, 10, time.Hour))
+	write := stepwell.Define("write", func(_ stepwell.Context, all []int) (int, error) { return len(all), nil }, stepwell.Batch{Size: 10, Wait: time.Hour})
 	app, err := stepwell.New(w, stepwell.Config{Definitions: []stepwell.Definition{write}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	id := ""
 	for i, key := range []string{"order-1", "order-2"} {
-		run, err := flow.Add(t.Context(), app, write, i, stepwell.Key(key))
+		run, err := write.Start(t.Context(), app, []int{i}, stepwell.Key(key))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/stepwell/stepwell/flow"
+	"github.com/stepwell/stepwell"
 	"github.com/stepwell/stepwell/internal/human"
 	"github.com/stepwell/stepwell/internal/operate"
 )
@@ -25,7 +25,7 @@ type counted struct {
 	Blocked   int    `json:"blocked"` // not among the pending and running
 	Paused    int    `json:"paused"`  // the same
 
-	Held *flow.Held `json:"held,omitempty"` // nil: it is not
+	Held *stepwell.Held `json:"held,omitempty"` // nil: it is not
 }
 
 func workflowsCommand(c *cli) *cobra.Command {
@@ -100,7 +100,7 @@ func countWorkflows(ctx context.Context, c *cli, db *database) error {
 }
 
 // heldText says by whom a workflow is held, and why.
-func heldText(h *flow.Held) string {
+func heldText(h *stepwell.Held) string {
 	s := "held"
 	if h.By != "" {
 		s += " by " + human.Visible(h.By)

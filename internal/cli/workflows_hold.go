@@ -8,7 +8,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/stepwell/stepwell"
-	"github.com/stepwell/stepwell/flow"
 	"github.com/stepwell/stepwell/internal/human"
 )
 
@@ -47,7 +46,7 @@ release it, whatever restarts. Runs that have begun continue, and so does what a
 held run. If you hold the workflow again, you replace who and why.`,
 		Example: `  stepwell workflows hold charge --note 'the bank is down'`,
 	}, "held", func(cmd *cobra.Command, db *database, name string) error {
-		return flow.Hold(cmd.Context(), db.app, name, note)
+		return db.app.Hold(cmd.Context(), name, note)
 	})
 	cmd.Flags().StringVar(&note, "note", "", "the `reason`, for people")
 	return cmd
@@ -59,6 +58,6 @@ func workflowsReleaseCommand(c *cli) *cobra.Command {
 		Long:    `Release a held workflow: its runs begin in their order, as workers have room. A workflow that is not held stays as it is.`,
 		Example: `  stepwell workflows release charge`,
 	}, "released", func(cmd *cobra.Command, db *database, name string) error {
-		return flow.Release(cmd.Context(), db.app, name)
+		return db.app.Release(cmd.Context(), name)
 	})
 }

@@ -26,7 +26,7 @@ type layer struct {
 }
 
 var layers = []layer{
-	{"", []string{"world", "world/journal", "internal/engine", "internal/replay", "internal/apart", "internal/causes", "internal/codec", "internal/courier", "internal/crypt", "internal/history", "internal/human", "internal/kit", "internal/logs", "internal/metrics", "internal/schema", "internal/spread", "internal/timetable", "acting", "keyring", "observe", "push"}},
+	{"", []string{"world", "world/journal", "internal/engine", "internal/replay", "internal/apart", "internal/causes", "internal/check", "internal/codec", "internal/courier", "internal/crypt", "internal/history", "internal/human", "internal/kit", "internal/logs", "internal/metrics", "internal/schema", "internal/spread", "internal/timetable", "acting", "keyring", "observe", "push"}},
 	{"keyring", []string{"world", "internal/crypt"}},
 	{"acting", nil},
 	{"observe", []string{"world"}},
@@ -36,10 +36,8 @@ var layers = []layer{
 	{"queue", []string{"", "keyring", "world", "internal/codec", "internal/courier", "internal/engine", "internal/kit"}},
 	{"topic", []string{"", "keyring", "queue", "world", "internal/codec", "internal/courier", "internal/engine", "internal/kit", "internal/spread"}},
 	{"schedule", []string{"", "world", "internal/codec", "internal/kit", "internal/replay", "internal/timetable"}},
-	{"limit", []string{"", "queue", "world", "internal/codec", "internal/kit"}},
 	{"blob", []string{"", "world", "internal/apart", "internal/engine", "internal/kit"}},
-	{"flow", []string{"", "limit", "world", "internal/codec", "internal/kit"}},
-	{"check", []string{"", "world", "internal/engine", "internal/replay", "internal/kit"}},
+	{"check", []string{"", "internal/check", "internal/kit"}},
 	{"vet/...", []string{"vet"}}, // a module of its own
 	{"world", nil},
 	{"world/journal", []string{"world"}},
@@ -54,8 +52,9 @@ var layers = []layer{
 	{"internal/crypt/...", []string{"world"}},
 	{"internal/apart/...", []string{"world"}},
 	{"internal/causes/...", []string{"world"}},
-	{"internal/answers/...", []string{"", "limit", "world"}},
+	{"internal/answers/...", []string{"", "world"}},
 	{"internal/behaviour/...", []string{"", "internal/answers", "internal/apart", "internal/crypt", "internal/kit"}}, // tests of what authors see
+	{"internal/check/...", []string{"world", "internal/engine", "internal/history", "internal/kit", "internal/replay"}},
 	{"internal/clocktest/...", []string{"", "world"}},
 	{"internal/crypttest/...", []string{"", "world"}},
 	{"internal/demo/...", []string{"", "world", "world/journal", "internal/draw", "internal/human"}},
@@ -70,7 +69,9 @@ var layers = []layer{
 	{"internal/human/...", nil},
 	{"internal/kit/...", []string{"world", "internal/courier", "internal/history", "internal/replay", "internal/timetable"}},
 	{"internal/lint/...", []string{"internal/sqlfile"}},
-	{"internal/operate/...", []string{"", "flow", "world", "internal/causes", "internal/human", "internal/timetable"}},
+	{"internal/limits/...", []string{"", "queue", "world"}}, // tests of limits
+	{"internal/starts/...", []string{"", "world"}},          // tests of what becomes of starts
+	{"internal/operate/...", []string{"", "world", "internal/causes", "internal/human", "internal/timetable"}},
 	{"internal/logs/...", []string{"internal/human"}},
 	{"internal/openapi/...", nil}, // for tests of the server
 	{"internal/pgtest/...", nil},  // servers for tests of any layer
@@ -92,7 +93,7 @@ var layers = []layer{
 	{"internal/tools/waiters", []string{"", "internal/faults", "world", "world/sqlite"}}, // a program of kill tests
 	{"internal/tools/workflowdevkit", []string{"internal/pgtest"}},
 	{"internal/tools/withpostgres", []string{"internal/pgtest"}},
-	{"internal/tools/clienttypescript", []string{"", "limit", "internal/pgtest", "world/remote", "world/sqlite", "world/postgres"}},
+	{"internal/tools/clienttypescript", []string{"", "internal/pgtest", "world/remote", "world/sqlite", "world/postgres"}},
 	{"internal/tools/...", nil},
 	{"internal/uitest/...", []string{"", "server", "world", "world/memory"}}, // for tests of server/ui
 	{"telemetry/...", []string{"", "world", "internal/logs", "internal/metrics"}},
@@ -109,7 +110,7 @@ var layers = []layer{
 
 // rooms are packages beside the root, with what not every author needs. Who may import the root may import them.
 var rooms = []string{"acting", "keyring", "observe", "push", "check", "webhook", "durable", "queue", "topic", "schedule",
-	"limit", "blob", "flow"}
+	"blob"}
 
 func outside(dir string) bool { return dir == "" || slices.Contains(rooms, dir) }
 

@@ -10,14 +10,13 @@ import (
 	"time"
 
 	"github.com/stepwell/stepwell"
-	"github.com/stepwell/stepwell/flow"
 	"github.com/stepwell/stepwell/world"
 )
 
 // Workflow is what is counted of a workflow, and whether it is held.
 type Workflow struct {
 	world.WorkflowStats
-	Held *flow.Held // nil: it is not
+	Held *stepwell.Held // nil: it is not
 }
 
 // Workflows are the counts of each workflow, see [Counts], with those that are held, by name.
@@ -47,8 +46,8 @@ func Workflows(ctx context.Context, app *stepwell.App, stats *world.Stats) ([]Wo
 }
 
 // Holds are the workflows that are held; none where the world holds none.
-func Holds(ctx context.Context, app *stepwell.App) ([]flow.Held, error) {
-	held, err := flow.Holds(ctx, app)
+func Holds(ctx context.Context, app *stepwell.App) ([]stepwell.Held, error) {
+	held, err := app.Holds(ctx)
 	if errors.Is(err, stepwell.ErrInvalid) { // a world that holds none, or a server that is older
 		return nil, nil
 	}
@@ -58,7 +57,7 @@ func Holds(ctx context.Context, app *stepwell.App) ([]flow.Held, error) {
 // Waits tells why runs do not move as far as lists know it: what their rows say, and whether their workflows are held.
 type Waits struct {
 	stats *world.Stats
-	held  []flow.Held
+	held  []stepwell.Held
 }
 
 // WaitsOf asks once for a list.

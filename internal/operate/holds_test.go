@@ -4,7 +4,6 @@ import (
 	"testing"
 
 	"github.com/stepwell/stepwell"
-	"github.com/stepwell/stepwell/flow"
 	"github.com/stepwell/stepwell/internal/operate"
 	"github.com/stepwell/stepwell/world/memory"
 )
@@ -16,7 +15,7 @@ func TestListsSayWhatIsHeld(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := flow.Hold(ctx, app, "pay", "the bank is away"); err != nil {
+	if err := app.Hold(ctx, "pay", "the bank is away"); err != nil {
 		t.Fatal(err)
 	}
 	for _, workflow := range []string{"pay", "ship"} {

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/stepwell/stepwell"
-	"github.com/stepwell/stepwell/flow"
 	"github.com/stepwell/stepwell/schedule"
 	"github.com/stepwell/stepwell/world"
 	"github.com/stepwell/stepwell/world/memory"
@@ -19,7 +18,7 @@ func TestMergedStarts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		long := stepwell.Define("long", func(ctx stepwell.Context, minutes int) (int, error) {
 			return minutes, stepwell.Sleep(ctx, "work", time.Duration(minutes)*time.Minute)
-		}, flow.Singleton(flow.Keep))
+		}, stepwell.Singleton{})
 		w := memory.New()
 		half := schedule.New("half", long, 45, schedule.Times("@every 30m"), schedule.Overlap(schedule.Allow))
 		app, err := stepwell.New(w, stepwell.Config{Definitions: []stepwell.Definition{long, schedule.Set("set", 1, half)}})

@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"github.com/stepwell/stepwell"
-	"github.com/stepwell/stepwell/flow"
 	"github.com/stepwell/stepwell/internal/uitest"
 	"github.com/stepwell/stepwell/server"
 	"github.com/stepwell/stepwell/world"
@@ -71,11 +70,11 @@ func TestFindByWhatPeopleKnow(t *testing.T) {
 // TestMergedKeys: the key of a start that was merged into another finds that run, which says so.
 func TestMergedKeys(t *testing.T) {
 	t.Parallel()
-	write := stepwell.Define("write", func(_ stepwell.Context, all []int) (int, error) { return len(all), nil }, flow.Batch(nil, 10, time.Hour))
+	write := stepwell.Define("write", func(_ stepwell.Context, all []int) (int, error) { return len(all), nil }, stepwell.Batch{Size: 10, Wait: time.Hour})
 	s := newSite(t, server.Options{}, write)
 	id := ""
 	for i, key := range []string{"order-1", "order-2"} {
-		run, err := flow.Add(s.Context(), s.App, write, i, stepwell.Key(key))
+		run, err := write.Start(s.Context(), s.App, []int{i}, stepwell.Key(key))
 		if err != nil {
 			t.Fatal(err)
 		}

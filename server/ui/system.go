@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/stepwell/stepwell"
-	"github.com/stepwell/stepwell/flow"
 	"github.com/stepwell/stepwell/internal/human"
 	"github.com/stepwell/stepwell/internal/operate"
 	"github.com/stepwell/stepwell/webhook"
@@ -39,7 +38,7 @@ type hold struct {
 	Since    *moment
 }
 
-func (v *visit) hold(h *flow.Held) *hold {
+func (v *visit) hold(h *stepwell.Held) *hold {
 	return &hold{visible(h.By), visible(h.Note), v.moment(h.Since)}
 }
 
@@ -51,7 +50,7 @@ type count struct {
 	Tone tone
 }
 
-func (v *visit) workflowRows(stats *world.Stats, held []flow.Held) (rows []workflowRow) {
+func (v *visit) workflowRows(stats *world.Stats, held []stepwell.Held) (rows []workflowRow) {
 	versions := map[string][]int{}
 	for i := range stats.Workers {
 		w := &stats.Workers[i]
@@ -193,9 +192,9 @@ func holdAct(u *UI, v *visit) (err error) {
 	name, act := v.PathValue("workflow"), v.PathValue("act")
 	switch act {
 	case "hold":
-		err = flow.Hold(v.Context(), u.app, name, human.Cut(v.Form.Get("note"), 300))
+		err = u.app.Hold(v.Context(), name, human.Cut(v.Form.Get("note"), 300))
 	case "release":
-		err = flow.Release(v.Context(), u.app, name)
+		err = u.app.Release(v.Context(), name)
 	default:
 		return errNoPage
 	}

@@ -699,7 +699,7 @@ BEGIN
         wrong := 'the payload has no string, number or boolean at ' || l.path;
       END IF;
     ELSIF k IS NULL AND l.computed THEN
-      wrong := 'code computes it: send the message by a program that has the queue''s definition, or define the limit with limit.Path';
+      wrong := 'code computes it: send the message by a program that has the queue''s definition, or let the limit say where the key stands, with By';
     ELSIF k IS NULL THEN
       k := '';
     END IF;

@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"github.com/stepwell/stepwell"
-	"github.com/stepwell/stepwell/limit"
 	_ "github.com/stepwell/stepwell/world/postgres" // by their URLs
 	_ "github.com/stepwell/stepwell/world/remote"
 	_ "github.com/stepwell/stepwell/world/sqlite"
@@ -100,7 +99,7 @@ var (
 
 // rare begins once in two seconds, and refuses other starts.
 var rare = stepwell.Define("rare", func(_ stepwell.Context, n int) (int, error) { return n, nil },
-	limit.Rate(30, time.Minute, limit.Refuse()))
+	stepwell.Limit{Rate: 30, Per: time.Minute, Refuse: true})
 
 // remote are steps that the tests run themselves.
 var remote = map[string]*stepwell.RegisteredStep[json.RawMessage, json.RawMessage]{

@@ -71,7 +71,7 @@ func nearHelpers(ctx stepwell.Context, n int) (sum int, err error) {
 func counted(context.Context, int) (int, error) { return 1, nil }
 
 func calls(ctx stepwell.Context) (int, error) {
-	n, _ := stepwell.Call(ctx, "counted", counted, 1) // want `the error of stepwell.Call is ignored, and its result is used all the same`
+	n, _ := stepwell.Call(ctx, "counted", counted, 1)                                                                                                 // want `the error of stepwell.Call is ignored, and its result is used all the same`
 	all, _ := stepwell.MapSettled(ctx, []int{n}, 0, func(ctx stepwell.Context, n int) (int, error) { return n, stepwell.Exec(ctx, "idle", idle, n) }) // want `the error of stepwell.MapSettled is ignored, and its result is used all the same`
 	return len(stepwell.Failed(all)), nil
 }

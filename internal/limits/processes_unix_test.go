@@ -1,6 +1,6 @@
 //go:build unix
 
-package limit_test
+package limits_test
 
 import (
 	"bufio"
@@ -18,7 +18,6 @@ import (
 
 	"github.com/stepwell/stepwell"
 	"github.com/stepwell/stepwell/internal/pgtest"
-	"github.com/stepwell/stepwell/limit"
 	"github.com/stepwell/stepwell/world/postgres"
 )
 
@@ -64,7 +63,7 @@ func counted(file string) *stepwell.Workflow[job, int] {
 			}
 			return j.N, say(j, "-")
 		})
-	}, limit.Concurrency(mostAtOnce, limit.Key(tenantOf)), limit.Concurrency(tenants*mostAtOnce-1, limit.Name("all-counted")))
+	}, stepwell.Limit{AtOnce: mostAtOnce, Key: stepwell.KeyOf(tenantOf)}, stepwell.Limit{AtOnce: tenants*mostAtOnce - 1, Name: "all-counted"})
 }
 
 // writeLine appends to a file with one write: lines of several processes do not mix.
@@ -94,7 +93,7 @@ func paced(file string) *stepwell.Workflow[job, int] {
 			}
 			return j.N, nil
 		})
-	}, limit.Rate(pacedRate, time.Second))
+	}, stepwell.Limit{Rate: pacedRate, Per: time.Second})
 }
 
 // workFor works until it is killed, or its parent is gone.

@@ -1,4 +1,4 @@
-package flow_test
+package starts_test
 
 import (
 	"context"

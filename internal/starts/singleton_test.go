@@ -1,4 +1,4 @@
-package flow_test
+package starts_test
 
 import (
 	"context"
@@ -12,10 +12,8 @@ import (
 	"time"
 
 	"github.com/stepwell/stepwell"
-	"github.com/stepwell/stepwell/flow"
 	"github.com/stepwell/stepwell/internal/pgtest"
 	"github.com/stepwell/stepwell/internal/sample"
-	"github.com/stepwell/stepwell/limit"
 	"github.com/stepwell/stepwell/stepwelltest"
 	"github.com/stepwell/stepwell/stepwelltest/postgrestest"
 	"github.com/stepwell/stepwell/stepwelltest/sqlitetest"
@@ -62,10 +60,10 @@ func TestSingletonCrashes(t *testing.T) {
 			return 0, err
 		}
 		return s.N, nil
-	}, flow.Singleton(flow.Replace, limit.Key(nameOf)))
+	}, stepwell.Singleton{Key: stepwell.KeyOf(nameOf), Replace: true})
 	job := stepwell.Define("job", func(ctx stepwell.Context, s shop) (int, error) {
 		return s.N, stepwell.Sleep(ctx, "a while", time.Hour)
-	}, flow.Singleton(flow.Keep, limit.Path("name")))
+	}, stepwell.Singleton{By: "name"})
 	ask := stepwell.Define("ask", func(ctx stepwell.Context, s shop) (string, error) {
 		if _, err := job.Child().Run(ctx, s); !errors.Is(err, stepwell.ErrRunExists) {
 			return "", stepwell.Fatal(errors.New("the child was created"))
@@ -115,7 +113,7 @@ type single struct {
 }
 
 // withSingle runs f beside a worker of a workflow that sleeps for an hour, and then cleans up where it was cancelled.
-func withSingle(t *testing.T, then flow.Policy, f func(s *single)) {
+func withSingle(t *testing.T, replace bool, f func(s *single)) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &single{T: t, clean: time.Minute}
 		s.sync = stepwell.Define("sync", func(ctx stepwell.Context, in shop) (int, error) {
@@ -135,7 +133,7 @@ func withSingle(t *testing.T, then flow.Policy, f func(s *single)) {
 				return ctx.Err()
 			})
 			return in.N, err
-		}, flow.Singleton(then, limit.Key(nameOf)))
+		}, stepwell.Singleton{Key: stepwell.KeyOf(nameOf), Replace: replace})
 		app, err := stepwell.New(memory.New(), stepwell.Config{Logger: slog.New(slog.DiscardHandler), Definitions: []stepwell.Definition{s.sync}, CancelGrace: time.Hour})
 		if err != nil {
 			t.Fatal(err)
@@ -175,7 +173,7 @@ func (s *single) status(run string, want world.Status) {
 
 // TestSingletonKeeps: starts while a run of the key is live return that run, and say so.
 func TestSingletonKeeps(t *testing.T) {
-	withSingle(t, flow.Keep, func(s *single) {
+	withSingle(t, false, func(s *single) {
 		ctx := s.Context()
 		first := s.start(shop{"ann", 1}, stepwell.Key("k"))
 		if other := s.start(shop{"bob", 1}); other.Existed() {
@@ -219,7 +217,7 @@ func TestSingletonKeeps(t *testing.T) {
 
 // TestSingletonReplaces: the live run of the key is cancelled and cleans up, then the newest one begins.
 func TestSingletonReplaces(t *testing.T) {
-	withSingle(t, flow.Replace, func(s *single) {
+	withSingle(t, true, func(s *single) {
 		ctx := s.Context()
 		first := s.start(shop{"ann", 1})
 		<-time.After(time.Minute)
@@ -259,8 +257,8 @@ func TestSingletonReplaces(t *testing.T) {
 
 // TestSingletonAgain: what is made of a run of a singleton takes nobody's place.
 func TestSingletonAgain(t *testing.T) {
-	for _, then := range []flow.Policy{flow.Keep, flow.Replace} {
-		withSingle(t, then, func(s *single) {
+	for _, replace := range []bool{false, true} {
+		withSingle(t, replace, func(s *single) {
 			ctx := s.Context()
 			failed := s.start(shop{"ann", 0})
 			if _, err := failed.Result(ctx); err == nil {
@@ -301,13 +299,11 @@ func TestSingletonAgain(t *testing.T) {
 // TestSingletonRefused: what makes no sense is refused at the definition.
 func TestSingletonRefused(t *testing.T) {
 	for what, opts := range map[string][]stepwell.WorkflowOption{
-		"two":               {flow.Singleton(flow.Keep), flow.Singleton(flow.Replace)},
-		"no policy":         {flow.Singleton("perhaps")},
-		"another input":     {flow.Singleton(flow.Keep, limit.Key(func(n int) string { return "" }))},
-		"a key and a path":  {flow.Singleton(flow.Keep, limit.Key(nameOf), limit.Path("name"))},
-		"an option that is": {flow.Singleton(flow.Keep, limit.Burst(2))},
-		"a nil option":      {flow.Singleton(flow.Keep, nil)},
-		"its name":          {limit.Concurrency(1, limit.Name(world.SingleName("bad")))},
+		"two":               {stepwell.Singleton{}, stepwell.Singleton{Replace: true}},
+		"another input":     {stepwell.Singleton{Key: stepwell.KeyOf(func(n int) string { return "" })}},
+		"a key and a path":  {stepwell.Singleton{Key: stepwell.KeyOf(nameOf), By: "name"}},
+		"a path of nothing": {stepwell.Singleton{By: "nam"}},
+		"its name":          {stepwell.Limit{AtOnce: 1, Name: world.SingleName("bad")}},
 	} {
 		bad := stepwell.Define("bad", func(stepwell.Context, shop) (int, error) { return 0, nil }, opts...)
 		if _, err := stepwell.New(memory.New(), stepwell.Config{Definitions: []stepwell.Definition{bad}}); !errors.Is(err, stepwell.ErrInvalid) {

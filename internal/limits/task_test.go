@@ -1,4 +1,4 @@
-package limit_test
+package limits_test
 
 import (
 	"context"
@@ -14,7 +14,6 @@ import (
 	"github.com/stepwell/stepwell"
 	"github.com/stepwell/stepwell/internal/pgtest"
 	"github.com/stepwell/stepwell/internal/sample"
-	"github.com/stepwell/stepwell/limit"
 	"github.com/stepwell/stepwell/stepwelltest"
 	"github.com/stepwell/stepwell/world"
 	"github.com/stepwell/stepwell/world/memory"
@@ -50,7 +49,7 @@ func asks(name string, step *stepwell.RegisteredStep[job, int], times int, opts 
 func TestStepConcurrency(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var w work
-		charge := w.step("charge", time.Minute, limit.Concurrency(2, limit.Key(tenantOf)))
+		charge := w.step("charge", time.Minute, stepwell.Limit{AtOnce: 2, Key: stepwell.KeyOf(tenantOf)})
 		order := asks("order", charge, 3)
 		app := run(t, memory.New(), stepwell.Config{Definitions: []stepwell.Definition{order, charge}})
 		began := time.Now()
@@ -68,7 +67,7 @@ func TestStepConcurrency(t *testing.T) {
 func TestStepSharesALimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var w work
-		bank := limit.Concurrency(1, limit.Name("bank"))
+		bank := stepwell.Limit{AtOnce: 1, Name: "bank"}
 		charge := w.step("charge", time.Minute, bank)
 		order, imports := asks("order", charge, 2, bank), w.workflow(time.Minute, bank)
 		app := run(t, memory.New(), stepwell.Config{Definitions: []stepwell.Definition{order, imports, charge}})
@@ -93,7 +92,7 @@ func TestStepRate(t *testing.T) {
 				return 0, errors.New("the bank is closed")
 			}
 			return j.N, nil
-		}, limit.Rate(6, time.Minute, limit.Key(tenantOf)), stepwell.Retry{Base: time.Millisecond, Jitter: -1})
+		}, stepwell.Limit{Rate: 6, Per: time.Minute, Key: stepwell.KeyOf(tenantOf)}, stepwell.Retry{Base: time.Millisecond, Jitter: -1})
 		order := asks("order", charge, 2)
 		app := run(t, memory.New(), stepwell.Config{Definitions: []stepwell.Definition{order, charge}})
 		wait(t, start(t, app, order, job{"ann", 0}))
@@ -107,10 +106,10 @@ func TestStepRate(t *testing.T) {
 // told fails the step.
 func TestStepLimitsAreSaid(t *testing.T) {
 	for want, opt := range map[string]stepwell.StepOption{
-		"limit.UntilEnd": limit.Concurrency(1, limit.UntilEnd()),
-		"limit.Refuse":   limit.Rate(1, time.Second, limit.Refuse()),
-		"want 1 to":      limit.Concurrency(0),
-		"the input is":   limit.Concurrency(1, limit.Key(func(n int) string { return "" })),
+		"UntilEnd":     stepwell.Limit{AtOnce: 1, UntilEnd: true},
+		"Refuse":       stepwell.Limit{Rate: 1, Per: time.Second, Refuse: true},
+		"want 1 to":    stepwell.Limit{AtOnce: -1},
+		"the input is": stepwell.Limit{AtOnce: 1, Key: stepwell.KeyOf(func(n int) string { return "" })},
 	} {
 		var w work
 		_, err := stepwell.New(memory.New(), stepwell.Config{Definitions: []stepwell.Definition{w.step("charge", 0, opt)}})
@@ -120,9 +119,9 @@ func TestStepLimitsAreSaid(t *testing.T) {
 	}
 	synctest.Test(t, func(t *testing.T) {
 		var w work
-		charge := w.step("charge", 0, limit.Concurrency(1, limit.Key(tenantOf)))
+		charge := w.step("charge", 0, stepwell.Limit{AtOnce: 1, Key: stepwell.KeyOf(tenantOf)})
 		order := asks("order", charge, 1)
-		late := asks("late", w.step("plain", 0).With(limit.Concurrency(1)), 1)
+		late := asks("late", w.step("plain", 0).With(stepwell.Limit{AtOnce: 1}), 1)
 		app := run(t, memory.New(), stepwell.Config{Definitions: []stepwell.Definition{order, charge, late}})
 		for of, want := range map[*stepwell.Workflow[job, int]]string{order: "the most is 256", late: "set the limit of a registered step where you define it"} {
 			_, err := start(t, app, of, job{strings.Repeat("a", world.MaxLimitKey+1), 0})[0].Result(t.Context())
@@ -140,7 +139,7 @@ func TestStepCrashes(t *testing.T) {
 			return 0, errors.New("once")
 		}
 		return j.N, nil
-	}, limit.Concurrency(1, limit.Key(tenantOf)), limit.Rate(60, time.Minute, limit.Name("calls")))
+	}, stepwell.Limit{AtOnce: 1, Key: stepwell.KeyOf(tenantOf)}, stepwell.Limit{Rate: 60, Per: time.Minute, Name: "calls"})
 	order := asks("order", charge, 2)
 	config := stepwell.Config{Definitions: []stepwell.Definition{order, charge}}
 	stores := storesOf(config)
@@ -178,8 +177,8 @@ func TestStepsOnAFile(t *testing.T) {
 func manySteps(t *testing.T, store world.World) {
 	t.Helper()
 	var w work
-	all := limit.Concurrency(3, limit.Name("all"))
-	charge := w.step("charge", time.Millisecond, limit.Concurrency(2, limit.Key(tenantOf)), all)
+	all := stepwell.Limit{AtOnce: 3, Name: "all"}
+	charge := w.step("charge", time.Millisecond, stepwell.Limit{AtOnce: 2, Key: stepwell.KeyOf(tenantOf)}, all)
 	order, imports := asks("order", charge, 4), w.workflow(time.Millisecond, all)
 	app := run(t, store, stepwell.Config{Definitions: []stepwell.Definition{order, imports, charge}})
 	runs := start(t, app, order, append(jobs(4, "ann"), jobs(2, "bob")...)...)

@@ -1,6 +1,6 @@
 //go:build unix
 
-package flow_test
+package starts_test
 
 import (
 	"bufio"
@@ -15,9 +15,7 @@ import (
 	"time"
 
 	"github.com/stepwell/stepwell"
-	"github.com/stepwell/stepwell/flow"
 	"github.com/stepwell/stepwell/internal/pgtest"
-	"github.com/stepwell/stepwell/limit"
 	"github.com/stepwell/stepwell/world"
 	"github.com/stepwell/stepwell/world/postgres"
 )
@@ -66,7 +64,7 @@ func told(file string) *stepwell.Workflow[shop, int] {
 			err = stepwell.Do(ctx, "end", func(context.Context) error { return say(s, "-") })
 		}
 		return s.N, err
-	}, flow.Singleton(flow.Replace, limit.Key(nameOf)))
+	}, stepwell.Singleton{Key: stepwell.KeyOf(nameOf), Replace: true})
 }
 
 func workFor(url, file string) error {

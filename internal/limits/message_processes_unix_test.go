@@ -1,6 +1,6 @@
 //go:build unix
 
-package limit_test
+package limits_test
 
 import (
 	"context"
@@ -14,13 +14,12 @@ import (
 
 	"github.com/stepwell/stepwell"
 	"github.com/stepwell/stepwell/internal/pgtest"
-	"github.com/stepwell/stepwell/limit"
 	"github.com/stepwell/stepwell/queue"
 	"github.com/stepwell/stepwell/world/postgres"
 )
 
 var jobQueue = queue.Define[job]("jobs", queue.Visibility(2*time.Second), queue.MaxReceives(1000),
-	limit.Concurrency(mostAtOnce, limit.Path("tenant")), limit.Concurrency(tenants*mostAtOnce-1, limit.Name("all-jobs")))
+	queue.Limits(stepwell.Limit{AtOnce: mostAtOnce, By: "tenant"}, stepwell.Limit{AtOnce: tenants*mostAtOnce - 1, Name: "all-jobs"}))
 
 // handled works on messages, and says in a file when it begins and ends with one.
 func handled(file string) stepwell.Definition {

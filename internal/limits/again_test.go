@@ -1,4 +1,4 @@
-package limit_test
+package limits_test
 
 import (
 	"encoding/json"
@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"github.com/stepwell/stepwell"
-	"github.com/stepwell/stepwell/limit"
 	"github.com/stepwell/stepwell/world"
 	"github.com/stepwell/stepwell/world/memory"
 )
@@ -14,7 +13,7 @@ import (
 // TestKeyOfAnotherInput: a run that is made of another with an input of its own has that one's key.
 func TestKeyOfAnotherInput(t *testing.T) {
 	of := stepwell.Define("again", func(stepwell.Context, string) (int, error) { return 0, nil },
-		limit.Concurrency(1, limit.Key(func(in string) string { return in })))
+		stepwell.Limit{AtOnce: 1, Key: stepwell.KeyOf(func(in string) string { return in })})
 	w := memory.New()
 	app, err := stepwell.New(w, stepwell.Config{Definitions: []stepwell.Definition{of}, Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {

@@ -1,4 +1,4 @@
-package limit_test
+package limits_test
 
 import (
 	"crypto/rand"

@@ -1,4 +1,4 @@
-package limit_test
+package limits_test
 
 import (
 	"bytes"
@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/stepwell/stepwell"
-	"github.com/stepwell/stepwell/limit"
 	"github.com/stepwell/stepwell/world/memory"
 )
 
@@ -23,7 +22,7 @@ func TestSaidInTwoWays(t *testing.T) {
 			return stepwell.Define(name, func(stepwell.Context, int) (int, error) { return 0, nil }, l)
 		}
 		const name = "bank"
-		hourly, rare := limit.Rate(100, time.Hour, limit.Name(name)), limit.Rate(2, time.Minute, limit.Burst(2), limit.Name(name))
+		hourly, rare := stepwell.Limit{Rate: 100, Per: time.Hour, Name: name}, stepwell.Limit{Rate: 2, Per: time.Minute, Burst: 2, Name: name}
 		for _, test := range []struct {
 			what string
 			defs []stepwell.Definition
@@ -32,7 +31,7 @@ func TestSaidInTwoWays(t *testing.T) {
 			{"the first", []stepwell.Definition{call("a", hourly)}, ""},
 			{"another", []stepwell.Definition{call("b", rare)}, `before="100 in 1h0m0s" now="2 in 1m0s, 2 at one moment"`},
 			{"the same", []stepwell.Definition{call("c", rare)}, ""},
-			{"both", []stepwell.Definition{call("a", rare), call("b", limit.Rate(3, time.Minute, limit.Burst(2), limit.Name(name)))}, `before="2 in 1m0s, 2 at one moment" now="3 in 1m0s`},
+			{"both", []stepwell.Definition{call("a", rare), call("b", stepwell.Limit{Rate: 3, Per: time.Minute, Burst: 2, Name: name})}, `before="2 in 1m0s, 2 at one moment" now="3 in 1m0s`},
 		} {
 			var logs bytes.Buffer
 			app, err := stepwell.New(w, stepwell.Config{Definitions: test.defs, Logger: slog.New(slog.NewTextHandler(&logs, nil))})

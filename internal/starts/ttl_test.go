@@ -1,4 +1,4 @@
-package flow_test
+package starts_test
 
 import (
 	"context"
@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/stepwell/stepwell"
-	"github.com/stepwell/stepwell/flow"
 	"github.com/stepwell/stepwell/internal/pgtest"
 	"github.com/stepwell/stepwell/internal/sample"
 	"github.com/stepwell/stepwell/stepwelltest"
@@ -23,9 +22,9 @@ import (
 func TestStartTTL(t *testing.T) {
 	work := stepwell.Define("work", func(ctx stepwell.Context, name string) (string, error) {
 		return name, stepwell.Sleep(ctx, "a while", 10*time.Minute)
-	}, flow.StartTTL(5*time.Minute))
+	}, stepwell.StartTTL(5*time.Minute))
 	ask := stepwell.Define("ask", func(ctx stepwell.Context, name string) (string, error) {
-		_, err := work.Child(flow.StartTTL(time.Minute)).Run(ctx, name)
+		_, err := work.Child(stepwell.StartTTL(time.Minute)).Run(ctx, name)
 		if err == nil {
 			return "", errors.New("the child began")
 		}
@@ -45,17 +44,17 @@ func TestStartTTL(t *testing.T) {
 			e := stores[name](t)
 			first := stepwelltest.Start(e, work, "first")
 			e.Advance(time.Second)
-			e.Do(func(ctx context.Context, app *stepwell.App) error { return flow.Hold(ctx, app, "work", "") })
+			e.Do(func(ctx context.Context, app *stepwell.App) error { return app.Hold(ctx, "work", "") })
 			second := stepwelltest.Start(e, work, "second")
 			parent := stepwelltest.Start(e, ask, "child")
-			patient := stepwelltest.Start(e, work, "patient", flow.StartTTL(stepwell.Forever))
-			delayed := stepwelltest.Start(e, work, "delayed", stepwell.Delay(19*time.Minute), flow.StartTTL(2*time.Minute))
+			patient := stepwelltest.Start(e, work, "patient", stepwell.StartTTL(stepwell.Forever))
+			delayed := stepwelltest.Start(e, work, "delayed", stepwell.Delay(19*time.Minute), stepwell.StartTTL(2*time.Minute))
 			e.Advance(4 * time.Minute)
 			if got := second.Status(); got != world.Pending {
 				t.Errorf("in time: got %s", got)
 			}
 			e.Advance(11 * time.Minute)
-			e.Do(func(ctx context.Context, app *stepwell.App) error { return flow.Release(ctx, app, "work") })
+			e.Do(func(ctx context.Context, app *stepwell.App) error { return app.Release(ctx, "work") })
 			e.Advance(25 * time.Minute)
 			for _, r := range []*stepwelltest.Run[string]{first, patient, delayed} {
 				r.MustComplete()
@@ -73,7 +72,7 @@ func TestStartTTL(t *testing.T) {
 
 // TestStartTTLRefused: what makes no sense is refused at the definition, and at the start.
 func TestStartTTLRefused(t *testing.T) {
-	bad := stepwell.Define("bad", func(stepwell.Context, int) (int, error) { return 0, nil }, flow.StartTTL(0))
+	bad := stepwell.Define("bad", func(stepwell.Context, int) (int, error) { return 0, nil }, stepwell.StartTTL(0))
 	w := memory.New()
 	app, err := stepwell.New(w, stepwell.Config{})
 	if err != nil {
@@ -82,7 +81,7 @@ func TestStartTTLRefused(t *testing.T) {
 	if _, err := stepwell.New(w, stepwell.Config{Definitions: []stepwell.Definition{bad}}); !errors.Is(err, stepwell.ErrInvalid) {
 		t.Errorf("at the definition: got %v", err)
 	}
-	if _, err := app.Start(t.Context(), "any", []byte("1"), flow.StartTTL(-2)); !errors.Is(err, stepwell.ErrInvalid) {
+	if _, err := app.Start(t.Context(), "any", []byte("1"), stepwell.StartTTL(-2)); !errors.Is(err, stepwell.ErrInvalid) {
 		t.Errorf("at the start: got %v", err)
 	}
 }

@@ -1,4 +1,4 @@
-package limit_test
+package limits_test
 
 import (
 	"context"
@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"github.com/stepwell/stepwell"
-	"github.com/stepwell/stepwell/limit"
 	"github.com/stepwell/stepwell/world"
 	"github.com/stepwell/stepwell/world/memory"
 	"github.com/stepwell/stepwell/world/sqlite"
@@ -117,7 +116,7 @@ func jobs(n int, tenant string) (all []job) {
 func TestConcurrency(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var w work
-		imports := w.workflow(time.Minute, limit.Concurrency(2, limit.Key(tenantOf)))
+		imports := w.workflow(time.Minute, stepwell.Limit{AtOnce: 2, Key: stepwell.KeyOf(tenantOf)})
 		app := run(t, memory.New(), stepwell.Config{Definitions: []stepwell.Definition{imports}})
 		began := time.Now()
 		all := start(t, app, imports, append(jobs(6, "ann"), jobs(3, "bob")...)...)
@@ -140,7 +139,7 @@ func TestFile(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = store.Close() })
 	var w work
-	imports := w.workflow(time.Millisecond, limit.Concurrency(2, limit.Key(tenantOf)), limit.Concurrency(3, limit.Name("all")))
+	imports := w.workflow(time.Millisecond, stepwell.Limit{AtOnce: 2, Key: stepwell.KeyOf(tenantOf)}, stepwell.Limit{AtOnce: 3, Name: "all"})
 	app := run(t, store, stepwell.Config{Definitions: []stepwell.Definition{imports}})
 	wait(t, start(t, app, imports, append(jobs(12, "ann"), jobs(6, "bob")...)...))
 	if w.most["ann"] > 2 || w.most["bob"] > 2 || w.total != 18 {
@@ -151,17 +150,17 @@ func TestFile(t *testing.T) {
 // TestWaits: a run that sleeps is not at work, unless it holds its place until the end.
 func TestWaits(t *testing.T) {
 	for name, of := range map[string]struct {
-		opts []limit.Option
-		took time.Duration
+		until bool
+		took  time.Duration
 	}{
-		"while running": {nil, time.Hour},
-		"until the end": {[]limit.Option{limit.UntilEnd()}, 3 * time.Hour},
+		"while running": {false, time.Hour},
+		"until the end": {true, 3 * time.Hour},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				sleeps := stepwell.Define("sleeps", func(ctx stepwell.Context, j job) (int, error) {
 					return j.N, stepwell.Sleep(ctx, "an hour", time.Hour)
-				}, limit.Concurrency(1, of.opts...))
+				}, stepwell.Limit{AtOnce: 1, UntilEnd: of.until})
 				app := run(t, memory.New(), stepwell.Config{Definitions: []stepwell.Definition{sleeps}})
 				began := time.Now()
 				wait(t, start(t, app, sleeps, jobs(3, "ann")...))
@@ -177,7 +176,7 @@ func TestWaits(t *testing.T) {
 func TestChild(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var w work
-		same := limit.Concurrency(1, limit.Key(tenantOf), limit.Name("tenant"), limit.UntilEnd())
+		same := stepwell.Limit{AtOnce: 1, Key: stepwell.KeyOf(tenantOf), Name: "tenant", UntilEnd: true}
 		imports := w.workflow(time.Minute, same)
 		parent := stepwell.Define("parent", func(ctx stepwell.Context, j job) (int, error) {
 			return imports.Child().Run(ctx, j)
@@ -196,7 +195,7 @@ func TestFair(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		alone := func(crowd int) time.Duration {
 			var w work
-			imports := w.workflow(time.Second, limit.Concurrency(10, limit.Key(tenantOf)))
+			imports := w.workflow(time.Second, stepwell.Limit{AtOnce: 10, Key: stepwell.KeyOf(tenantOf)})
 			ctx, stop := context.WithCancel(t.Context())
 			app := newApp(t, memory.New(), stepwell.Config{Definitions: []stepwell.Definition{imports}, MaxRuns: 20, MaxSteps: 20})
 			start(t, app, imports, jobs(crowd, "crowd")...)
@@ -229,8 +228,8 @@ func TestByName(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memory.New()
 		var w work
-		computed := w.workflow(time.Minute, limit.Concurrency(1, limit.Key(tenantOf)))
-		found := stepwell.Define("found", func(_ stepwell.Context, j job) (int, error) { return j.N, nil }, limit.Concurrency(7, limit.Path("tenant")))
+		computed := w.workflow(time.Minute, stepwell.Limit{AtOnce: 1, Key: stepwell.KeyOf(tenantOf)})
+		found := stepwell.Define("found", func(_ stepwell.Context, j job) (int, error) { return j.N, nil }, stepwell.Limit{AtOnce: 7, By: "tenant"})
 		app := run(t, store, stepwell.Config{Definitions: []stepwell.Definition{computed, found}})
 		other := newApp(t, store, stepwell.Config{})
 		time.Sleep(time.Minute) // the worker has joined
@@ -253,7 +252,7 @@ func TestByName(t *testing.T) {
 			}
 		}
 		_, err := other.Start(t.Context(), "import", input)
-		if !errors.Is(err, stepwell.ErrInvalid) || !strings.Contains(err.Error(), "limit.Path") {
+		if !errors.Is(err, stepwell.ErrInvalid) || !strings.Contains(err.Error(), "By") {
 			t.Errorf("a key that only code elsewhere tells: got %v, want what to do", err)
 		}
 		_, err = other.Start(t.Context(), "found", json.RawMessage(`{"n":1}`))
@@ -266,36 +265,38 @@ func TestByName(t *testing.T) {
 // TestRefused: what is wrong with a limit shows in New, what is wrong with a key at the start.
 func TestRefused(t *testing.T) {
 	for want, opts := range map[string][]stepwell.WorkflowOption{
-		"want 1 to":       {limit.Concurrency(0)},
+		"want 1 to":       {stepwell.Limit{AtOnce: -1}},
+		"AtOnce or Rate":  {stepwell.Limit{By: "tenant"}},
+		"does not have":   {stepwell.Limit{AtOnce: 1, By: "tennant"}},
 		"is string":       nil,
-		"two limits have": {limit.Concurrency(1), limit.Concurrency(2)},
-		"not both":        {limit.Concurrency(1, limit.Key(tenantOf), limit.Path("tenant"))},
-		"is nil":          {limit.Concurrency(1, limit.Key[job](nil))},
-		"option 1 is nil": {limit.Concurrency(1, nil)},
-		"path":            {limit.Concurrency(1, limit.Path("a..b"))},
-		"name of a limit": {limit.Concurrency(1, limit.Name("a b"))},
+		"two limits have": {stepwell.Limit{AtOnce: 1}, stepwell.Limit{AtOnce: 2}},
+		"not both":        {stepwell.Limit{AtOnce: 1, Key: stepwell.KeyOf(tenantOf), By: "tenant"}},
+		"is nil":          {stepwell.Limit{AtOnce: 1, Key: stepwell.KeyOf[job](nil)}},
+		"option 1 is nil": {nil},
+		"path":            {stepwell.Limit{AtOnce: 1, By: "a..b"}},
+		"name of a limit": {stepwell.Limit{AtOnce: 1, Name: "a b"}},
 
-		"has the weight 0: want 1 to 100":   {limit.Concurrency(1, limit.Key(tenantOf), limit.Weights(map[string]int{"ann": 0}))},
-		"has the weight 101: want 1 to 100": {limit.Concurrency(1, limit.Path("tenant"), limit.Weights(map[string]int{"ann": 101}))},
-		"weights are of keys":               {limit.Concurrency(1, limit.Weights(map[string]int{"ann": 2}))},
-		"weights share out places":          {limit.Rate(1, time.Minute, limit.Key(tenantOf), limit.Weights(map[string]int{"ann": 2}))},
-		"has 257 bytes: the most is 256":    {limit.Concurrency(1, limit.Key(tenantOf), limit.Weights(map[string]int{strings.Repeat("k", 257): 2}))},
+		"has the weight 0: want 1 to 100":   {stepwell.Limit{AtOnce: 1, Key: stepwell.KeyOf(tenantOf), Weights: map[string]int{"ann": 0}}},
+		"has the weight 101: want 1 to 100": {stepwell.Limit{AtOnce: 1, By: "tenant", Weights: map[string]int{"ann": 101}}},
+		"weights are of keys":               {stepwell.Limit{AtOnce: 1, Weights: map[string]int{"ann": 2}}},
+		"weights share out places":          {stepwell.Limit{Rate: 1, Per: time.Minute, Key: stepwell.KeyOf(tenantOf), Weights: map[string]int{"ann": 2}}},
+		"has 257 bytes: the most is 256":    {stepwell.Limit{AtOnce: 1, Key: stepwell.KeyOf(tenantOf), Weights: map[string]int{strings.Repeat("k", 257): 2}}},
 	} {
 		definition := stepwell.Definition(new(work).workflow(0, opts...))
 		if opts == nil {
-			definition = stepwell.Define("other", func(stepwell.Context, string) (int, error) { return 0, nil }, limit.Concurrency(1, limit.Key(tenantOf)))
+			definition = stepwell.Define("other", func(stepwell.Context, string) (int, error) { return 0, nil }, stepwell.Limit{AtOnce: 1, Key: stepwell.KeyOf(tenantOf)})
 		}
 		_, err := stepwell.New(memory.New(), stepwell.Config{Definitions: []stepwell.Definition{definition}})
 		if !errors.Is(err, stepwell.ErrInvalid) || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want %q", err, want)
 		}
 	}
-	panics := new(work).workflow(0, limit.Concurrency(1, limit.Key(func(j job) string {
+	panics := new(work).workflow(0, stepwell.Limit{AtOnce: 1, Key: stepwell.KeyOf(func(j job) string {
 		if j.N == 0 {
 			panic("oh")
 		}
 		return strings.Repeat("k", 300)
-	})))
+	})})
 	app := newApp(t, memory.New(), stepwell.Config{Definitions: []stepwell.Definition{panics}})
 	for n, want := range []string{"panicked: oh", "300 bytes"} {
 		if _, err := panics.Start(t.Context(), app, job{N: n}); !errors.Is(err, stepwell.ErrInvalid) || !strings.Contains(err.Error(), want) {
@@ -308,7 +309,7 @@ func TestRefused(t *testing.T) {
 func TestWhy(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var w work
-		imports := w.workflow(time.Minute, limit.Concurrency(1, limit.Key(tenantOf)))
+		imports := w.workflow(time.Minute, stepwell.Limit{AtOnce: 1, Key: stepwell.KeyOf(tenantOf)})
 		store := memory.New()
 		app := run(t, store, stepwell.Config{Definitions: []stepwell.Definition{imports}})
 		all := start(t, app, imports, jobs(4, "ann")...)
@@ -336,11 +337,11 @@ func TestWhy(t *testing.T) {
 func TestWhyNoWorkerHolds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var w work
-		imports := w.workflow(time.Minute, limit.Concurrency(1, limit.Key(tenantOf)), limit.Concurrency(9, limit.Name("all")))
+		imports := w.workflow(time.Minute, stepwell.Limit{AtOnce: 1, Key: stepwell.KeyOf(tenantOf)}, stepwell.Limit{AtOnce: 9, Name: "all"})
 		orders := stepwell.Define("order", func(ctx stepwell.Context, j job) (int, error) { return 0, stepwell.Sleep(ctx, "rest", time.Minute) },
-			limit.Concurrency(1, limit.Key(tenantOf), limit.UntilEnd()))
+			stepwell.Limit{AtOnce: 1, Key: stepwell.KeyOf(tenantOf), UntilEnd: true})
 		shared := stepwell.Define("other", func(stepwell.Context, job) (int, error) { return 0, nil },
-			limit.Concurrency(1, limit.Name("import"), limit.Key(tenantOf)))
+			stepwell.Limit{AtOnce: 1, Name: "import", Key: stepwell.KeyOf(tenantOf)})
 		store := memory.New()
 		// It works on nothing.
 		app := newApp(t, store, stepwell.Config{Definitions: []stepwell.Definition{imports, shared, orders}})

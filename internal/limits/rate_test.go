@@ -1,4 +1,4 @@
-package limit_test
+package limits_test
 
 import (
 	"context"
@@ -12,7 +12,6 @@ import (
 
 	"github.com/stepwell/stepwell"
 	"github.com/stepwell/stepwell/internal/sample"
-	"github.com/stepwell/stepwell/limit"
 	"github.com/stepwell/stepwell/stepwelltest"
 	"github.com/stepwell/stepwell/world"
 	"github.com/stepwell/stepwell/world/memory"
@@ -37,7 +36,7 @@ func TestRate(t *testing.T) {
 				err = stepwell.Sleep(ctx, "a second", time.Second)
 			}
 			return n, err
-		}, limit.Rate(6, time.Minute, limit.Key(tenantOf)))
+		}, stepwell.Limit{Rate: 6, Per: time.Minute, Key: stepwell.KeyOf(tenantOf)})
 		store := memory.New()
 		app := newApp(t, store, stepwell.Config{Definitions: []stepwell.Definition{calls}})
 		all := start(t, app, calls, jobs(7, "ann")...)
@@ -61,7 +60,7 @@ func TestRate(t *testing.T) {
 func TestRefuse(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var w work
-		calls := w.workflow(0, limit.Rate(2, time.Minute, limit.Burst(2), limit.Refuse(), limit.Key(tenantOf)))
+		calls := w.workflow(0, stepwell.Limit{Rate: 2, Per: time.Minute, Burst: 2, Refuse: true, Key: stepwell.KeyOf(tenantOf)})
 		parent := stepwell.Define("parent", func(ctx stepwell.Context, j job) (int, error) { return calls.Child().Run(ctx, j) })
 		app := run(t, memory.New(), stepwell.Config{Definitions: []stepwell.Definition{calls, parent}})
 		wait(t, start(t, app, calls, jobs(2, "ann")...))
@@ -89,17 +88,17 @@ func TestRefuse(t *testing.T) {
 // TestRateThatIsNone: what no rate is, is refused where it is defined.
 func TestRateThatIsNone(t *testing.T) {
 	for want, opts := range map[string][]stepwell.WorkflowOption{
-		"rate of 0":                        {limit.Rate(0, time.Second)},
-		"want a period":                    {limit.Rate(1, 0)},
-		"one in a microsecond":             {limit.Rate(1_000_000, time.Millisecond)},
-		"burst of 0":                       {limit.Rate(1, time.Second, limit.Burst(0))},
-		"burst of 3":                       {limit.Rate(2, time.Second, limit.Burst(3))},
-		"a rate cannot use limit.UntilEnd": {limit.Rate(2, time.Second, limit.UntilEnd())},
-		"only a rate can have":             {limit.Concurrency(2, limit.Refuse())},
-		"two limits have this name":        {limit.Rate(2, time.Second), limit.Concurrency(2)},
-		"want a period of 1ms":             {limit.Rate(2, -time.Second)},
-		"rate of 2000000":                  {limit.Rate(2_000_000, time.Hour)},
-		"want a period of 1ms to 8784h":    {limit.Rate(2, 9000*time.Hour)},
+		"rate of 0":                     {stepwell.Limit{Per: time.Second}},
+		"want a period":                 {stepwell.Limit{Rate: 1, Per: 0}},
+		"one in a microsecond":          {stepwell.Limit{Rate: 1_000_000, Per: time.Millisecond}},
+		"burst of -1":                   {stepwell.Limit{Rate: 2, Per: time.Second, Burst: -1}},
+		"burst of 3":                    {stepwell.Limit{Rate: 2, Per: time.Second, Burst: 3}},
+		"a rate cannot use UntilEnd":    {stepwell.Limit{Rate: 2, Per: time.Second, UntilEnd: true}},
+		"only a rate can have":          {stepwell.Limit{AtOnce: 2, Refuse: true}},
+		"two limits have this name":     {stepwell.Limit{Rate: 2, Per: time.Second}, stepwell.Limit{AtOnce: 2}},
+		"want a period of 1ms":          {stepwell.Limit{Rate: 2, Per: -time.Second}},
+		"rate of 2000000":               {stepwell.Limit{Rate: 2_000_000, Per: time.Hour}},
+		"want a period of 1ms to 8784h": {stepwell.Limit{Rate: 2, Per: 9000 * time.Hour}},
 	} {
 		_, err := stepwell.New(memory.New(), stepwell.Config{Definitions: []stepwell.Definition{new(work).workflow(0, opts...)}})
 		if !errors.Is(err, stepwell.ErrInvalid) || !strings.Contains(err.Error(), want) {
@@ -111,7 +110,7 @@ func TestRateThatIsNone(t *testing.T) {
 // TestWhyRate: a run in line says of what rate, behind how many, and when it begins.
 func TestWhyRate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		calls := new(work).workflow(0, limit.Rate(1, time.Hour, limit.Name("bank"), limit.Key(tenantOf)))
+		calls := new(work).workflow(0, stepwell.Limit{Rate: 1, Per: time.Hour, Name: "bank", Key: stepwell.KeyOf(tenantOf)})
 		app := run(t, memory.New(), stepwell.Config{Definitions: []stepwell.Definition{calls}})
 		all := start(t, app, calls, jobs(3, "ann")...)
 		wait(t, all[:1])
@@ -133,7 +132,7 @@ func TestRateCrashes(t *testing.T) {
 			err = stepwell.Sleep(ctx, "a minute", time.Minute)
 		}
 		return n, err
-	}, limit.Rate(1, 10*time.Second, limit.Key(tenantOf)), limit.Concurrency(2, limit.Name("order"), limit.UntilEnd()))
+	}, stepwell.Limit{Rate: 1, Per: 10 * time.Second, Key: stepwell.KeyOf(tenantOf)}, stepwell.Limit{AtOnce: 2, Name: "order", UntilEnd: true})
 	config := stepwell.Config{Definitions: []stepwell.Definition{calls}, Logger: slog.New(slog.DiscardHandler)}
 	stores := storesOf(config)
 	for _, name := range sample.OneKey(t, stores) {

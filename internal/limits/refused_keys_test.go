@@ -1,4 +1,4 @@
-package limit_test
+package limits_test
 
 import (
 	"errors"
@@ -38,7 +38,7 @@ func TestRefusedKeys(t *testing.T) {
 		},
 		at + bytes:     {Payload: []byte(`{"to":{"id":"` + long + `"}}`), Keys: map[string]string{"code": "x"}},
 		at + printable: {Payload: []byte(`{"to":{"id":"a\u0007"}}`), Keys: map[string]string{"code": "x"}},
-		"limit code: key: code computes it: send the message by a program that has the queue's definition, or define the limit with limit.Path": {
+		"limit code: key: code computes it: send the message by a program that has the queue's definition, or let the limit say where the key stands, with By": {
 			Payload: []byte(`{"to":{"id":"ann"}}`),
 		},
 		"limit code: key: " + bytes:     {Payload: []byte(`{"to":{"id":"ann"}}`), Keys: map[string]string{"code": long}},

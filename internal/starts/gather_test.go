@@ -1,4 +1,4 @@
-package flow_test
+package starts_test
 
 import (
 	"context"
@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/stepwell/stepwell"
-	"github.com/stepwell/stepwell/flow"
 	"github.com/stepwell/stepwell/internal/pgtest"
 	"github.com/stepwell/stepwell/internal/sample"
 	"github.com/stepwell/stepwell/stepwelltest"
@@ -25,14 +24,14 @@ type doc struct {
 var (
 	index = stepwell.Define("index", func(ctx stepwell.Context, d doc) (string, error) {
 		return d.ID + ": " + d.Text, stepwell.Do(ctx, "write", func(context.Context) error { return nil })
-	}, flow.Debounce(flow.Key(func(d doc) string { return d.ID }), time.Minute, flow.Longest(150*time.Second)))
+	}, stepwell.Debounce{Key: stepwell.KeyOf(func(d doc) string { return d.ID }), Quiet: time.Minute, Longest: 150 * time.Second})
 	bulk = stepwell.Define("bulk", func(ctx stepwell.Context, all []doc) (string, error) {
 		var texts []string
 		for _, d := range all {
 			texts = append(texts, d.Text)
 		}
 		return strings.Join(texts, " "), stepwell.Do(ctx, "write", func(context.Context) error { return nil })
-	}, flow.Batch(flow.Path("id"), 3, time.Minute))
+	}, stepwell.Batch{By: "id", Size: 3, Wait: time.Minute})
 )
 
 // onStores runs a test on some of the stores.

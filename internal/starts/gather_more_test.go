@@ -1,4 +1,4 @@
-package flow_test
+package starts_test
 
 import (
 	"context"
@@ -17,7 +17,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/stepwell/stepwell"
-	"github.com/stepwell/stepwell/flow"
 	"github.com/stepwell/stepwell/internal/pgtest"
 	"github.com/stepwell/stepwell/internal/sample"
 	"github.com/stepwell/stepwell/world"
@@ -60,7 +59,7 @@ func TestNoInputLostOrTwice(t *testing.T) {
 			t.Parallel()
 			w := stores[name](t)
 			gather := stepwell.Define("gather", func(_ stepwell.Context, all []string) ([]string, error) { return all, nil },
-				flow.Batch(flow.Key(func(s string) string { return s[:1] }), 7, 100*time.Millisecond))
+				stepwell.Batch{Key: stepwell.KeyOf(func(s string) string { return s[:1] }), Size: 7, Wait: 100 * time.Millisecond})
 			app := quiet(t, w, gather)
 			ctx, stop := context.WithCancel(t.Context())
 			ended := make(chan error, 1)
@@ -86,7 +85,7 @@ func TestNoInputLostOrTwice(t *testing.T) {
 							opts, tries = append(opts, stepwell.Key(item)), 1+i%3
 						}
 						for range tries {
-							run, err := flow.Add(ctx, app, gather, item, opts...)
+							run, err := gather.Start(ctx, app, []string{item}, opts...)
 							if err != nil {
 								t.Errorf("start %s: %v", item, err)
 								return
@@ -164,7 +163,7 @@ func TestGatherActs(t *testing.T) {
 		synctest.Wait()
 		add := func(text string, opts ...stepwell.StartOption) *stepwell.Run[string] {
 			t.Helper()
-			run, err := flow.Add(ctx, app, bulk, doc{"a", text}, opts...)
+			run, err := bulk.Start(ctx, app, []doc{doc{"a", text}}, opts...)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -238,7 +237,7 @@ func TestGatherActs(t *testing.T) {
 			t.Errorf("forked with another input: got %s, %v", out, err)
 		}
 		// A held workflow gathers, and begins when it is released.
-		if err := flow.Hold(ctx, app, "bulk", ""); err != nil {
+		if err := app.Hold(ctx, "bulk", ""); err != nil {
 			t.Fatal(err)
 		}
 		held := add("6")
@@ -249,7 +248,7 @@ func TestGatherActs(t *testing.T) {
 		if run := add("8"); run.ID() == held.ID() {
 			t.Error("behind its time it takes no more")
 		}
-		if err := flow.Release(ctx, app, "bulk"); err != nil {
+		if err := app.Release(ctx, "bulk"); err != nil {
 			t.Fatal(err)
 		}
 		if got := result(held); got != "6 7" {
@@ -315,20 +314,20 @@ func TestGatherRefused(t *testing.T) {
 			t.Errorf("%s: got %v", name, err)
 		}
 	}
-	key := flow.Key(func(d doc) string { return d.ID })
+	key := stepwell.KeyOf(func(d doc) string { return d.ID })
 	for name, option := range map[string]stepwell.WorkflowOption{
-		"no quiet time":     flow.Debounce(key, 0),
-		"a short longest":   flow.Debounce(key, time.Minute, flow.Longest(time.Second)),
-		"no list":           flow.Batch(key, 3, time.Minute),
-		"of another type":   flow.Debounce(flow.Key(func(s string) string { return s }), time.Minute),
-		"a nil function":    flow.Debounce(flow.Key[doc](nil), time.Minute),
-		"no path":           flow.Debounce(flow.Path("a..b"), time.Minute),
-		"a nil option":      flow.Debounce(key, time.Minute, nil),
-		"a negative number": flow.Batch(nil, -1, time.Minute),
+		"no quiet time":     stepwell.Debounce{Key: key},
+		"a short longest":   stepwell.Debounce{Key: key, Quiet: time.Minute, Longest: time.Second},
+		"no list":           stepwell.Batch{Key: key, Size: 3, Wait: time.Minute},
+		"of another type":   stepwell.Debounce{Key: stepwell.KeyOf(func(s string) string { return s }), Quiet: time.Minute},
+		"a nil function":    stepwell.Debounce{Key: stepwell.KeyOf[doc](nil), Quiet: time.Minute},
+		"no path":           stepwell.Debounce{By: "a..b", Quiet: time.Minute},
+		"a nil option":      nil,
+		"a negative number": stepwell.Batch{Size: -1, Wait: time.Minute},
 	} {
 		refused(t, name, option)
 	}
-	refused(t, "a singleton", flow.Debounce(key, time.Minute), flow.Singleton(flow.Keep))
+	refused(t, "a singleton", stepwell.Debounce{Key: key, Quiet: time.Minute}, stepwell.Singleton{})
 }
 
 func refused(t *testing.T, what string, options ...stepwell.WorkflowOption) {

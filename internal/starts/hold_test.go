@@ -1,4 +1,4 @@
-package flow_test
+package starts_test
 
 import (
 	"context"
@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/stepwell/stepwell"
-	"github.com/stepwell/stepwell/flow"
 	"github.com/stepwell/stepwell/world"
 	"github.com/stepwell/stepwell/world/memory"
 )
@@ -67,7 +66,7 @@ func TestHeldOverRestarts(t *testing.T) {
 			return run
 		}
 		early := start(pay, "early")
-		if err := flow.Hold(ctx, app, "pay", "the bank is down"); err != nil {
+		if err := app.Hold(ctx, "pay", "the bank is down"); err != nil {
 			t.Fatal(err)
 		}
 		for range 3 {
@@ -97,7 +96,7 @@ func TestHeldOverRestarts(t *testing.T) {
 		if why, err := app.Why(ctx, again.ID()); err != nil || why.Kind != stepwell.WhyHeld || why.Status != world.Pending {
 			t.Errorf("got %v, %v", why, err)
 		}
-		if err := flow.Release(ctx, app, "pay"); err != nil {
+		if err := app.Release(ctx, "pay"); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(time.Second)
@@ -145,7 +144,7 @@ func TestForksAndRetriesAreHeld(t *testing.T) {
 		if _, err := run.Result(ctx); err == nil {
 			t.Fatal("the first transfer did not fail")
 		}
-		if err := flow.Hold(ctx, app, "pay", "the bank is down"); err != nil {
+		if err := app.Hold(ctx, "pay", "the bank is down"); err != nil {
 			t.Fatal(err)
 		}
 		retry, err := app.Retry(ctx, run.ID())
@@ -165,7 +164,7 @@ func TestForksAndRetriesAreHeld(t *testing.T) {
 				t.Errorf("got %v, %v", why, err)
 			}
 		}
-		if err := flow.Release(ctx, app, "pay"); err != nil {
+		if err := app.Release(ctx, "pay"); err != nil {
 			t.Fatal(err)
 		}
 		for _, r := range []*stepwell.Run[json.RawMessage]{retry, fork} {

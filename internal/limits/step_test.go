@@ -1,4 +1,4 @@
-package limit_test
+package limits_test
 
 import (
 	"context"
@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/stepwell/stepwell"
-	"github.com/stepwell/stepwell/limit"
 	"github.com/stepwell/stepwell/world/memory"
 )
 
@@ -22,7 +21,7 @@ func TestStepsUnderARate(t *testing.T) {
 		charge := stepwell.DefineStep("charge", func(_ context.Context, j job) (int, error) {
 			began = append(began, time.Since(since).Round(time.Second))
 			return j.N, nil
-		}).Alone(limit.Rate(6, time.Minute, limit.Key(tenantOf)))
+		}).Alone(stepwell.Limit{Rate: 6, Per: time.Minute, Key: stepwell.KeyOf(tenantOf)})
 		order := stepwell.Define("order", func(ctx stepwell.Context, j job) (sum int, err error) {
 			var all []*stepwell.ChildRun[int]
 			for n := range 3 {
@@ -48,12 +47,12 @@ func TestStepsUnderARate(t *testing.T) {
 // TestTwoScopesInOneProgram: where a step and a workflow say two scopes of one limit, the program does not begin.
 func TestTwoScopesInOneProgram(t *testing.T) {
 	t.Parallel()
-	charge := stepwell.DefineStep("charge", func(context.Context, job) (int, error) { return 0, nil }, limit.Rate(6, time.Minute))
-	_, err := stepwell.New(memory.New(), stepwell.Config{Definitions: []stepwell.Definition{charge.Alone(limit.Rate(6, time.Minute, limit.Refuse()))}})
+	charge := stepwell.DefineStep("charge", func(context.Context, job) (int, error) { return 0, nil }, stepwell.Limit{Rate: 6, Per: time.Minute})
+	_, err := stepwell.New(memory.New(), stepwell.Config{Definitions: []stepwell.Definition{charge.Alone(stepwell.Limit{Rate: 6, Per: time.Minute, Refuse: true})}})
 	if want := "limit charge is defined as"; !errors.Is(err, stepwell.ErrInvalid) || !strings.Contains(err.Error(), want) {
 		t.Errorf("New = %v, want an ErrInvalid with %q", err, want)
 	}
-	if _, err := stepwell.New(memory.New(), stepwell.Config{Definitions: []stepwell.Definition{charge.Alone(limit.Rate(6, time.Minute, limit.Refuse(), limit.Name("charges")))}}); err != nil {
+	if _, err := stepwell.New(memory.New(), stepwell.Config{Definitions: []stepwell.Definition{charge.Alone(stepwell.Limit{Rate: 6, Per: time.Minute, Refuse: true, Name: "charges"})}}); err != nil {
 		t.Errorf("New with a name of its own = %v", err)
 	}
 }

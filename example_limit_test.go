@@ -1,4 +1,6 @@
-package limit_test
+package stepwell_test
+
+// Examples of limits and rates.
 
 import (
 	"context"
@@ -8,23 +10,22 @@ import (
 	"time"
 
 	"github.com/stepwell/stepwell"
-	"github.com/stepwell/stepwell/limit"
 	"github.com/stepwell/stepwell/world"
 	"github.com/stepwell/stepwell/world/memory"
 )
 
 // Ten imports of a tenant at once, a hundred of all; and of each order one thing at a time, from its first to its
 // last.
-func ExampleConcurrency() {
+func ExampleLimit() {
 	type File struct{ Tenant, Name string }
 	imports := stepwell.Define("import", func(ctx stepwell.Context, in File) (string, error) {
 		return "imported " + in.Name, nil
 	},
-		limit.Concurrency(10, limit.Key(func(in File) string { return in.Tenant })),
-		limit.Concurrency(100, limit.Name("all-imports")))
+		stepwell.Limit{AtOnce: 10, Key: stepwell.KeyOf(func(in File) string { return in.Tenant })},
+		stepwell.Limit{AtOnce: 100, Name: "all-imports"})
 	orders := stepwell.Define("order", func(ctx stepwell.Context, in map[string]string) (string, error) {
 		return "shipped " + in["order"], nil
-	}, limit.Concurrency(1, limit.Path("order"), limit.UntilEnd()))
+	}, stepwell.Limit{AtOnce: 1, By: "order", UntilEnd: true})
 
 	app, err := stepwell.New(memory.New(), stepwell.Config{
 		Logger: slog.New(slog.DiscardHandler), Definitions: []stepwell.Definition{imports, orders},
@@ -55,13 +56,13 @@ func ExampleConcurrency() {
 
 // A hundred calls a minute to the bank, over all processes: the others wait in order. And of each tenant ten exports an
 // hour, of which three may come at one moment: who asks for more is told when to come again.
-func ExampleRate() {
+func ExampleLimit_rate() {
 	call := stepwell.Define("call", func(ctx stepwell.Context, account string) (string, error) {
 		return "balance of " + account, nil
-	}, limit.Rate(100, time.Minute, limit.Name("bank")))
+	}, stepwell.Limit{Rate: 100, Per: time.Minute, Name: "bank"})
 	export := stepwell.Define("export", func(ctx stepwell.Context, in map[string]string) (string, error) {
 		return "exported " + in["tenant"], nil
-	}, limit.Rate(10, time.Hour, limit.Burst(3), limit.Path("tenant"), limit.Refuse()))
+	}, stepwell.Limit{Rate: 10, Per: time.Hour, Burst: 3, By: "tenant", Refuse: true})
 
 	app, err := stepwell.New(memory.New(), stepwell.Config{
 		Logger: slog.New(slog.DiscardHandler), Definitions: []stepwell.Definition{call, export},
@@ -89,4 +90,35 @@ func ExampleRate() {
 	// Output:
 	// balance of 7 <nil>
 	// the fourth: come again in 6m0s
+}
+
+// A tenant that pays for more has three times the places of others.
+func ExampleLimit_weights() {
+	type job struct {
+		Tenant string
+		N      int
+	}
+	load := stepwell.Define("load", func(ctx stepwell.Context, j job) (int, error) { return j.N, nil },
+		stepwell.Limit{AtOnce: 2, By: "Tenant", Weights: map[string]int{"acme": 3}})
+	app, err := stepwell.New(memory.New(), stepwell.Config{Definitions: []stepwell.Definition{load}})
+	if err != nil {
+		panic(err)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- app.Run(ctx) }()
+	run, err := load.Start(ctx, app, job{"acme", 7})
+	if err != nil {
+		panic(err)
+	}
+	n, err := run.Result(ctx)
+	fmt.Println(n, err)
+	all, err := world.AbilitiesOf(app.World()).LimitKeeper.Limits().ListLimits(ctx)
+	fmt.Println(all[0].Places("acme"), all[0].Places("bob"), err)
+	stop()
+	fmt.Println(<-ended)
+	// Output:
+	// 7 <nil>
+	// 6 2 <nil>
+	// <nil>
 }

@@ -1,4 +1,4 @@
-package flow_test
+package starts_test
 
 import (
 	"bytes"
@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"github.com/stepwell/stepwell"
-	"github.com/stepwell/stepwell/flow"
 	"github.com/stepwell/stepwell/stepwelltest"
 	"github.com/stepwell/stepwell/world/memory"
 )
@@ -18,11 +17,11 @@ import (
 // to a definition of the workflow that merges no more.
 func TestMergedKeysOutliveMoves(t *testing.T) {
 	from := quiet(t, memory.New(), bulk)
-	first, err := flow.Add(t.Context(), from, bulk, doc{"a", "1"}, stepwell.Key("one"))
+	first, err := bulk.Start(t.Context(), from, []doc{doc{"a", "1"}}, stepwell.Key("one"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := flow.Add(t.Context(), from, bulk, doc{"a", "2"}, stepwell.Key("two")); err != nil {
+	if _, err := bulk.Start(t.Context(), from, []doc{doc{"a", "2"}}, stepwell.Key("two")); err != nil {
 		t.Fatal(err)
 	}
 	var file bytes.Buffer

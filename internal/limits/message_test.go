@@ -1,4 +1,4 @@
-package limit_test
+package limits_test
 
 import (
 	"context"
@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/stepwell/stepwell"
-	"github.com/stepwell/stepwell/limit"
 	"github.com/stepwell/stepwell/queue"
 	"github.com/stepwell/stepwell/world"
 	"github.com/stepwell/stepwell/world/memory"
@@ -49,7 +48,7 @@ func TestMessagesOfAKey(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var h handling
 		w := memory.New()
-		jobs := queue.Define[job]("jobs", limit.Concurrency(2, limit.Key(tenantOf)))
+		jobs := queue.Define[job]("jobs", queue.Limits(stepwell.Limit{AtOnce: 2, Key: stepwell.KeyOf(tenantOf)}))
 		handler := jobs.Handle(h.handle(time.Minute), queue.Parallel(20))
 		run(t, w, stepwell.Config{Definitions: []stepwell.Definition{handler}})
 		app := run(t, w, stepwell.Config{Definitions: []stepwell.Definition{handler}})
@@ -75,7 +74,7 @@ func TestMessagesUnderARate(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			var h handling
 			w := memory.New()
-			jobs := queue.Define[job]("jobs", limit.Rate(perSecond, time.Second, limit.Path("tenant")))
+			jobs := queue.Define[job]("jobs", queue.Limits(stepwell.Limit{Rate: perSecond, Per: time.Second, By: "tenant"}))
 			sender, err := stepwell.New(w, stepwell.Config{})
 			if err != nil {
 				t.Fatal(err)
@@ -107,22 +106,22 @@ func TestMessagesUnderARate(t *testing.T) {
 // told where the message is sent.
 func TestQueueLimitsAreSaid(t *testing.T) {
 	fine := func(context.Context, *queue.Message[job]) error { return nil }
-	for want, opts := range map[string][]queue.Option{
-		"limit.UntilEnd":            {limit.Concurrency(1, limit.UntilEnd())},
-		"limit.Refuse":              {limit.Rate(1, time.Second, limit.Refuse())},
-		"want 1 to":                 {limit.Concurrency(0)},
-		"the input is":              {limit.Concurrency(1, limit.Key(func(n int) string { return "" }))},
-		"two limits have this name": {limit.Concurrency(1), limit.Rate(1, time.Second)},
-		"not both":                  {limit.Concurrency(1, limit.Key(tenantOf), limit.Path("tenant"))},
-		"but exists as":             {limit.Rate(1, time.Second, limit.Name("shared"))},
-		"want names with dots":      {limit.Concurrency(1, limit.Path("a..b"))},
-		"name of a limit":           {limit.Concurrency(1, limit.Name("no name"))},
-		"the most is one in a micr": {limit.Rate(1_000_000, time.Millisecond)},
-		"the function of the key":   {limit.Concurrency(1, limit.Key[job](nil))},
+	for want, opts := range map[string][]stepwell.Limit{
+		"UntilEnd":                  {stepwell.Limit{AtOnce: 1, UntilEnd: true}},
+		"Refuse":                    {stepwell.Limit{Rate: 1, Per: time.Second, Refuse: true}},
+		"want 1 to":                 {stepwell.Limit{AtOnce: -1}},
+		"the input is":              {stepwell.Limit{AtOnce: 1, Key: stepwell.KeyOf(func(n int) string { return "" })}},
+		"two limits have this name": {stepwell.Limit{AtOnce: 1}, stepwell.Limit{Rate: 1, Per: time.Second}},
+		"not both":                  {stepwell.Limit{AtOnce: 1, Key: stepwell.KeyOf(tenantOf), By: "tenant"}},
+		"but exists as":             {stepwell.Limit{Rate: 1, Per: time.Second, Name: "shared"}},
+		"want names with dots":      {stepwell.Limit{AtOnce: 1, By: "a..b"}},
+		"name of a limit":           {stepwell.Limit{AtOnce: 1, Name: "no name"}},
+		"the most is one in a micr": {stepwell.Limit{Rate: 1_000_000, Per: time.Millisecond}},
+		"the function of the key":   {stepwell.Limit{AtOnce: 1, Key: stepwell.KeyOf[job](nil)}},
 	} {
 		var w work
 		_, err := stepwell.New(memory.New(), stepwell.Config{Definitions: []stepwell.Definition{
-			w.workflow(0, limit.Concurrency(1, limit.Name("shared"))), queue.Define[job]("jobs", opts...).Handle(fine),
+			w.workflow(0, stepwell.Limit{AtOnce: 1, Name: "shared"}), queue.Define[job]("jobs", queue.Limits(opts...)).Handle(fine),
 		}})
 		if !errors.Is(err, stepwell.ErrInvalid) || !strings.Contains(fmt.Sprint(err), want) {
 			t.Errorf("got %v, want a word of %q", err, want)
@@ -134,14 +133,14 @@ func TestQueueLimitsAreSaid(t *testing.T) {
 		t.Fatal(err)
 	}
 	long := job{strings.Repeat("a", world.MaxLimitKey+1), 0}
-	if _, err := queue.Define[job]("jobs", limit.Concurrency(1, limit.Key(tenantOf))).Send(t.Context(), app, long); !errors.Is(err, stepwell.ErrInvalid) {
+	if _, err := queue.Define[job]("jobs", queue.Limits(stepwell.Limit{AtOnce: 1, Key: stepwell.KeyOf(tenantOf)})).Send(t.Context(), app, long); !errors.Is(err, stepwell.ErrInvalid) {
 		t.Errorf("a long key: got %v, want ErrInvalid", err)
 	}
 	// A program without the code knows the limit, and cannot tell the key.
-	if _, err := queue.Define[job]("jobs").Send(t.Context(), app, job{"ann", 1}); !errors.Is(err, stepwell.ErrInvalid) || !strings.Contains(fmt.Sprint(err), "limit.Path") {
+	if _, err := queue.Define[job]("jobs").Send(t.Context(), app, job{"ann", 1}); !errors.Is(err, stepwell.ErrInvalid) || !strings.Contains(fmt.Sprint(err), "By") {
 		t.Errorf("no code: got %v, want ErrInvalid with what to do", err)
 	}
-	if err := queue.Define[job]("jobs", limit.Concurrency(1, limit.Path("tenant"))).Declare(t.Context(), w.Messages()); err != nil {
+	if err := queue.Define[job]("jobs", queue.Limits(stepwell.Limit{AtOnce: 1, By: "tenant"})).Declare(t.Context(), w.Messages()); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := queue.Define[job]("jobs").SendAll(t.Context(), app, []job{{"ann", 1}, {"ann", 2}}); err != nil {

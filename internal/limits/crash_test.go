@@ -1,4 +1,4 @@
-package limit_test
+package limits_test
 
 import (
 	"context"
@@ -8,7 +8,6 @@ import (
 	"github.com/stepwell/stepwell"
 	"github.com/stepwell/stepwell/internal/pgtest"
 	"github.com/stepwell/stepwell/internal/sample"
-	"github.com/stepwell/stepwell/limit"
 	"github.com/stepwell/stepwell/stepwelltest"
 	"github.com/stepwell/stepwell/stepwelltest/postgrestest"
 	"github.com/stepwell/stepwell/stepwelltest/sqlitetest"
@@ -25,8 +24,8 @@ func TestCrashes(t *testing.T) {
 			n, err = stepwell.Step(ctx, "second", func(context.Context) (int, error) { return n + 1, nil })
 		}
 		return n, err
-	}, limit.Concurrency(1, limit.Key(tenantOf)), limit.Concurrency(2, limit.Name("order"), limit.UntilEnd()))
-	both := stepwell.Define("both", func(ctx stepwell.Context, j job) (int, error) { return nap.Child().Run(ctx, j) }, limit.Concurrency(1))
+	}, stepwell.Limit{AtOnce: 1, Key: stepwell.KeyOf(tenantOf)}, stepwell.Limit{AtOnce: 2, Name: "order", UntilEnd: true})
+	both := stepwell.Define("both", func(ctx stepwell.Context, j job) (int, error) { return nap.Child().Run(ctx, j) }, stepwell.Limit{AtOnce: 1})
 	config := stepwell.Config{Definitions: []stepwell.Definition{nap, both}}
 	stores := storesOf(config)
 	for _, name := range sample.OneKey(t, stores) {
