@@ -22,7 +22,7 @@ type childOptions struct {
 
 type detachedOption struct{}
 
-// Detached lets a child run live on when its parent ends, or waits for it no longer: see [CancelLosers]. Others are
+// Detached lets a child run live on when its parent ends, or waits for it no longer: see [Race]. Others are
 // cancelled then, however the parent ends. It is created also where nobody waits for it: with the commit that ends the
 // parent, where it was asked for last.
 func Detached() ChildOption { return detachedOption{} }

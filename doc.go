@@ -41,8 +41,8 @@
 // # Concurrency
 //
 // [Go] runs code beside code, as a coroutine of the workflow; [Map] and [Each] do so for items, so many at once, and [MapSettled] goes on when one fails. What was asked for and can be
-// waited for later is a [Future]: [All] waits for all of several, [Race] and [Select] for the first. Nobody is cancelled by losing, but by
-// [CancelLosers], and [WithCancel] makes a part of a run that can be cancelled by itself.
+// waited for later is a [Future]: [All] waits for all of several, [Race] and [Select] for the first. [Race] cancels what has lost, [Select]
+// nothing; [WithCancel] makes a part of a run that can be cancelled by itself.
 //
 //	prices, err := stepwell.Map(ctx, []string{"ada", "bob"}, 8, func(ctx stepwell.Context, name string) (int, error) {
 //		return stepwell.Step(ctx, "quote", func(ctx context.Context) (int, error) { return len(name), nil })

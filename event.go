@@ -1,6 +1,7 @@
 package stepwell
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -26,25 +27,16 @@ func Event[T any](name string) *EventDef[T] { return &EventDef[T]{name: name} }
 // Name is the event's name.
 func (e *EventDef[T]) Name() string { return e.name }
 
-// WaitOption narrows a wait for an event: [Match], [Timeout]; or widens it: [Listen]; or says what it does with what does not fit: [PayloadErrors].
-type WaitOption interface{ waitOption(*waitOptions) }
-
-type waitOptions struct {
-	match   Match
-	timeout time.Duration
-	timed   bool
-	tell    bool // of payloads that do not fit
-	listen  *replay.Listening
-}
+// EventOption narrows a wait for an event: [Match]; or widens it: [Listen]; or says what it does with what does not
+// fit: [PayloadErrors]. Each [WaitOption] is one, too.
+type EventOption interface{ eventOption(*waitOptions) }
 
 // Match is the JSON that a payload must contain, by the rule of PostgreSQL's @> on every world: an object contains
 // another if it has all of its keys, with values that contain theirs; an array contains another if each element of
 // that is contained in one of its own, in any order and however often; everything else by value.
 type Match map[string]any
 
-func (m Match) waitOption(o *waitOptions) { o.match = m }
-
-func (t timeoutOption) waitOption(o *waitOptions) { o.timeout, o.timed = time.Duration(t), true }
+func (m Match) eventOption(o *waitOptions) { o.match = m }
 
 // listenOption fits waits for events.
 type listenOption struct {
@@ -64,7 +56,7 @@ func Listen(since ...sinceOption) listenOption { return listenOption{since} }
 // matches first. It gets the 100 oldest that match. A payload that another wait has had is given to this one as well.
 func Since(d time.Duration) sinceOption { return sinceOption(d) }
 
-func (l listenOption) waitOption(o *waitOptions) {
+func (l listenOption) eventOption(o *waitOptions) {
 	o.listen = &replay.Listening{}
 	for _, s := range l.since {
 		o.listen.Since = time.Duration(s)
@@ -90,16 +82,57 @@ func (e *EventDef[T]) checkListen(o *waitOptions) error {
 // Wait pauses the workflow until the event comes, durably and holding nothing. ok is false where its [Timeout] passed
 // first: that is a value, not an error. A payload that was sent before is taken at once, the oldest that matches
 // first; each payload is taken once, by the first wait that matches. With Timeout(0) it takes what is there: the
-// inbox of the run is looked into first, so that all that was durable before the wait began is.
+// inbox of the run is looked into first, so that all that was durable before the wait began is. With [Remind] the code
+// does something each so often, until the wait is over.
 //
 // A payload that matches and that T cannot hold stops nothing: it is set aside, and the wait goes on with the next, or until its
 // timeout. With [PayloadErrors] the wait ends with a [*PayloadError] instead.
 //
 // The error is [ErrCancelled] when the run is cancelled; [ErrInvalid] for a key in [Match] that the event's type does not have,
 // and for a negative timeout.
-func (e *EventDef[T]) Wait(ctx Context, opts ...WaitOption) (payload T, ok bool, err error) {
-	r, err := e.Start(ctx, opts...).Get(ctx)
-	return r.Payload, r.OK, err
+func (e *EventDef[T]) Wait(ctx Context, opts ...EventOption) (payload T, ok bool, err error) {
+	o, err := e.options(opts)
+	if err != nil {
+		return payload, false, err
+	}
+	return waited(ctx, e.start(ctx, o), o, e.name)
+}
+
+// Start is [EventDef.Wait] as a future, for [Select] and [Race].
+func (e *EventDef[T]) Start(ctx Context, opts ...EventOption) *Future[Received[T]] {
+	o, err := e.options(opts)
+	if err != nil {
+		return failedFuture[Received[T]](err)
+	}
+	return begun(ctx, o, e.name, func(ctx Context) *Future[Received[T]] { return e.start(ctx, o) })
+}
+
+func (e *EventDef[T]) options(opts []EventOption) (*waitOptions, error) {
+	if e == nil {
+		return nil, kit.Missing("the event")
+	}
+	o := &waitOptions{}
+	err := kit.Given(opts, func(opt EventOption) { opt.eventOption(o) })
+	if err = cmp.Or(err, o.check(), e.checkListen(o)); err == nil {
+		o.matches, err = e.match(o)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("wait for event %q: %w", e.name, err)
+	}
+	return o, nil
+}
+
+func (e *EventDef[T]) start(ctx Context, o *waitOptions) *Future[Received[T]] {
+	in := &incoming[T]{kind: "event", name: e.name}
+	f := ctx.x.CheckedEvent(e.name, o.matches, o.timeout, o.timed, in.check(o.tell), o.listen)
+	return &Future[Received[T]]{f: f, get: func(ctx Context) (r Received[T], err error) {
+		if f.Done() && f.Err() == nil && !f.Received() {
+			return r, nil
+		}
+		r.Payload, err = in.result(ctx, f)
+		r.OK = err == nil
+		return r, err
+	}}
 }
 
 // Drop takes the payloads of the event that are there and that nobody waits for, whatever they are, and forgets them: they are neither given to a later wait
@@ -118,12 +151,6 @@ func (e *EventDef[T]) Drop(ctx Context) (dropped int, err error) {
 }
 
 func (e *EventDef[T]) match(o *waitOptions) (json.RawMessage, error) {
-	if o.timed && o.timeout < 0 {
-		return nil, fmt.Errorf("%w: timeout %s: must not be negative", ErrInvalid, o.timeout)
-	}
-	if err := e.checkListen(o); err != nil {
-		return nil, err
-	}
 	if len(o.match) == 0 {
 		return nil, nil
 	}

@@ -109,7 +109,7 @@ func ExampleAwait() {
 				return 0, err
 			})
 		}
-		err := stepwell.Await(ctx, func() bool { return votes >= 2 })
+		_, err := stepwell.Await(ctx, func() bool { return votes >= 2 })
 		return 2, err
 	})
 	app, stop := exampleApp(quorum)
@@ -120,10 +120,10 @@ func ExampleAwait() {
 }
 
 // A condition with a deadline: that the time is up is a value, not an error.
-func ExampleAwaitTimeout() {
+func ExampleAwait_timeout() {
 	wait := stepwell.Define("wait", func(ctx stepwell.Context, _ int) (string, error) {
 		came := false
-		ok, err := stepwell.AwaitTimeout(ctx, 2*time.Millisecond, func() bool { return came })
+		ok, err := stepwell.Await(ctx, func() bool { return came }, stepwell.Timeout(2*time.Millisecond))
 		if err != nil || ok {
 			return "it came", err
 		}

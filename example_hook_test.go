@@ -53,7 +53,7 @@ func ExampleHeartbeatHook() {
 		if err != nil {
 			return "", err
 		}
-		report, err := hook.Receive(ctx)
+		report, _, err := hook.Wait(ctx)
 		if errors.Is(err, stepwell.ErrHeartbeat) {
 			return "somebody else has to look", nil
 		}
@@ -74,18 +74,18 @@ func ExampleHeartbeatHook() {
 }
 
 // An approval with a deadline.
-func ExampleHook_Receive() {
+func ExampleHook_Wait() {
 	approve := stepwell.Define("approve", func(ctx stepwell.Context, order string) (string, error) {
 		hook, err := stepwell.NewHook[bool](ctx, stepwell.Named("approval"), stepwell.Token("approve-"+order))
 		if err != nil {
 			return "", err
 		}
-		yes, err := hook.Receive(ctx, stepwell.Timeout(2*time.Millisecond))
+		yes, ok, err := hook.Wait(ctx, stepwell.Timeout(2*time.Millisecond))
 		switch {
-		case errors.Is(err, stepwell.ErrTimeout):
-			return "nobody answered", nil
 		case err != nil:
 			return "", err // the run was cancelled
+		case !ok:
+			return "nobody answered", nil
 		}
 		return fmt.Sprint("answered: ", yes), nil
 	})
@@ -97,13 +97,13 @@ func ExampleHook_Receive() {
 }
 
 // The next payload, or the end of the patience.
-func ExampleHook_Next() {
+func ExampleHook_Start() {
 	ask := stepwell.Define("ask", func(ctx stepwell.Context, _ int) (string, error) {
 		hook, err := stepwell.NewHook[string](ctx)
 		if err != nil {
 			return "", err
 		}
-		first, err := stepwell.Select(ctx, hook.Next(ctx), stepwell.Timer(ctx, "patience", 2*time.Millisecond))
+		first, err := stepwell.Select(ctx, hook.Start(ctx), stepwell.Timer(ctx, "patience", 2*time.Millisecond))
 		if err != nil || first == 0 {
 			return "answered", err
 		}
@@ -126,7 +126,7 @@ func ExampleHook_Dispose() {
 		if err := hook.Dispose(ctx); err != nil {
 			return false, err
 		}
-		_, err = hook.Receive(ctx)
+		_, _, err = hook.Wait(ctx)
 		return errors.Is(err, stepwell.ErrNotFound), nil
 	})
 	app, stop := exampleApp(once)

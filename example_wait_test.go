@@ -37,7 +37,7 @@ func ExampleNewHook() {
 		if err != nil {
 			return "", err // another run holds the token, or this one was cancelled
 		}
-		a, err := hook.Receive(ctx) // for as long as it takes
+		a, _, err := hook.Wait(ctx) // for as long as it takes
 		if err != nil {
 			return "", err
 		}
@@ -114,20 +114,21 @@ func ExampleAwaitRun() {
 	// nothing to send <nil>
 }
 
-// Select waits for the first of futures of different types; what lost goes on until it is cancelled.
+// Select waits for the first of futures of different types; what lost is cancelled with its part of the run.
 func ExampleSelect() {
 	type Answer struct {
 		Text string `json:"text"`
 	}
 	answer := stepwell.Event[Answer]("answer")
 	ask := stepwell.Define("ask", func(ctx stepwell.Context, _ string) (string, error) {
-		got := answer.Start(ctx)
-		reminder := stepwell.Timer(ctx, "reminder", time.Hour)
+		part, cancel := stepwell.WithCancel(ctx)
+		defer cancel()
+		got := answer.Start(part)
+		reminder := stepwell.Timer(part, "reminder", time.Hour)
 		first, err := stepwell.Select(ctx, got, reminder)
 		if err != nil {
 			return "", err
 		}
-		stepwell.CancelLosers(ctx, got, reminder)
 		if first == 1 {
 			return "reminded", nil
 		}

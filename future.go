@@ -3,6 +3,7 @@ package stepwell
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/stepwell/stepwell/internal/codec"
 	"github.com/stepwell/stepwell/internal/engine"
@@ -101,8 +102,11 @@ func All[T any](ctx Context, fs ...*Future[T]) ([]T, error) {
 	return out, nil
 }
 
-// Race waits for the first future to end and returns its result, error or not. The others continue; their results are
-// recorded and ignored. Without futures it is an error.
+// Race waits for the first future to end and returns its result, error or not. The others are cancelled: contexts of
+// steps end, waits return [ErrCancelled], coroutines see it at their next operation, and a child run is cancelled, unless
+// it is [Detached]. What a step that runs returns all the same is recorded. Without futures it is an error.
+//
+// [Select] is for futures of several types, and cancels none.
 func Race[T any](ctx Context, fs ...*Future[T]) (T, error) {
 	var zero T
 	if len(fs) == 0 {
@@ -111,16 +115,19 @@ func Race[T any](ctx Context, fs ...*Future[T]) (T, error) {
 	if err := checkFutures("race", fs); err != nil {
 		return zero, err
 	}
-	for _, f := range fs {
-		if f.f == nil {
-			return f.get(ctx)
-		}
+	first := slices.IndexFunc(fs, func(f *Future[T]) bool { return f.f == nil }) // it failed before it was asked for
+	if first < 0 {
+		first = ctx.x.WaitAny(pending(fs)...)
 	}
-	i := ctx.x.WaitAny(pending(fs)...)
-	if i < 0 {
+	if first < 0 {
 		return zero, ctx.x.Refusal()
 	}
-	return fs[i].Get(ctx)
+	for i, f := range fs {
+		if i != first && f.f != nil {
+			ctx.x.CancelFuture(f.f)
+		}
+	}
+	return fs[first].Get(ctx)
 }
 
 func pending[T any](fs []*Future[T]) []*replay.Future {

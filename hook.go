@@ -1,12 +1,12 @@
 package stepwell
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
-	"slices"
 	"strings"
 	"time"
 
@@ -121,73 +121,90 @@ func (h *Hook[T]) check() error {
 	return nil
 }
 
-// Receive waits for the next payload. With a [Timeout], which counts from here and is kept as a time in the log, it waits no longer than that:
+// Wait waits for the next payload. ok is false where its [Timeout] passed first, which counts from here: the hook is
+// still open then.
 //
-//	approval, err := hook.Receive(ctx, stepwell.Timeout(72*time.Hour))
-//	if errors.Is(err, stepwell.ErrTimeout) {
-//		return escalate(ctx) // nobody answered: the hook is still open
+//	approval, ok, err := hook.Wait(ctx, stepwell.Timeout(72*time.Hour))
+//	if err != nil {
+//		return err
+//	}
+//	if !ok { // nobody answered
+//		return escalate(ctx)
 //	}
 //
-// A payload that is there already is taken at once; with Timeout(0) Receive takes what is there, as [EventDef.Wait] does.
+// A payload that is there already is taken at once; with Timeout(0) it takes what is there, as [EventDef.Wait] does. With
+// [Remind] the code does something each so often, until the wait is over.
 //
-// The error is [ErrTimeout] when nothing came in time, [ErrCancelled] when the run is cancelled, [ErrNotFound] where the hook was
-// disposed and all that came before is received, and [ErrInvalid] for a negative timeout. A payload that T cannot hold is set aside, and the next is waited
-// for; with [PayloadErrors] the error is a [*PayloadError], and the hook goes on.
-//
-// A hook with a [HeartbeatTimeout] waits no longer than that behind the last heartbeat, either: the error is
-// [ErrHeartbeat], and [ErrTimeout].
-func (h *Hook[T]) Receive(ctx Context, within ...timeoutOption) (T, error) {
-	if h != nil && h.f != nil && h.heartbeat > 0 && (len(within) == 0 || slices.Min(within) > 0) {
-		return h.receiveAttended(ctx, within)
+// The error is [ErrCancelled] when the run is cancelled, [ErrNotFound] where the hook was disposed and all that came before is received,
+// and [ErrInvalid] for a negative timeout. A payload that T cannot hold is set aside, and the next is waited for; with [PayloadErrors] the
+// error is a [*PayloadError], and the hook goes on. A hook with a [HeartbeatTimeout] waits no longer than that behind the last heartbeat,
+// either: the error is [ErrHeartbeat].
+func (h *Hook[T]) Wait(ctx Context, opts ...WaitOption) (payload T, ok bool, err error) {
+	o, name, err := h.options(opts)
+	if err != nil {
+		return payload, false, err
 	}
-	return h.Next(ctx, within...).Get(ctx)
+	if h.attended(o) && o.remind == nil { // without a coroutine for it
+		r, err := h.waitAttended(ctx, o)
+		return r.Payload, r.OK, err
+	}
+	return waited(ctx, h.start(ctx, o), o, name)
 }
 
-// Next is [Hook.Receive] as a future, for [Select] and [Race].
-func (h *Hook[T]) Next(ctx Context, within ...timeoutOption) *Future[T] {
+// Start is [Hook.Wait] as a future, for [Select] and [Race].
+func (h *Hook[T]) Start(ctx Context, opts ...WaitOption) *Future[Received[T]] {
+	o, name, err := h.options(opts)
+	if err != nil {
+		return failedFuture[Received[T]](err)
+	}
+	return begun(ctx, o, name, func(ctx Context) *Future[Received[T]] { return h.start(ctx, o) })
+}
+
+func (h *Hook[T]) options(opts []WaitOption) (o *waitOptions, name string, err error) {
 	if err := h.check(); err != nil {
-		return failedFuture[T](err)
+		return nil, "", err
+	}
+	key, _ := h.f.Key()
+	o = &waitOptions{}
+	err = kit.Given(opts, func(opt WaitOption) { opt.eventOption(o) })
+	if err = cmp.Or(err, o.check()); err != nil {
+		return nil, "", fmt.Errorf("hook %q: %w", key, err)
+	}
+	return o, key.Name, nil
+}
+
+// attended reports whether heartbeats count for a wait.
+func (h *Hook[T]) attended(o *waitOptions) bool {
+	return h.heartbeat > 0 && (!o.timed || o.timeout > 0)
+}
+
+func (h *Hook[T]) start(ctx Context, o *waitOptions) *Future[Received[T]] {
+	if h.attended(o) {
+		return Go(ctx, func(ctx Context) (Received[T], error) { return h.waitAttended(ctx, o) })
 	}
 	key, _ := h.f.Key()
 	in := &incoming[T]{kind: "hook", name: key.String()}
-	if h.heartbeat > 0 && (len(within) == 0 || slices.Min(within) > 0) {
-		return Go(ctx, func(ctx Context) (T, error) { return h.receiveAttended(ctx, within) })
+	var f *replay.Future
+	if o.timed {
+		f = ctx.x.ReceiveWithin(h.f, in.check(h.tell), o.timeout)
+	} else {
+		f = ctx.x.CheckedReceive(h.f, in.check(h.tell))
 	}
-	if len(within) == 0 {
-		f := ctx.x.CheckedReceive(h.f, in.check(h.tell))
-		return &Future[T]{f: f, get: func(ctx Context) (T, error) { return in.result(ctx, f) }}
-	}
-	d := time.Duration(slices.Min(within))
-	if d < 0 {
-		return failedFuture[T](fmt.Errorf("%s: %w: timeout %s: must not be negative", in.of(), ErrInvalid, d))
-	}
-	f := ctx.x.ReceiveWithin(h.f, in.check(h.tell), d)
-	return &Future[T]{f: f, get: func(ctx Context) (T, error) {
-		v, err := in.result(ctx, f)
+	return &Future[Received[T]]{f: f, get: func(ctx Context) (r Received[T], err error) {
+		r.Payload, err = in.result(ctx, f)
 		if errors.Is(err, replay.ErrNoPayload) {
-			err = &lateError{of: in.of(), after: d}
+			return r, nil
 		}
-		return v, err
+		r.OK = err == nil
+		return r, err
 	}}
 }
 
-// lateError is [ErrTimeout]: no payload came in time.
-type lateError struct {
-	of    string
-	after time.Duration
-}
-
-func (e *lateError) Error() string {
-	return "no payload arrived for " + e.of + " within " + human.Span(e.after)
-}
-
-func (e *lateError) Is(target error) bool { return target == ErrTimeout }
-
-// All ranges over payloads as they come. An error, as of [Hook.Receive], is the last that it yields, unless it is a [*PayloadError].
+// All ranges over payloads as they come. An error, as of [Hook.Wait], is the last that it yields, unless it is a [*PayloadError].
 func (h *Hook[T]) All(ctx Context) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		for {
-			v, err := h.Receive(ctx)
+			v, _, err := h.Wait(ctx)
 			_, bad := err.(*PayloadError)
 			if !yield(v, err) || err != nil && !bad {
 				return

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/stepwell/stepwell/internal/human"
@@ -32,9 +31,9 @@ func (o *hookOptions) attend(metadata json.RawMessage) (json.RawMessage, error) 
 	return journal.Attend(o.heartbeat, metadata)
 }
 
-// receiveAttended is Receive of a hook that has a HeartbeatTimeout. Each heartbeat that was written is taken when it
-// comes, and its time is that of its event: so the code decides the same on replay.
-func (h *Hook[T]) receiveAttended(ctx Context, within []timeoutOption) (T, error) {
+// waitAttended is Wait at a hook that has a HeartbeatTimeout. Each heartbeat that was written is taken when it comes, and
+// its time is that of its event: so the code decides the same on replay.
+func (h *Hook[T]) waitAttended(ctx Context, o *waitOptions) (r Received[T], err error) {
 	key, _ := h.f.Key()
 	in := &incoming[T]{kind: "hook", name: key.String()}
 	begun, silence := ctx.Now(), journal.Silence(h.heartbeat)
@@ -44,9 +43,9 @@ func (h *Hook[T]) receiveAttended(ctx Context, within []timeoutOption) (T, error
 	Go(listening, func(ctx Context) (struct{}, error) {
 		heartbeat := Event[json.RawMessage](journal.Heartbeats + h.f.Op().ID)
 		for {
-			var until []WaitOption // so that the log says by when heartbeats move the end no more
-			if len(within) > 0 {
-				rest := begun.Add(time.Duration(slices.Min(within))).Sub(ctx.Now())
+			var until []EventOption // so that the log says by when heartbeats move the end no more
+			if o.timed {
+				rest := begun.Add(o.timeout).Sub(ctx.Now())
 				if rest <= 0 {
 					return struct{}{}, nil
 				}
@@ -60,20 +59,21 @@ func (h *Hook[T]) receiveAttended(ctx Context, within []timeoutOption) (T, error
 	})
 	for {
 		left, last := heard.Add(silence).Sub(ctx.Now()), false
-		if len(within) > 0 {
-			if rest := begun.Add(time.Duration(slices.Min(within))).Sub(ctx.Now()); rest <= left {
+		if o.timed {
+			if rest := begun.Add(o.timeout).Sub(ctx.Now()); rest <= left {
 				left, last = rest, true
 			}
 		}
 		f := ctx.x.ReceiveWithin(h.f, in.check(h.tell), left)
-		v, err := in.result(ctx, f)
+		r.Payload, err = in.result(ctx, f)
 		switch {
 		case !errors.Is(err, replay.ErrNoPayload):
-			return v, err
+			r.OK = err == nil
+			return r, err
 		case last:
-			return v, &lateError{of: in.of(), after: time.Duration(slices.Min(within))}
+			return r, nil
 		case !ctx.Now().Before(heard.Add(silence)):
-			return v, &silentError{of: in.of(), since: heard, after: h.heartbeat, never: never}
+			return r, &silentError{of: in.of(), since: heard, after: h.heartbeat, never: never}
 		}
 	}
 }

@@ -36,8 +36,8 @@ type payloadErrorsOption struct{}
 // Either way the record decides on replay, whatever the type is by then, and whether the code asks for this by then.
 func PayloadErrors() payloadErrorsOption { return payloadErrorsOption{} }
 
-func (payloadErrorsOption) waitOption(o *waitOptions) { o.tell = true }
-func (payloadErrorsOption) hookOption(o *hookOptions) { o.tell = true }
+func (payloadErrorsOption) eventOption(o *waitOptions) { o.tell = true }
+func (payloadErrorsOption) hookOption(o *hookOptions)  { o.tell = true }
 
 // incoming is what one wait decodes payloads with. The one that fitted it keeps, so that it is decoded once.
 type incoming[T any] struct {

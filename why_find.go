@@ -458,6 +458,8 @@ func (f *whyFinder) rank(en *journal.Entry) int {
 		return 0
 	case en.Kind == world.KindHook:
 		return 2
+	case en.Reminds():
+		return 3
 	default:
 		return 1
 	}

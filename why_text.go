@@ -423,6 +423,9 @@ func (w Why) peer(name string) string {
 
 // openText is something that is open, in a few words.
 func openText(en *journal.Entry, now time.Time) string {
+	if en.Reminds() {
+		return "reminds " + human.When(en.Until, now)
+	}
 	s := string(en.Kind) + " " + quote(en.Key().String())
 	switch en.Kind {
 	case world.KindClosure, world.KindTask:

@@ -267,7 +267,7 @@ func TestAPersonApproves(t *testing.T) {
 			if err != nil {
 				return "", err
 			}
-			ok, err := approval.Receive(ctx)
+			ok, _, err := approval.Wait(ctx)
 			if err != nil || !ok {
 				return "the manager said no", err
 			}

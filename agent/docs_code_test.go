@@ -50,12 +50,12 @@ var GiveBack = agent.WorkflowTool("refund", "Give money back. A manager must app
 		if err != nil {
 			return "", err
 		}
-		ok, err := approval.Receive(ctx, stepwell.Timeout(72*time.Hour))
-		switch {
-		case errors.Is(err, stepwell.ErrTimeout), err == nil && !ok:
-			return "the manager did not approve", nil // the model reads this
-		case err != nil:
+		ok, _, err := approval.Wait(ctx, stepwell.Timeout(72*time.Hour))
+		if err != nil {
 			return "", err
+		}
+		if !ok { // also where nobody answered
+			return "the manager did not approve", nil // the model reads this
 		}
 		return stepwell.Step(ctx, "pay back", func(ctx context.Context) (string, error) {
 			return fmt.Sprintf("paid %d cents", p.Cents), nil

@@ -84,7 +84,7 @@ var (
 		if err != nil {
 			return "", err
 		}
-		_, err = stepwell.Select(ctx, hook.Next(ctx), verify.Start(ctx), stepwell.Timer(ctx, "nap", 100*time.Hour))
+		_, err = stepwell.Select(ctx, hook.Start(ctx), verify.Start(ctx), stepwell.Timer(ctx, "nap", 100*time.Hour))
 		return "", err
 	})
 

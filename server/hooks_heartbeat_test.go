@@ -22,7 +22,8 @@ var survey = stepwell.Define("survey", func(ctx stepwell.Context, _ string) (str
 	if err != nil {
 		return "", err
 	}
-	return hook.Receive(ctx)
+	v, _, err := hook.Wait(ctx)
+	return v, err
 })
 
 func (r *rig) walkHeartbeats() {

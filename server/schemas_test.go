@@ -48,7 +48,8 @@ func purchase(version int) stepwell.Definition {
 		if _, _, err := vetted.Wait(ctx); err != nil {
 			return verdict{}, err
 		}
-		return hook.Receive(ctx)
+		v, _, err := hook.Wait(ctx)
+		return v, err
 	}, stepwell.Accepts(vetted, stepwell.HookPayload[verdict]()))
 }
 

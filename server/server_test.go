@@ -57,7 +57,7 @@ var ship = stepwell.Define("order", func(ctx stepwell.Context, in order) (string
 	if err := stepwell.Sleep(ctx, "pack", time.Hour); err != nil {
 		return "", err
 	}
-	courier, err := hook.Receive(ctx)
+	courier, _, err := hook.Wait(ctx)
 	return "shipped by " + courier, err
 })
 

@@ -192,7 +192,7 @@ func TestWireWebhooks(t *testing.T) {
 		if err != nil {
 			return "", err
 		}
-		req, err := w.Receive(ctx)
+		req, _, err := w.Wait(ctx)
 		return string(req.Body), err
 	})
 	r := wireRig(t, "memory", signed)

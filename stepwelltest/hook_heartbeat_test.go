@@ -25,19 +25,20 @@ var survey = stepwell.Define("survey", func(ctx stepwell.Context, within time.Du
 	}
 	begun := ctx.Now()
 	var got string
+	ok := true
 	if within > 0 {
-		got, err = hook.Receive(ctx, stepwell.Timeout(within))
+		got, ok, err = hook.Wait(ctx, stepwell.Timeout(within))
 	} else {
-		got, err = hook.Receive(ctx)
+		got, _, err = hook.Wait(ctx)
 	}
 	after := ctx.Now().Sub(begun).Truncate(time.Minute)
 	switch {
 	case errors.Is(err, stepwell.ErrHeartbeat) && errors.Is(err, stepwell.ErrTimeout):
 		return fmt.Sprintf("silent after %s", after), nil
-	case errors.Is(err, stepwell.ErrTimeout):
-		return fmt.Sprintf("late after %s", after), nil
 	case err != nil:
 		return "", err
+	case !ok:
+		return fmt.Sprintf("late after %s", after), nil
 	}
 	return fmt.Sprintf("%s after %s", got, after), nil
 })
@@ -150,7 +151,8 @@ func TestHeartbeatsOfHooksThatAreRefused(t *testing.T) {
 		if err != nil {
 			return "", err
 		}
-		return hook.Receive(ctx)
+		v, _, err := hook.Wait(ctx)
+		return v, err
 	})
 	env := newOn(t, inMemory, plain, survey)
 	if err := stepwelltest.Start(env, plain, time.Millisecond).MustFail(); !strings.Contains(err.Error(), "1s at least") {

@@ -111,7 +111,8 @@ func TestHooksAreFoundBySight(t *testing.T) {
 			if err != nil {
 				return "", err
 			}
-			return h.Receive(ctx)
+			v, _, err := h.Wait(ctx)
+			return v, err
 		})
 		env := newOn(t, on, wf)
 		unchosen, chosen := stepwelltest.Start(env, wf, ""), stepwelltest.Start(env, wf, "order-1")

@@ -104,7 +104,7 @@ var broken = map[string]struct {
 	"a hook's metadata": {func(ctx stepwell.Context, _ order, calls *int) (any, error) {
 		h, err := stepwell.NewHook[string](ctx, stepwell.Metadata(*calls))
 		if err == nil {
-			_, err = h.Receive(ctx)
+			_, _, err = h.Wait(ctx)
 		}
 		return nil, err
 	}, []string{"with input 2", "with input 3"}},

@@ -18,7 +18,7 @@ import (
 )
 
 // listens waits for an hour until an order is paid; -1: it was not.
-func listens(ctx stepwell.Context, order int, options ...stepwell.WaitOption) (float64, error) {
+func listens(ctx stepwell.Context, order int, options ...stepwell.EventOption) (float64, error) {
 	options = append(options, stepwell.Match{"order": order}, stepwell.Timeout(time.Hour))
 	got, ok, err := stepwell.Event[paid]("order.paid").Wait(ctx, options...)
 	if err != nil || !ok {

@@ -54,7 +54,7 @@ func (c loose) results(n *ast.AssignStmt, recorded map[*types.Var]string) {
 		return
 	}
 	delete(recorded, v)
-	if op != nil && (recordedBy[called(op)] || called(op) == "EventDef.Wait" || called(op) == "Hook.Next") {
+	if op != nil && (recordedBy[called(op)] || called(op) == "EventDef.Wait" || called(op) == "Hook.Wait") {
 		recorded[v] = called(op)
 	}
 }

@@ -191,7 +191,7 @@ func (c endings) works(n ast.Node, depth int) bool {
 				switch said(op) {
 				case "Step", "Do", "Call", "Exec", "Run":
 					works = true
-				case "Wait", "Receive", "Next", "All", "Await", "Sleep", "AwaitTimeout":
+				case "Wait", "All", "Await", "Sleep":
 					listens = true
 				}
 			} else if f := c.declared[c.callee(n)]; f != nil && f.role == workflow && depth < 3 {

@@ -14,7 +14,7 @@ import (
 // loop goes on though another future ended first: the wait of this round is still there, and takes what comes next.
 func (c rounds) leftBehind(f *function, cur inspector.Cursor, call *ast.CallExpr) {
 	op := c.operation(call)
-	if op == nil || op.Pkg().Path() != module || op.Name() != "Select" && op.Name() != "Race" || len(call.Args) < 3 || call.Ellipsis.IsValid() {
+	if op == nil || op.Pkg().Path() != module || op.Name() != "Select" || len(call.Args) < 3 || call.Ellipsis.IsValid() {
 		return
 	}
 	futures := call.Args[1:]
@@ -29,8 +29,8 @@ func (c rounds) leftBehind(f *function, cur inspector.Cursor, call *ast.CallExpr
 				continue
 			}
 			for other := range futures {
-				if other != i && c.goesOn(up, call, op.Name() == "Select", int64(other)) {
-					c.report(ruleLeft, wait, fmt.Sprintf("each round starts another %s, and where another future ends first, the one of this round stays: it takes what comes next, and nobody reads it; start it before the loop, and again once it has ended, or call CancelLosers", called(c.operation(wait))))
+				if other != i && c.goesOn(up, call, int64(other)) {
+					c.report(ruleLeft, wait, fmt.Sprintf("each round starts another %s, and where another future ends first, the one of this round stays: it takes what comes next, and nobody reads it; start it before the loop, and again once it has ended, or in a part of the run that is cancelled: stepwell.WithCancel", called(c.operation(wait))))
 					return
 				}
 			}
@@ -54,7 +54,7 @@ func (c rounds) wait(e ast.Expr, loop ast.Node) *ast.CallExpr {
 		return nil
 	}
 	op := c.operation(call)
-	if op == nil || op.Pkg().Path() != module || called(op) != "EventDef.Start" && called(op) != "Hook.Next" {
+	if op == nil || op.Pkg().Path() != module || called(op) != "EventDef.Start" && called(op) != "Hook.Start" {
 		return nil
 	}
 	sel, ok := ast.Unparen(call.Fun).(*ast.SelectorExpr)
@@ -83,7 +83,7 @@ func (c rounds) steady(arg ast.Expr, loop ast.Node) bool {
 	return same
 }
 
-// handled reports whether a loop looks whether a future of its rounds has ended, or cancels it.
+// handled reports whether a loop looks whether a future of its rounds has ended.
 func (c rounds) handled(futures []ast.Expr, loop ast.Node) (found bool) {
 	vars := map[types.Object]bool{}
 	for _, e := range futures {
@@ -96,7 +96,7 @@ func (c rounds) handled(futures []ast.Expr, loop ast.Node) (found bool) {
 		if !ok {
 			return !found
 		}
-		if f := c.callee(call); f != nil && f.Pkg() != nil && f.Pkg().Path() == module && (f.Name() == "CancelLosers" || f.Name() == "Done") {
+		if f := c.callee(call); f != nil && f.Pkg() != nil && f.Pkg().Path() == module && f.Name() == "Done" {
 			ast.Inspect(call, func(n ast.Node) bool {
 				if id, ok := n.(*ast.Ident); ok {
 					found = found || vars[c.info.Uses[id]]
@@ -110,14 +110,14 @@ func (c rounds) handled(futures []ast.Expr, loop ast.Node) (found bool) {
 }
 
 // goesOn reports whether a loop may go round where a future has ended first, and nothing failed.
-func (c rounds) goesOn(loop inspector.Cursor, call *ast.CallExpr, indexed bool, first int64) bool {
+func (c rounds) goesOn(loop inspector.Cursor, call *ast.CallExpr, first int64) bool {
 	label := ""
 	if l, ok := loop.Parent().Node().(*ast.LabeledStmt); ok {
 		label = l.Label.Name
 	}
-	t := &trial{code: c.code, when: succeeds, within: loop.Node(), label: label, errs: map[*types.Var]failing{}, won: map[*types.Var]int64{}}
-	if indexed {
-		t.first = map[*ast.CallExpr]int64{call: first}
+	t := &trial{
+		code: c.code, when: succeeds, within: loop.Node(), label: label, errs: map[*types.Var]failing{}, won: map[*types.Var]int64{},
+		first: map[*ast.CallExpr]int64{call: first},
 	}
 	return t.loop(bodyOf(loop.Node()))&round != 0
 }

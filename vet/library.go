@@ -100,7 +100,7 @@ func (c *code) operation(call *ast.CallExpr) *types.Func {
 	return f
 }
 
-// called is a function's name for messages: Step, (*Hook).Next, rand.IntN.
+// called is a function's name for messages: Step, (*Hook).Wait, rand.IntN.
 func called(f *types.Func) string {
 	if recv := f.Signature().Recv(); recv != nil {
 		t := recv.Type()

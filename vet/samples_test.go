@@ -30,7 +30,7 @@ var (
 // flows are the names that Temporal and Cadence have for what Stepwell does.
 var flows = map[string]string{
 	"ExecuteActivity": "Step", "ExecuteLocalActivity": "Step", "ExecuteChildWorkflow": "Run", "Go": "Go", "GoNamed": "Go", "Sleep": "Sleep", "NewTimer": "Timer",
-	"Await": "Await", "AwaitWithTimeout": "AwaitTimeout", "Receive": "Receive", "Select": "Wait", "NewContinueAsNewError": "ContinueAsNew", "WithCancel": "WithCancel",
+	"Await": "Await", "AwaitWithTimeout": "Await", "Receive": "Wait", "Select": "Wait", "NewContinueAsNewError": "ContinueAsNew", "WithCancel": "WithCancel",
 	"Send": "Tell", "SetQueryHandler": "Of",
 }
 

@@ -112,7 +112,7 @@ func ExampleOf() {
 		if err != nil {
 			return "", err
 		}
-		req, err := hook.Receive(ctx)
+		req, _, err := hook.Wait(ctx)
 		return string(req.Body), err
 	})
 	app, stop := exampleApp(wait)

@@ -3,7 +3,7 @@
 //
 //	hook, err := webhook.New(ctx, webhook.Signed(webhook.GitHub, "github"))
 //	// hook.URL() is where requests go
-//	req, err := hook.Receive(ctx)
+//	req, _, err := hook.Wait(ctx)
 package webhook
 
 import (

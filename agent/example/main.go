@@ -61,7 +61,7 @@ func refund(ctx stepwell.Context, r Refund) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	ok, err := approval.Receive(ctx, stepwell.Timeout(72*time.Hour))
+	ok, _, err := approval.Wait(ctx, stepwell.Timeout(72*time.Hour))
 	if err != nil || !ok {
 		return "the manager did not approve", err
 	}

@@ -121,7 +121,8 @@ var (
 		if err != nil {
 			return "", err
 		}
-		return hook.Receive(ctx)
+		v, _, err := hook.Wait(ctx)
+		return v, err
 	})
 	retries = stepwell.Define("retry", func(ctx stepwell.Context, in order) (string, error) {
 		return stepwell.Step(ctx, "call", func(ctx context.Context) (string, error) {

@@ -40,7 +40,7 @@ var Approve = stepwell.Define("approve-expense", func(ctx stepwell.Context, e Ex
 	if err != nil {
 		return "", err // also where another run holds the token
 	}
-	decision := hook.Next(ctx) // a future: one decision, whoever makes it
+	decision := hook.Start(ctx) // a future: one decision, whoever makes it
 	for _, manager := range e.Managers {
 		if err := stepwell.Do(ctx, "ask", func(context.Context) error { return ask(manager, e) }); err != nil {
 			return "", err
@@ -52,7 +52,8 @@ var Approve = stepwell.Define("approve-expense", func(ctx stepwell.Context, e Ex
 		if first != 0 {
 			continue // the next one
 		}
-		d, err := decision.Get(ctx)
+		r, err := decision.Get(ctx)
+		d := r.Payload
 		switch {
 		case err != nil:
 			return "", err

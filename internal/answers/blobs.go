@@ -145,7 +145,7 @@ func answerBlobSent(r *answers) {
 		if err != nil {
 			return "", err
 		}
-		other, err := hook.Receive(ctx)
+		other, _, err := hook.Wait(ctx)
 		if err != nil {
 			return "", err
 		}

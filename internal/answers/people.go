@@ -28,12 +28,12 @@ func answerHookDeadline(r *answers) {
 		}
 		var said []string
 		for _, d := range []time.Duration{30 * time.Millisecond, time.Hour, time.Hour, 0, 0} {
-			v, err := hook.Receive(ctx, stepwell.Timeout(d))
+			v, ok, err := hook.Wait(ctx, stepwell.Timeout(d))
 			switch {
-			case errors.Is(err, stepwell.ErrTimeout):
-				v = "nobody"
 			case err != nil:
 				return "", err
+			case !ok:
+				v = "nobody"
 			}
 			if said = append(said, v); v == "yes" { // the next is there when it is asked for
 				if _, _, err := stepwell.Event[int]("go-on").Wait(ctx); err != nil {
@@ -41,10 +41,10 @@ func answerHookDeadline(r *answers) {
 				}
 			}
 		}
-		if _, err := hook.Receive(ctx, stepwell.Timeout(-1)); !errors.Is(err, stepwell.ErrInvalid) {
+		if _, _, err := hook.Wait(ctx, stepwell.Timeout(-1)); !errors.Is(err, stepwell.ErrInvalid) {
 			return "", errors.New("a negative timeout is not refused")
 		}
-		next := hook.Next(ctx, stepwell.Timeout(time.Hour))
+		next := hook.Start(ctx, stepwell.Timeout(time.Hour))
 		if err := hook.Dispose(ctx); err != nil {
 			return "", err
 		}
@@ -97,11 +97,12 @@ func answerHookNamed(r *answers) {
 			return "", err
 		}
 		tired := stepwell.Timer(ctx, "tired", 2*time.Hour)
-		next := hook.Next(ctx, stepwell.Timeout(72*time.Hour))
+		next := hook.Start(ctx, stepwell.Timeout(72*time.Hour))
 		if _, err := stepwell.Select(ctx, tired, next); err != nil {
 			return "", err
 		}
-		return next.Get(ctx)
+		r, err := next.Get(ctx)
+		return r.Payload, err
 	})
 	app := r.begin(wf)
 	run, err := wf.Start(r.ctx, app.App, 0)

@@ -201,7 +201,7 @@ func answerContinue(r *answers) {
 		if err != nil {
 			return "", err
 		}
-		b, err := hook.Receive(ctx)
+		b, _, err := hook.Wait(ctx)
 		return ctx.RunID() + a + b, err
 	})
 	wk := r.begin(wf)

@@ -79,7 +79,8 @@ func answerSendLast(r *answers) {
 		for _, run := range []string{to, "wrun_nobody"} {
 			stepwell.Go(ctx, func(ctx stepwell.Context) (int, error) { return 0, ping.SendTo(ctx, run, "bye") })
 		}
-		return 1, stepwell.Await(ctx, func() bool { return true })
+		_, err := stepwell.Await(ctx, func() bool { return true })
+		return 1, err
 	})
 	quick := stepwell.Define("send-quick", func(ctx stepwell.Context, to string) (int, error) {
 		f := stepwell.Go(ctx, func(ctx stepwell.Context) (int, error) { return 0, ping.SendTo(ctx, to, "bye") })
@@ -213,8 +214,9 @@ func answerChildOptions(r *answers) {
 		if _, err := kid.Child(stepwell.Delay(-1)).Run(ctx, 2); !errors.Is(err, stepwell.ErrInvalid) {
 			return "", fmt.Errorf("a negative delay: %w", err)
 		}
-		lost := kid.Child(stepwell.Key(key)).Start(ctx, 3)
-		stepwell.CancelLosers(ctx, lost)
+		part, cancel := stepwell.WithCancel(ctx)
+		kid.Child(stepwell.Key(key)).Start(part, 3)
+		cancel()
 		if _, err := kid.Child(stepwell.Key(key)).Run(ctx, 2); !errors.Is(err, stepwell.ErrRunExists) {
 			return "", fmt.Errorf("a key that is taken: %w", err)
 		}

@@ -16,7 +16,7 @@ import (
 var answersSideBySide = map[string]func(*answers){
 	"answer 14: a Race cancels nobody, and results of losers are recorded": answerRace,
 	"answer 14: steps that still run when the run ends learn it":           answerRunOver,
-	"answer 14: CancelLosers ends what nobody waits for":                   answerLosers,
+	"answer 14: WithCancel ends what a Select waits for no longer":         answerLosers,
 	"answer 15: a Map stops at the first error and says which item it was": answerMap,
 }
 
@@ -28,7 +28,7 @@ var sharedSideBySide = map[string]func(*answers){
 func answerRace(r *answers) {
 	gates := []chan struct{}{make(chan struct{}), make(chan struct{}), make(chan struct{})}
 	wf := stepwell.Define("a14-race", func(ctx stepwell.Context, _ int) (int, error) {
-		fs := make([]*stepwell.Future[int], len(gates))
+		fs := make([]stepwell.Awaitable, len(gates))
 		for i, gate := range gates {
 			fs[i] = stepwell.Go(ctx, func(ctx stepwell.Context) (int, error) {
 				return stepwell.Step(ctx, fmt.Sprint("racer ", i), func(ctx context.Context) (int, error) {
@@ -41,7 +41,7 @@ func answerRace(r *answers) {
 				})
 			})
 		}
-		first, err := stepwell.Race(ctx, fs...)
+		first, err := stepwell.Select(ctx, fs...)
 		if err != nil {
 			return 0, err
 		}
@@ -105,18 +105,19 @@ func answerLosers(r *answers) {
 		see := func(what string, err error) {
 			got = append(got, fmt.Sprint(what, " ", errors.Is(err, stepwell.ErrCancelled)))
 		}
-		closure := stepwell.Go(ctx, func(ctx stepwell.Context) (string, error) {
+		part, cancel := stepwell.WithCancel(ctx)
+		closure := stepwell.Go(part, func(ctx stepwell.Context) (string, error) {
 			return stepwell.Step(ctx, "closure", func(ctx context.Context) (string, error) { return body(ctx, 0) })
 		})
-		child := stepwell.Go(ctx, func(ctx stepwell.Context) (string, error) { return nap.Child().Run(ctx, time.Hour) })
-		a, b := task.Start(ctx, 1), task.Start(ctx, 2) // in place and queued
-		timer, event, winner := stepwell.Timer(ctx, "long", time.Hour), stepwell.Event[int]("never").Start(ctx), counted.Start(ctx)
+		child := stepwell.Go(part, func(ctx stepwell.Context) (string, error) { return nap.Child().Run(ctx, time.Hour) })
+		a, b := task.Start(part, 1), task.Start(part, 2) // in place and queued
+		timer, event, winner := stepwell.Timer(part, "long", time.Hour), stepwell.Event[int]("never").Start(part), counted.Start(part)
 		fs := []stepwell.Awaitable{closure, child, a, b, timer, event, winner}
 		first, err := stepwell.Select(ctx, fs...)
 		if err != nil || first != 6 {
 			return nil, fmt.Errorf("select: %d, %w", first, err)
 		}
-		stepwell.CancelLosers(ctx, fs...)
+		cancel()
 		for i, f := range []*stepwell.Future[string]{closure, child, a, b} {
 			v, err := f.Get(ctx)
 			see(fmt.Sprint(i, v), err)

@@ -173,12 +173,13 @@ func answerTimeout(r *answers) {
 func answerAwait(r *answers) {
 	wf := stepwell.Define("a04-await", func(ctx stepwell.Context, _ int) (bool, error) {
 		n := 0
-		if err := stepwell.Await(ctx, func() bool { return n == 0 }); err != nil {
+		if _, err := stepwell.Await(ctx, func() bool { return n == 0 }); err != nil {
 			return false, err
 		}
 		_, _, err := counted.Wait(ctx)
 		n++
-		return n == 1, errors.Join(err, stepwell.Await(ctx, func() bool { return n == 1 }))
+		held, awaited := stepwell.Await(ctx, func() bool { return n == 1 })
+		return held && n == 1, errors.Join(err, awaited)
 	})
 	wk := r.begin(wf)
 	run := begun(r, wk.App, wf, 0)

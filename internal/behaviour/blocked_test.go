@@ -75,7 +75,8 @@ var badDeploys = []struct {
 	{"foreign", deploy{"bad", func(ctx stepwell.Context) (int, error) {
 		done := make(chan struct{})
 		go func() { defer close(done); _, _ = add("a", 1)(ctx) }()
-		return 0, stepwell.Await(ctx, func() bool { <-done; return false })
+		_, err := stepwell.Await(ctx, func() bool { <-done; return false })
+		return 0, err
 	}}, "", 0, nil}, // seen whenever no coroutine runs, and always in strict mode: see its own test
 }
 

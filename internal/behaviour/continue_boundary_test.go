@@ -21,7 +21,7 @@ var collector = stepwell.Define("collector", func(ctx stepwell.Context, in tour)
 	if err != nil {
 		return "", err
 	}
-	p, err := h.Receive(ctx)
+	p, _, err := h.Wait(ctx)
 	if err != nil {
 		return "", err
 	}

@@ -164,7 +164,7 @@ func TestContinueAsNewKeepsHooks(t *testing.T) {
 					return "", err
 				}
 			} else {
-				s, err := h.Receive(ctx)
+				s, _, err := h.Wait(ctx)
 				if err != nil {
 					return "", err
 				}

@@ -162,7 +162,7 @@ var forgetful = stepwell.Define("forgetful", func(ctx stepwell.Context, in tour)
 		}
 		return "", stepwell.ContinueAsNew(ctx, in)
 	}
-	if in.Got, err = h.Receive(ctx); err != nil {
+	if in.Got, _, err = h.Wait(ctx); err != nil {
 		return "", err
 	}
 	for range 3 {

@@ -145,8 +145,8 @@ func ordersOf(n int) (all [][]int) {
 	return all
 }
 
-// TestRaceAtEveryOrder: five steps race; the losers end late, in every order. What the code sees, live, is what a replay sees.
-func TestRaceAtEveryOrder(t *testing.T) {
+// TestSelectAtEveryOrder: five steps run against each other; the losers end late, in every order. What the code sees, live, is what a replay sees.
+func TestSelectAtEveryOrder(t *testing.T) {
 	orders := ordersOf(5)
 	if got, want := len(orders), 120; got != want {
 		t.Fatalf("%d orders, want %d", got, want)
@@ -165,7 +165,11 @@ func TestRaceAtEveryOrder(t *testing.T) {
 					return v, err
 				}))
 			}
-			first, err := stepwell.Race(ctx, fs...)
+			all := make([]stepwell.Awaitable, len(fs))
+			for i, f := range fs {
+				all[i] = f
+			}
+			first, err := stepwell.Select(ctx, all...)
 			if err != nil {
 				return "", err
 			}

@@ -44,12 +44,13 @@ func waitFlow() (parent, child *stepwell.Workflow[int, string]) {
 		}
 		_, err = stepwell.All(ctx,
 			beside(func(ctx stepwell.Context) error {
-				next, timer := h.Next(ctx), stepwell.Timer(ctx, "patience", 900*time.Millisecond)
+				part, cancel := stepwell.WithCancel(ctx)
+				next, timer := h.Start(part), stepwell.Timer(part, "patience", 900*time.Millisecond)
 				i, err := stepwell.Select(ctx, next, timer)
-				stepwell.CancelLosers(ctx, next, timer)
-				v, _ := next.Get(ctx)
+				cancel()
+				r, _ := next.Get(ctx)
 				_, gone := timer.Get(ctx)
-				return tell(fmt.Sprint("hook ", i, v), gone, errors.Join(err, ifOnly(i == 1, gone)))
+				return tell(fmt.Sprint("hook ", i, r.Payload), gone, errors.Join(err, ifOnly(i == 1, gone)))
 			}),
 			beside(func(ctx stepwell.Context) error {
 				v, ok, err := benchEvent.Wait(ctx, stepwell.Timeout(700*time.Millisecond))
@@ -63,7 +64,7 @@ func waitFlow() (parent, child *stepwell.Workflow[int, string]) {
 				return tell("nap", "", stepwell.Sleep(ctx, "nap", 300*time.Millisecond))
 			}),
 			beside(func(ctx stepwell.Context) error {
-				ok, err := stepwell.AwaitTimeout(ctx, 400*time.Millisecond, func() bool { return len(story) > 2 })
+				ok, err := stepwell.Await(ctx, func() bool { return len(story) > 2 }, stepwell.Timeout(400*time.Millisecond))
 				return tell("three", ok, err)
 			}),
 			beside(func(ctx stepwell.Context) error {

@@ -63,7 +63,8 @@ var divergences = []struct {
 	}, `step "send-welcome"`, `sleep "nap"`},
 	{"blocked", func(ctx stepwell.Context, _ int) (string, error) {
 		_ = stepwell.Do(ctx, "create", nothing)
-		return "", stepwell.Await(ctx, func() bool { return false }) // line: blocked
+		_, err := stepwell.Await(ctx, func() bool { return false }) // line: blocked
+		return "", err
 	}, `step "send-welcome"`, `nothing here: it waits for a condition`},
 	{"coroutine", func(ctx stepwell.Context, _ int) (string, error) {
 		_ = stepwell.Do(ctx, "create", nothing)

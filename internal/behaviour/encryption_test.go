@@ -208,7 +208,8 @@ func TestWithoutTheKeyNothingIsDone(t *testing.T) {
 			if err != nil {
 				return "", err
 			}
-			return h.Receive(ctx)
+			v, _, err := h.Wait(ctx)
+			return v, err
 		})
 		wk.stop(r.T)
 		wk = r.beginWith(stepwell.Config{Definitions: []stepwell.Definition{confides, hooked}, Encryption: ringOf(r, k["k1"])})

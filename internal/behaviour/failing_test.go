@@ -56,7 +56,8 @@ func (l *till) panicking(opts ...stepwell.WorkflowOption) *stepwell.Workflow[str
 		case "in a condition":
 			stepwell.Go(ctx, func(ctx stepwell.Context) (int, error) {
 				begun := ctx.Now()
-				return 0, stepwell.Await(ctx, func() bool { return ctx.Now().Sub(begun) >= time.Minute && panics() })
+				_, err := stepwell.Await(ctx, func() bool { return ctx.Now().Sub(begun) >= time.Minute && panics() })
+				return 0, err
 			})
 			if err := stepwell.Sleep(ctx, "short", time.Minute); err != nil {
 				return "", err

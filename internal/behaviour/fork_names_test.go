@@ -30,7 +30,8 @@ func TestAForkBindsToATokenOfItsRunsID(t *testing.T) {
 			}); err != nil {
 				return "", err
 			}
-			return h.Receive(ctx)
+			v, _, err := h.Wait(ctx)
+			return v, err
 		})
 		wk := r.begin(wf)
 		run := start(r, wk, wf, 0)

@@ -263,7 +263,8 @@ func TestForkBindsToACarriedHook(t *testing.T) {
 		if segment == 0 {
 			return "", stepwell.ContinueAsNew(ctx, 1)
 		}
-		return hook.Receive(ctx)
+		v, _, err := hook.Wait(ctx)
+		return v, err
 	})
 	everywhere(t, func(r *rig) {
 		app := r.begin(desk)

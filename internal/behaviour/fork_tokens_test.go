@@ -38,7 +38,7 @@ func doors(d *diary, opts ...stepwell.HookOption) []stepwell.Definition {
 		if _, err := child.Child().Run(ctx, h.Token()); err != nil {
 			return "", err
 		}
-		if _, err := h.Receive(ctx); err != nil {
+		if _, _, err := h.Wait(ctx); err != nil {
 			return "", err
 		}
 		return h.Token(), nil

@@ -17,7 +17,7 @@ func TestAHeartbeatThatNoWorkerHeard(t *testing.T) {
 		if err != nil {
 			return "", err
 		}
-		got, err := hook.Receive(ctx)
+		got, _, err := hook.Wait(ctx)
 		if errors.Is(err, stepwell.ErrHeartbeat) {
 			return "silent", nil
 		}
@@ -50,7 +50,8 @@ func TestAForkOfAHookWithHeartbeats(t *testing.T) {
 		if err != nil {
 			return "", err
 		}
-		return hook.Receive(ctx)
+		v, _, err := hook.Wait(ctx)
+		return v, err
 	})
 	everywhere(t, func(r *rig) {
 		wk := r.begin(wf)

@@ -33,7 +33,7 @@ var gate = stepwell.Define("gate", func(ctx stepwell.Context, _ bool) (string, e
 	if err := stepwell.SetAttribute(ctx, "token", token); err != nil {
 		return "", err
 	}
-	_, err = h.Receive(ctx)
+	_, _, err = h.Wait(ctx)
 	return token, err
 })
 

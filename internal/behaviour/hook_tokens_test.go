@@ -29,7 +29,8 @@ func TestHooksWithChosenTokensOfOneTurn(t *testing.T) {
 				if err != nil {
 					return "", err
 				}
-				return h.Receive(ctx)
+				v, _, err := h.Wait(ctx)
+				return v, err
 			})
 		})
 		wk := r.begin(wf)

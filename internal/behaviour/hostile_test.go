@@ -77,12 +77,13 @@ var hostileCode = []struct {
 	}},
 	{"condition that panics", world.CodePanic, "in a condition", func(ctx stepwell.Context) error {
 		asked := 0
-		return stepwell.Await(ctx, func() bool {
+		_, err := stepwell.Await(ctx, func() bool {
 			if asked++; asked > 1 {
 				panic("in a condition")
 			}
 			return false
 		})
+		return err
 	}},
 }
 

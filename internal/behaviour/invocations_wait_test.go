@@ -20,7 +20,8 @@ func TestCostOfAHookWithOnePayload(t *testing.T) {
 			if err != nil {
 				return "", err
 			}
-			return h.Receive(ctx)
+			v, _, err := h.Wait(ctx)
+			return v, err
 		})
 		wk := r.begin(wf)
 		run := start(r, wk, wf, "cost")

@@ -214,8 +214,9 @@ func TestWhatNobodyWaitsForIsTold(t *testing.T) {
 					reg.Start(ctx, 1)
 					legacy.Child().Start(ctx, in)
 					stepwell.Timer(ctx, "nap", time.Hour)
-					loser := reg.Start(ctx, 2)
-					stepwell.CancelLosers(ctx, loser)
+					part, cancel := stepwell.WithCancel(ctx)
+					reg.Start(part, 2)
+					cancel()
 					stepwell.Go(ctx, func(ctx stepwell.Context) (int, error) { return add("begun nowhere", 1)(ctx) })
 					return p.end(ctx, in)
 				})
@@ -270,7 +271,8 @@ func TestAHookOpenedBeforeAContinuationStaysOpen(t *testing.T) {
 		if err := stepwell.SetAttribute(ctx, "token", token); err != nil {
 			return "", err
 		}
-		return h.Receive(ctx)
+		v, _, err := h.Wait(ctx)
+		return v, err
 	})
 	everywhere(t, func(r *rig) {
 		wk := r.begin(wf)

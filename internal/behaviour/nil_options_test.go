@@ -17,10 +17,14 @@ func TestANilOptionIsRefusedByName(t *testing.T) {
 	once := func(context.Context) error { return nil }
 	reg := stepwell.DefineStep("registered", func(context.Context, int) (int, error) { return 1, nil })
 	inCode := map[string]func(ctx stepwell.Context) error{
-		"StepOption of a step":    func(ctx stepwell.Context) error { return stepwell.Do(ctx, "a", once, stepwell.Retry{}, nil) },
-		"StepOption of a nil":     func(ctx stepwell.Context) error { return stepwell.Do(ctx, "a", once, (*stepwell.Retry)(nil)) },
-		"StepOption of a start":   func(ctx stepwell.Context) error { _, err := reg.With(nil).Run(ctx, 1); return err },
-		"WaitOption":              func(ctx stepwell.Context) error { _, _, err := numbers.Wait(ctx, nil); return err },
+		"StepOption of a step":  func(ctx stepwell.Context) error { return stepwell.Do(ctx, "a", once, stepwell.Retry{}, nil) },
+		"StepOption of a nil":   func(ctx stepwell.Context) error { return stepwell.Do(ctx, "a", once, (*stepwell.Retry)(nil)) },
+		"StepOption of a start": func(ctx stepwell.Context) error { _, err := reg.With(nil).Run(ctx, 1); return err },
+		"EventOption":           func(ctx stepwell.Context) error { _, _, err := numbers.Wait(ctx, nil); return err },
+		"WaitOption": func(ctx stepwell.Context) error {
+			_, err := stepwell.Await(ctx, func() bool { return true }, nil)
+			return err
+		},
 		"HookOption":              func(ctx stepwell.Context) error { _, err := stepwell.NewHook[int](ctx, nil); return err },
 		"webhook.Option":          func(ctx stepwell.Context) error { _, err := webhook.New(ctx, nil); return err },
 		"ChildOption":             func(ctx stepwell.Context) error { _, err := serial(1).Child(nil).Run(ctx, 0); return err },

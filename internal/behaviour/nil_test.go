@@ -61,9 +61,22 @@ var nilInCode = map[string]func(ctx stepwell.Context) error{
 	"Each.fn":                   func(ctx stepwell.Context) error { return stepwell.Each(ctx, []int{1}, 0, nil) },
 	"MapSettled.fn":             func(ctx stepwell.Context) error { return second(stepwell.MapSettled[int, int](ctx, []int{1}, 0, nil)) },
 	"Go.fn":                     func(ctx stepwell.Context) error { return second(stepwell.Go(ctx, inner(nil)).Get(ctx)) },
-	"Await.cond":                func(ctx stepwell.Context) error { return stepwell.Await(ctx, nil) },
-	"AwaitTimeout.cond":         func(ctx stepwell.Context) error { return second(stepwell.AwaitTimeout(ctx, 1, nil)) },
-	"AwaitTimeout.cond at once": func(ctx stepwell.Context) error { return second(stepwell.AwaitTimeout(ctx, 0, nil)) },
+	"Await.cond":                func(ctx stepwell.Context) error { return second(stepwell.Await(ctx, nil)) },
+	"Await.cond with a timeout": func(ctx stepwell.Context) error { return second(stepwell.Await(ctx, nil, stepwell.Timeout(1))) },
+	"Await.cond at once":        func(ctx stepwell.Context) error { return second(stepwell.Await(ctx, nil, stepwell.Timeout(0))) },
+	"Await.opts":                func(ctx stepwell.Context) error { return second(stepwell.Await(ctx, func() bool { return true }, nil)) },
+	"Remind.fn": func(ctx stepwell.Context) error {
+		return second(stepwell.Await(ctx, func() bool { return true }, stepwell.Remind(1, nil)))
+	},
+	"Hook.Wait.opts": func(ctx stepwell.Context) error {
+		h, _ := stepwell.NewHook[int](ctx)
+		_, _, err := h.Wait(ctx, nil)
+		return err
+	},
+	"Hook.Start.opts": func(ctx stepwell.Context) error {
+		h, _ := stepwell.NewHook[int](ctx)
+		return second(h.Start(ctx, nil).Get(ctx))
+	},
 	"Map.fn": func(ctx stepwell.Context) error {
 		return second(stepwell.Map(ctx, []int{1}, 0, (func(stepwell.Context, int) (int, error))(nil)))
 	},
@@ -76,8 +89,6 @@ var nilInCode = map[string]func(ctx stepwell.Context) error{
 	"Select.fs":                func(ctx stepwell.Context) error { return second(stepwell.Select(ctx, done(ctx), nil)) },
 	"Select.fs of a nil":       func(ctx stepwell.Context) error { return second(stepwell.Select(ctx, done(ctx), nilFuture)) },
 	"Select.fs of a nil child": func(ctx stepwell.Context) error { return second(stepwell.Select(ctx, done(ctx), nilChild)) },
-	"CancelLosers.fs":          func(ctx stepwell.Context) error { stepwell.CancelLosers(ctx, done(ctx), nil); return nil },
-	"CancelLosers.fs of a nil": func(ctx stepwell.Context) error { stepwell.CancelLosers(ctx, nilFuture); return nil },
 	"Compensate.fn":            func(ctx stepwell.Context) error { stepwell.Compensate(ctx, "a", nil); return nil },
 	"Undo.fn":                  func(ctx stepwell.Context) error { return stepwell.Do(ctx, "a", undo, stepwell.Undo("u", nil)) },
 	"Undo.opts": func(ctx stepwell.Context) error {
@@ -99,7 +110,7 @@ var nilInCode = map[string]func(ctx stepwell.Context) error{
 	"a step":                    func(ctx stepwell.Context) error { return second(nilStep.Run(ctx, 1)) },
 	"a step without a function": func(ctx stepwell.Context) error { return second(stepwell.DefineStep[int, int]("a", nil).Run(ctx, 1)) },
 	"an event":                  func(ctx stepwell.Context) error { _, _, err := nilEvent.Wait(ctx); return err },
-	"a hook":                    func(ctx stepwell.Context) error { return second(nilHook.Receive(ctx)) },
+	"a hook":                    func(ctx stepwell.Context) error { _, _, err := nilHook.Wait(ctx); return err },
 	"a hook given back":         func(ctx stepwell.Context) error { return nilHook.Dispose(ctx) },
 	"a hook's token":            func(stepwell.Context) error { _ = nilHook.Token(); return nil },
 	"a webhook's address":       func(stepwell.Context) error { _ = (*webhook.Hook)(nil).URL(); return nil },

@@ -125,7 +125,8 @@ func TestHookMetadataIsReadByTokenAndByRun(t *testing.T) {
 			if err != nil {
 				return 0, err
 			}
-			return h.Receive(ctx)
+			v, _, err := h.Wait(ctx)
+			return v, err
 		})
 		wk := r.begin(wf)
 		run := start(r, wk, wf, "order-7")
@@ -159,7 +160,7 @@ func TestHookConflictNamesTheHolderAndTheTokenIsFreeAfterItsEnd(t *testing.T) {
 			if err != nil {
 				return "", err
 			}
-			v, err := h.Receive(ctx)
+			v, _, err := h.Wait(ctx)
 			if err == nil && how == "dispose" {
 				if err := h.Dispose(ctx); err != nil {
 					return "", err
@@ -213,11 +214,11 @@ func TestHookTokenOfTheSameRunBindsToTheSameHook(t *testing.T) {
 			if err != nil {
 				return nil, err
 			}
-			x, err := a.Receive(ctx)
+			x, _, err := a.Wait(ctx)
 			if err != nil {
 				return nil, err
 			}
-			y, err := b.Receive(ctx)
+			y, _, err := b.Wait(ctx)
 			if err != nil {
 				return nil, err
 			}
@@ -228,7 +229,7 @@ func TestHookTokenOfTheSameRunBindsToTheSameHook(t *testing.T) {
 			if err != nil {
 				return nil, err
 			}
-			z, err := c.Receive(ctx)
+			z, _, err := c.Wait(ctx)
 			return []int{x, y, z}, err
 		})
 		wk := r.begin(wf)
@@ -295,14 +296,15 @@ func TestHookLosersOfASelectLeaveThePayloadToTheNext(t *testing.T) {
 			if err != nil {
 				return "", err
 			}
-			next, timer := h.Next(ctx), stepwell.Timer(ctx, "soon", time.Second)
+			part, cancel := stepwell.WithCancel(ctx)
+			next, timer := h.Start(part), stepwell.Timer(part, "soon", time.Second)
 			i, err := stepwell.Select(ctx, next, timer)
 			if err != nil {
 				return "", err
 			}
-			stepwell.CancelLosers(ctx, next, timer)
+			cancel()
 			_, gone := next.Get(ctx)
-			v, err := h.Receive(ctx)
+			v, _, err := h.Wait(ctx)
 			return fmt.Sprintln(i, errors.Is(gone, stepwell.ErrCancelled), v), err
 		})
 		wk := r.begin(wf)

@@ -36,24 +36,28 @@ func lostChildren() *stepwell.Workflow[string, []string] {
 		long := 2 * goesOn
 		switch how {
 		case "select", "race":
-			a, d := attached.Start(ctx, long), detached.Start(ctx, long)
-			own := sleeper.Child().Start(ctx, long)
-			quick := stepwell.Go(ctx, func(ctx stepwell.Context) (string, error) { return "quick", stepwell.Sleep(ctx, "short", time.Second) })
+			part, cancel := stepwell.WithCancel(ctx)
+			a, d := attached.Start(part, long), detached.Start(part, long)
+			own := sleeper.Child().Start(part, long)
+			quick := stepwell.Go(part, func(ctx stepwell.Context) (string, error) { return "quick", stepwell.Sleep(ctx, "short", time.Second) })
 			if how == "race" {
 				v, err := stepwell.Race(ctx, a.Future, quick, d.Future, own.Future)
 				see("winner", v, err)
 			} else if i, err := stepwell.Select(ctx, a, quick, d, own); i != 1 || err != nil {
 				return nil, fmt.Errorf("select: %d, %w", i, err)
 			}
-			stepwell.CancelLosers(ctx, a, quick, d, own)
-			stepwell.CancelLosers(ctx, a, quick, d, own) // again: nothing new
+			if how == "select" {
+				cancel()
+				cancel() // again: nothing new
+			}
 			for i, f := range []*stepwell.Future[string]{a.Future, d.Future, own.Future} {
 				v, err := f.Get(ctx)
 				see([]string{"attached", "detached", "own"}[i], v, err)
 			}
 			slices.Sort(saw)
 		case "go":
-			f := stepwell.Go(ctx, func(ctx stepwell.Context) (string, error) {
+			part, cancel := stepwell.WithCancel(ctx)
+			stepwell.Go(part, func(ctx stepwell.Context) (string, error) {
 				d := detached.Start(ctx, long)
 				v, err := attached.Run(ctx, long)
 				see("attached", v, err)
@@ -64,7 +68,7 @@ func lostChildren() *stepwell.Workflow[string, []string] {
 			if err := stepwell.Sleep(ctx, "short", time.Second); err != nil {
 				return nil, err
 			}
-			stepwell.CancelLosers(ctx, f)
+			cancel()
 		case "map":
 			_, err := stepwell.Map(ctx, []string{"attached", "detached", "fails"}, 0, func(ctx stepwell.Context, item string) (int, error) {
 				var v string
@@ -84,9 +88,11 @@ func lostChildren() *stepwell.Workflow[string, []string] {
 				return nil, fmt.Errorf("map: %w", err)
 			}
 		case "at once":
-			a, d := attached.Start(ctx, long), detached.Start(ctx, long)
-			own := sleeper.Child().Start(ctx, long)
-			stepwell.CancelLosers(ctx, a, d, own)
+			part, cancel := stepwell.WithCancel(ctx)
+			attached.Start(part, long)
+			detached.Start(part, long)
+			own := sleeper.Child().Start(part, long)
+			cancel()
 			_, err := own.Get(ctx)
 			see("own", "", err)
 		}
@@ -203,8 +209,9 @@ func TestChildrenOfACancelledRunAreCancelledWhileItCleansUp(t *testing.T) {
 func TestAStrangerIsNotCancelledForAChildThatLost(t *testing.T) {
 	everywhere(t, func(r *rig) {
 		wf := stepwell.Define("mistakes", func(ctx stepwell.Context, id string) (bool, error) {
-			c := sleeper.Child(stepwell.RunID(id)).Start(ctx, time.Hour)
-			stepwell.CancelLosers(ctx, c)
+			part, cancel := stepwell.WithCancel(ctx)
+			c := sleeper.Child(stepwell.RunID(id)).Start(part, time.Hour)
+			cancel()
 			_, err := c.Get(ctx)
 			return errors.Is(err, stepwell.ErrCancelled), stepwell.Sleep(ctx, "goes on", time.Minute)
 		})

@@ -101,7 +101,8 @@ func TestRefusedActsChangeNothing(t *testing.T) {
 			if err != nil {
 				return 0, err
 			}
-			return h.Receive(ctx)
+			v, _, err := h.Wait(ctx)
+			return v, err
 		})
 		wk := r.beginWith(stepwell.Config{Definitions: []stepwell.Definition{quick, held}, MaxPayload: 2048})
 		over, running := start(r, wk, quick, struct{}{}), start(r, wk, held, struct{}{})

@@ -1,6 +1,6 @@
 package behaviour_test
 
-// Select, Race, AwaitTimeout over whatever a run can wait for; Wake.
+// Select, Race, Await over whatever a run can wait for; Wake.
 
 import (
 	"context"
@@ -24,7 +24,7 @@ func mixed(child *stepwell.Workflow[int, int], step *stepwell.RegisteredStep[int
 		}
 		names := []string{"step", "timer", "event", "hook", "child", "go"}
 		fs := []stepwell.Awaitable{
-			step.Start(ctx, 5), stepwell.Timer(ctx, "timer", 2*time.Second), numbers.Start(ctx), h.Next(ctx), child.Child().Start(ctx, 3),
+			step.Start(ctx, 5), stepwell.Timer(ctx, "timer", 2*time.Second), numbers.Start(ctx), h.Start(ctx), child.Child().Start(ctx, 3),
 			stepwell.Go(ctx, func(ctx stepwell.Context) (int, error) { return 0, stepwell.Sleep(ctx, "own", time.Second) }),
 		}
 		var order []string
@@ -91,7 +91,7 @@ func TestSelectAndRaceOfWhatHasEndedAlready(t *testing.T) {
 	})
 }
 
-func TestAwaitTimeoutEndsWithItsConditionOrItsTime(t *testing.T) {
+func TestAwaitEndsWithItsConditionOrItsTime(t *testing.T) {
 	everywhere(t, func(r *rig) {
 		wf := stepwell.Define("patient", func(ctx stepwell.Context, _ struct{}) ([]bool, error) {
 			got, n := []bool{}, 0
@@ -105,7 +105,7 @@ func TestAwaitTimeoutEndsWithItsConditionOrItsTime(t *testing.T) {
 				return n, nil
 			})
 			await := func(d time.Duration, cond func() bool) error {
-				ok, err := stepwell.AwaitTimeout(ctx, d, cond)
+				ok, err := stepwell.Await(ctx, cond, stepwell.Timeout(d))
 				got = append(got, ok)
 				return err
 			}
@@ -130,12 +130,12 @@ func TestAwaitTimeoutEndsWithItsConditionOrItsTime(t *testing.T) {
 }
 
 // Where a condition and its time come true in one turn the condition wins, though the log has the end of the time.
-func TestAwaitTimeoutTheConditionWinsInOneTurn(t *testing.T) {
+func TestAwaitTheConditionWinsInOneTurn(t *testing.T) {
 	everywhere(t, func(r *rig) {
 		wf := stepwell.Define("photo-finish", func(ctx stepwell.Context, _ struct{}) (bool, error) {
 			held := false
 			end := ctx.Now().Add(10 * time.Second)
-			ok, err := stepwell.AwaitTimeout(ctx, 10*time.Second, func() bool { return held || !ctx.Now().Before(end) })
+			ok, err := stepwell.Await(ctx, func() bool { return held || !ctx.Now().Before(end) }, stepwell.Timeout(10*time.Second))
 			return ok, err
 		})
 		run := start(r, r.begin(wf), wf, struct{}{})
@@ -144,14 +144,14 @@ func TestAwaitTimeoutTheConditionWinsInOneTurn(t *testing.T) {
 	})
 }
 
-func TestAwaitTimeoutThatHoldsAlreadyWritesNothing(t *testing.T) {
+func TestAwaitThatHoldsAlreadyWritesNothing(t *testing.T) {
 	everywhere(t, func(r *rig) {
 		wf := stepwell.Define("holds", func(ctx stepwell.Context, _ struct{}) (bool, error) {
-			a, err := stepwell.AwaitTimeout(ctx, time.Hour, func() bool { return true })
+			a, err := stepwell.Await(ctx, func() bool { return true }, stepwell.Timeout(time.Hour))
 			if err != nil {
 				return false, err
 			}
-			b, err := stepwell.AwaitTimeout(ctx, -time.Hour, func() bool { return true })
+			b, err := stepwell.Await(ctx, func() bool { return true }, stepwell.Timeout(-time.Hour))
 			return a && b, err
 		})
 		run := start(r, r.begin(wf), wf, struct{}{})

@@ -21,11 +21,11 @@ func TestHookReceivesPayloadsInOrder(t *testing.T) {
 				}
 				return "", err
 			}
-			a, err := h.Receive(ctx)
+			a, _, err := h.Wait(ctx)
 			if err != nil {
 				return "", err
 			}
-			b, err := h.Receive(ctx)
+			b, _, err := h.Wait(ctx)
 			return a + b, errors.Join(err, h.Dispose(ctx))
 		})
 		app := r.beginWith(stepwell.Config{Definitions: []stepwell.Definition{approve}}).App

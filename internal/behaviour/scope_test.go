@@ -49,13 +49,16 @@ func part(r *rig) (*stepwell.Workflow[string, []string], []stepwell.Definition) 
 		}
 		say("sleep", func(ctx stepwell.Context) error { return stepwell.Sleep(ctx, "long", time.Hour) })
 		say("event", func(ctx stepwell.Context) error { _, _, err := pings.Wait(ctx); return err })
-		say("condition", func(ctx stepwell.Context) error { return stepwell.Await(ctx, func() bool { return false }) })
+		say("condition", func(ctx stepwell.Context) error {
+			_, err := stepwell.Await(ctx, func() bool { return false })
+			return err
+		})
 		say("hook", func(ctx stepwell.Context) error {
 			h, err := stepwell.NewHook[int](ctx)
 			if err != nil {
 				return err
 			}
-			_, err = h.Receive(ctx)
+			_, _, err = h.Wait(ctx)
 			return err
 		})
 		say("child", func(ctx stepwell.Context) error {

@@ -105,7 +105,8 @@ func TestAnswer17EveryOperationReturnsErrCancelledAtOnce(t *testing.T) {
 				return 0, err
 			})
 			held := stepwell.Go(ctx, func(ctx stepwell.Context) (int, error) {
-				return 0, stepwell.Await(ctx, func() bool { return false })
+				_, err := stepwell.Await(ctx, func() bool { return false })
+				return 0, err
 			})
 			add(stepwell.Sleep(ctx, "long", time.Hour))
 			_, err := beside.Get(ctx)

@@ -19,7 +19,7 @@ import (
 
 // raced runs five steps, of so many seconds each, against each other, and goes on after the first until long after the last.
 var raced = stepwell.Define("raced", func(ctx stepwell.Context, seconds []int) (int, error) {
-	fs := make([]*stepwell.Future[int], len(seconds))
+	fs := make([]stepwell.Awaitable, len(seconds))
 	for i, s := range seconds {
 		fs[i] = stepwell.Go(ctx, func(ctx stepwell.Context) (int, error) {
 			return stepwell.Step(ctx, fmt.Sprintf("racer-%d", i), func(ctx context.Context) (int, error) {
@@ -32,7 +32,7 @@ var raced = stepwell.Define("raced", func(ctx stepwell.Context, seconds []int) (
 			})
 		})
 	}
-	first, err := stepwell.Race(ctx, fs...)
+	first, err := stepwell.Select(ctx, fs...)
 	if err != nil {
 		return 0, err
 	}
@@ -52,7 +52,7 @@ func permutations(list []int) (all [][]int) {
 	return all
 }
 
-func TestAnswer14ARaceCancelsNobodyInEveryOrderOfCompletion(t *testing.T) {
+func TestAnswer14ASelectCancelsNobodyInEveryOrderOfCompletion(t *testing.T) {
 	everyWay(t, func(r *rig) {
 		wk := r.beginWith(stepwell.Config{Definitions: []stepwell.Definition{raced}, MaxRuns: 200, MaxSteps: 1000})
 		orders := permutations([]int{1, 2, 3, 4, 5})

@@ -26,11 +26,11 @@ func hookReader[T any](before func(ctx stepwell.Context, round int) error) *step
 				return "", err
 			}
 		}
-		a, err := h.Receive(ctx)
+		a, _, err := h.Wait(ctx)
 		if err != nil {
 			return "", err
 		}
-		b, err := h.Receive(ctx)
+		b, _, err := h.Wait(ctx)
 		return fmt.Sprint(a, b), err
 	})
 }
@@ -122,7 +122,7 @@ func TestAHooksPayloadThatLiesUnreadIsNotDecided(t *testing.T) {
 
 // tellOption is what PayloadErrors is.
 type tellOption interface {
-	stepwell.WaitOption
+	stepwell.EventOption
 	stepwell.HookOption
 }
 
@@ -140,12 +140,12 @@ func hearer(opts ...tellOption) *stepwell.Workflow[struct{}, string] {
 			}
 			return fmt.Sprint(v, "; "), err
 		}
-		v, _, err := event.Wait(ctx, each[stepwell.WaitOption](opts)...)
+		v, _, err := event.Wait(ctx, each[stepwell.EventOption](opts)...)
 		a, err := say(v, err)
 		if err != nil {
 			return "", err
 		}
-		v, err = h.Receive(ctx)
+		v, _, err = h.Wait(ctx)
 		b, err := say(v, err)
 		if err != nil {
 			return "", err

@@ -73,7 +73,7 @@ func asked(ctx context.Context) (string, error) {
 	}
 }
 
-func TestAnswer14CancelLosersEndsWhatNobodyWaitsFor(t *testing.T) {
+func TestAnswer14WithCancelEndsWhatASelectWaitsForNoLonger(t *testing.T) {
 	everyWay(t, func(r *rig) {
 		task := stepwell.DefineStep("task", func(ctx context.Context, _ int) (string, error) { return asked(ctx) })
 		wf := stepwell.Define("losers", func(ctx stepwell.Context, _ struct{}) ([]string, error) {
@@ -81,23 +81,24 @@ func TestAnswer14CancelLosersEndsWhatNobodyWaitsFor(t *testing.T) {
 			see := func(what string, err error) {
 				got = append(got, fmt.Sprint(what, " ", errors.Is(err, stepwell.ErrCancelled)))
 			}
-			inner := stepwell.Go(ctx, func(ctx stepwell.Context) (string, error) {
+			part, cancel := stepwell.WithCancel(ctx)
+			inner := stepwell.Go(part, func(ctx stepwell.Context) (string, error) {
 				v, err := stepwell.Step(ctx, "closure", asked)
 				see("closure: "+v, err)
 				_, err = stepwell.Step(ctx, "after", asked)
 				see("after", err)
 				return v, err
 			})
-			a, b := task.Start(ctx, 1), task.Start(ctx, 2) // in place and queued
-			timer, event := stepwell.Timer(ctx, "long", time.Hour), numbers.Start(ctx)
-			winner := stepwell.Timer(ctx, "short", time.Second)
+			a, b := task.Start(part, 1), task.Start(part, 2) // in place and queued
+			timer, event := stepwell.Timer(part, "long", time.Hour), numbers.Start(part)
+			winner := stepwell.Timer(part, "short", time.Second)
 			fs := []stepwell.Awaitable{inner, a, b, timer, event, winner}
 			first, err := stepwell.Select(ctx, fs...)
 			if err != nil || first != 5 {
 				return nil, fmt.Errorf("select: %d, %w", first, err)
 			}
-			stepwell.CancelLosers(ctx, fs...)
-			stepwell.CancelLosers(ctx, fs...) // again: nothing new
+			cancel()
+			cancel() // again: nothing new
 			_, err = timer.Get(ctx)
 			see("timer", err)
 			_, err = event.Get(ctx)
@@ -205,7 +206,7 @@ func TestAnswer17HooksChildrenAndAwaitsEndAtOnceAndUnstartedStepsNeverBegin(t *t
 				return "", err
 			}
 			ops := []func(ctx stepwell.Context) error{
-				func(ctx stepwell.Context) error { _, err := h.Receive(ctx); return err },
+				func(ctx stepwell.Context) error { _, _, err := h.Wait(ctx); return err },
 				func(ctx stepwell.Context) error { _, err := sleeper.Child().Run(ctx, time.Hour); return err },
 				func(ctx stepwell.Context) error { _, err := stepwell.AwaitRun[string](ctx, target); return err },
 				func(ctx stepwell.Context) error {

@@ -27,7 +27,7 @@ func (a *consent) UnmarshalJSON(b []byte) error {
 }
 
 // desk waits for two consents, of an event and of a hook, sleeps, and adds up what it got.
-func desk[T any](n func(T) int, opts ...stepwell.WaitOption) *stepwell.Workflow[struct{}, int] {
+func desk[T any](n func(T) int, opts ...stepwell.EventOption) *stepwell.Workflow[struct{}, int] {
 	approve := stepwell.Event[T]("approve")
 	return stepwell.Define("desk", func(ctx stepwell.Context, _ struct{}) (int, error) {
 		h, err := stepwell.NewHook[T](ctx, stepwell.Token("desk"))
@@ -40,7 +40,7 @@ func desk[T any](n func(T) int, opts ...stepwell.WaitOption) *stepwell.Workflow[
 			if err != nil {
 				return 0, err
 			}
-			b, err := h.Receive(ctx)
+			b, _, err := h.Wait(ctx)
 			if err != nil {
 				return 0, err
 			}

@@ -126,7 +126,7 @@ func deployed(how string, attempts int, calls *atomic.Int32) (*stepwell.Workflow
 			_, err = step.Run(ctx, 0)
 		case "queued":
 			f := stepwell.Go(ctx, func(ctx stepwell.Context) (int, error) { return 0, stepwell.Do(ctx, "pass", pass) })
-			if err = stepwell.Await(ctx, func() bool { return true }); err == nil {
+			if _, err = stepwell.Await(ctx, func() bool { return true }); err == nil {
 				g := stepwell.Go(ctx, func(ctx stepwell.Context) (int, error) { return step.Run(ctx, 0) })
 				if _, err = f.Get(ctx); err == nil {
 					_, err = g.Get(ctx)

@@ -124,14 +124,14 @@ func TestAnswer02AnUntakenPayloadStaysForTheNextWaitThatMatches(t *testing.T) {
 func TestAnswer04AwaitOfWhatHoldsWritesNothing(t *testing.T) {
 	await := stepwell.Define("await", func(ctx stepwell.Context, _ struct{}) (bool, error) {
 		n := 0
-		if err := stepwell.Await(ctx, func() bool { return n == 0 }); err != nil {
+		if _, err := stepwell.Await(ctx, func() bool { return n == 0 }); err != nil {
 			return false, err
 		}
 		f := stepwell.Go(ctx, func(ctx stepwell.Context) (int, error) {
 			n = 1
 			return 0, stepwell.Sleep(ctx, "nap", time.Second)
 		})
-		if err := stepwell.Await(ctx, func() bool { return n == 1 }); err != nil {
+		if _, err := stepwell.Await(ctx, func() bool { return n == 1 }); err != nil {
 			return false, err
 		}
 		asleep := !f.Done()

@@ -261,7 +261,7 @@ func (c *simCode) hook(ctx stepwell.Context, n simNode) (int, error) {
 				}
 			}
 			var v int
-			if v, err = h.Receive(ctx); errors.Is(err, stepwell.ErrHeartbeat) {
+			if v, _, err = h.Wait(ctx); errors.Is(err, stepwell.ErrHeartbeat) {
 				v, err = simSilent, nil
 			}
 			vs = append(vs, v)
@@ -276,38 +276,63 @@ func (c *simCode) hook(ctx stepwell.Context, n simNode) (int, error) {
 	return mix(vs...), nil
 }
 
-// choose waits for the first of futures of different types.
+// choose waits for the first of futures of different types: by a part of the run that is cancelled behind it, or by a race.
 func (c *simCode) choose(ctx stepwell.Context, n simNode) (int, error) {
+	if !n.Part {
+		return c.race(ctx, n)
+	}
+	part, cancel := stepwell.WithCancel(ctx)
+	defer cancel()
 	var fs []stepwell.Awaitable
-	var gets []func() (int, error)
-	outer, cancel := ctx, func() { stepwell.CancelLosers(ctx, fs...) }
-	if n.Part {
-		ctx, cancel = stepwell.WithCancel(ctx)
-		defer cancel()
-	}
+	var gets []func(stepwell.Context) (int, error)
 	for _, k := range n.Kids {
-		switch k.Op {
-		case "sleep":
-			f := stepwell.Timer(ctx, k.Name, k.Lasts)
-			fs, gets = append(fs, f), append(gets, func() (int, error) { _, err := f.Get(ctx); return 1, err })
-		case "event":
-			f := k.event(ctx)
-			fs, gets = append(fs, f), append(gets, func() (int, error) { return simReceived(f.Get(ctx)) })
-		case "child":
-			f := c.child(ctx, k)
-			fs, gets = append(fs, f), append(gets, func() (int, error) { return simOther(f.Get(ctx)) })
-		default:
-			f := c.spawn(ctx, k)
-			fs, gets = append(fs, f), append(gets, func() (int, error) { return f.Get(ctx) })
-		}
+		f, get := c.begin(part, k)
+		fs, gets = append(fs, f), append(gets, get)
 	}
-	i, err := stepwell.Select(outer, fs...)
+	i, err := stepwell.Select(ctx, fs...)
 	if err != nil {
 		return 0, err
 	}
 	cancel()
-	v, err := gets[i]()
+	v, err := gets[i](ctx)
 	return mix(i, v), err
+}
+
+func (c *simCode) race(ctx stepwell.Context, n simNode) (int, error) {
+	type end struct {
+		i, v int
+		err  error
+	}
+	var fs []*stepwell.Future[end]
+	for i, k := range n.Kids {
+		fs = append(fs, stepwell.Go(ctx, func(ctx stepwell.Context) (end, error) {
+			_, get := c.begin(ctx, k)
+			v, err := get(ctx)
+			return end{i, v, err}, nil
+		}))
+	}
+	first, err := stepwell.Race(ctx, fs...)
+	if err != nil {
+		return 0, err
+	}
+	return mix(first.i, first.v), first.err
+}
+
+// begin asks for a kid of a select, and tells how its value is got.
+func (c *simCode) begin(ctx stepwell.Context, k simNode) (stepwell.Awaitable, func(stepwell.Context) (int, error)) {
+	switch k.Op {
+	case "sleep":
+		f := stepwell.Timer(ctx, k.Name, k.Lasts)
+		return f, func(ctx stepwell.Context) (int, error) { _, err := f.Get(ctx); return 1, err }
+	case "event":
+		f := k.event(ctx)
+		return f, func(ctx stepwell.Context) (int, error) { return simReceived(f.Get(ctx)) }
+	case "child":
+		f := c.child(ctx, k)
+		return f, func(ctx stepwell.Context) (int, error) { return simOther(f.Get(ctx)) }
+	}
+	f := c.spawn(ctx, k)
+	return f, f.Get
 }
 
 // cond tells by the name of a wait whether the code saw the condition hold in time.
@@ -318,7 +343,7 @@ func (c *simCode) cond(ctx stepwell.Context, n simNode) (int, error) {
 		over = true
 		return v, err
 	})
-	held, err := stepwell.AwaitTimeout(ctx, n.Timeout, func() bool { return over })
+	held, err := stepwell.Await(ctx, func() bool { return over }, stepwell.Timeout(n.Timeout))
 	if err != nil {
 		return 0, err
 	}
@@ -363,7 +388,7 @@ func (n *simNode) begins() []stepwell.StepOption {
 }
 
 func (n *simNode) event(ctx stepwell.Context) *stepwell.Future[stepwell.Received[int]] {
-	var opts []stepwell.WaitOption
+	var opts []stepwell.EventOption
 	if n.Timeout > 0 {
 		opts = append(opts, stepwell.Timeout(n.Timeout))
 	}

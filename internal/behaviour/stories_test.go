@@ -142,7 +142,6 @@ var stories = []story{
 				if err != nil {
 					return "", err
 				}
-				stepwell.CancelLosers(ctx, slow, fast)
 				when, err := noted(ctx, d, "stamp", ctx.Now().UnixMilli() > 0)
 				return fmt.Sprint(patched, counts, first, when, ctx.Rand().IntN(1000)), err
 			})
@@ -159,14 +158,14 @@ var stories = []story{
 				if err != nil {
 					return "", err
 				}
-				first, err := bell.Receive(ctx)
+				first, _, err := bell.Wait(ctx)
 				if err != nil {
 					return "", err
 				}
 				if _, err := noted(ctx, d, "open", 1); err != nil {
 					return "", err
 				}
-				second, err := bell.Receive(ctx)
+				second, _, err := bell.Wait(ctx)
 				if err != nil {
 					return "", err
 				}

@@ -127,14 +127,14 @@ func TestWebhookTakesRequestsAlone(t *testing.T) {
 			if err != nil {
 				return "", err
 			}
-			got, err := plain.Receive(ctx)
+			got, _, err := plain.Wait(ctx)
 			if err != nil {
 				return "", err
 			}
 			if err := hook.Dispose(ctx); err != nil {
 				return "", err
 			}
-			_, err = hook.Receive(ctx)
+			_, _, err = hook.Wait(ctx)
 			return fmt.Sprint(got, " ", errors.Is(err, stepwell.ErrNotFound)), nil
 		})
 		wk := r.begin(wf)
@@ -211,7 +211,7 @@ func TestWebhookAfterACancel(t *testing.T) {
 			if err != nil {
 				return 0, err
 			}
-			req, err := hook.Receive(ctx)
+			req, _, err := hook.Wait(ctx)
 			if err != nil {
 				return 0, err
 			}
@@ -280,7 +280,7 @@ func TestAnswersThatAreTooLarge(t *testing.T) {
 				return "", err
 			}
 			for i, fits := range [][]byte{make([]byte, 768<<10-100), []byte(strings.Repeat("x", 1<<20-100))} {
-				req, err := hook.Receive(ctx)
+				req, _, err := hook.Wait(ctx)
 				if err != nil {
 					return "", err
 				}

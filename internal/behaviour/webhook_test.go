@@ -212,7 +212,7 @@ func TestWebhookRunThatDoesNotAnswer(t *testing.T) {
 				if err != nil {
 					return 0, err
 				}
-				if _, err := hook.Receive(ctx); err != nil || fails {
+				if _, _, err := hook.Wait(ctx); err != nil || fails {
 					return 0, errors.Join(err, errors.New("no"))
 				}
 				return 1, nil
@@ -310,10 +310,10 @@ func TestForkOfAWebhook(t *testing.T) {
 			if err := stepwell.Do(ctx, "mail", func(context.Context) error { mailed <- sent; return nil }); err != nil {
 				return "", err
 			}
-			if _, err := plain.Receive(ctx); err != nil {
+			if _, _, err := plain.Wait(ctx); err != nil {
 				return "", err
 			}
-			req, err := hook.Receive(ctx)
+			req, _, err := hook.Wait(ctx)
 			return string(req.Body), err
 		})
 		wk := r.begin(wf)
@@ -355,7 +355,7 @@ func TestWebhookGoesOn(t *testing.T) {
 			if err != nil {
 				return "", err
 			}
-			req, err := hook.Receive(ctx)
+			req, _, err := hook.Wait(ctx)
 			if err != nil {
 				return "", err
 			}

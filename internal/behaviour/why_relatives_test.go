@@ -34,7 +34,8 @@ func TestWhyOfRelatives(t *testing.T) {
 			if err != nil {
 				return "", err
 			}
-			return h.Receive(ctx)
+			v, _, err := h.Wait(ctx)
+			return v, err
 		})
 		root := stepwell.Define("root", func(ctx stepwell.Context, token string) (string, error) {
 			return leaf.Child(stepwell.RunID("the-leaf")).Run(ctx, token)
@@ -73,10 +74,11 @@ func TestWhyOfRelatives(t *testing.T) {
 func TestWhyOfConditions(t *testing.T) {
 	onWorlds(t, func(r *rig) {
 		wf := stepwell.Define("stuck", func(ctx stepwell.Context, _ int) (int, error) {
-			if ok, err := stepwell.AwaitTimeout(ctx, 10*time.Minute, func() bool { return false }); ok || err != nil {
+			if ok, err := stepwell.Await(ctx, func() bool { return false }, stepwell.Timeout(10*time.Minute)); ok || err != nil {
 				return 0, errors.Join(errors.New("the condition came true"), err)
 			}
-			return 0, stepwell.Await(ctx, func() bool { return false })
+			_, err := stepwell.Await(ctx, func() bool { return false })
+			return 0, err
 		})
 		app := r.begin(wf)
 		run := start(r, app, wf, 0)

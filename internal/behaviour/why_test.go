@@ -172,7 +172,8 @@ func TestWhySaysWhatIsAwaited(t *testing.T) {
 			return err
 		}, stepwell.WhyEvent, `waiting for event "paid"; also open: sleep "timeout" until`},
 		"a condition": {func(ctx stepwell.Context) error {
-			return stepwell.Await(ctx, func() bool { return false })
+			_, err := stepwell.Await(ctx, func() bool { return false })
+			return err
 		}, stepwell.WhyCondition, `waiting for a condition of its code; also open: sleep "timeout" until`},
 		"a sleep": {func(ctx stepwell.Context) error {
 			return stepwell.Sleep(ctx, "nap", 90*24*time.Hour)
@@ -182,7 +183,7 @@ func TestWhySaysWhatIsAwaited(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			_, err = h.Receive(ctx)
+			_, _, err = h.Wait(ctx)
 			return err
 		}, stepwell.WhyHook, `waiting for a payload at hook "hook"`},
 		"one of several, by coroutines": {func(ctx stepwell.Context) error {

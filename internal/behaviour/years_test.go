@@ -202,7 +202,7 @@ func (y *years) term(ctx stepwell.Context, in subscription, steps [2]change, sle
 	if in.Term++; in.Term < manyTerms {
 		return in, stepwell.ContinueAsNew(ctx, in)
 	}
-	in.Moved, err = door.Receive(ctx)
+	in.Moved, _, err = door.Wait(ctx)
 	in.Until = ctx.Now()
 	return in, err
 }

@@ -27,7 +27,7 @@ func TestWebhooksAreListedByTheirURL(t *testing.T) {
 		if err != nil {
 			return 0, err
 		}
-		_, err = hook.Receive(ctx)
+		_, _, err = hook.Wait(ctx)
 		return 0, err
 	})
 	app, err := stepwell.New(w, stepwell.Config{Definitions: []stepwell.Definition{wait}, PublicURL: "https://hooks.example.com"})

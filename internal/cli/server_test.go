@@ -82,7 +82,7 @@ var shipOrder = stepwell.Define("order", func(ctx stepwell.Context, in struct {
 	if err := stepwell.Sleep(ctx, "pack", time.Hour); err != nil {
 		return "", err
 	}
-	by, err := courier.Receive(ctx)
+	by, _, err := courier.Wait(ctx)
 	return "shipped by " + by, err
 })
 

@@ -77,7 +77,7 @@ func everything(ctx stepwell.Context, in Note) (Note, error) {
 	if err != nil {
 		return Note{}, err
 	}
-	if got, err := hook.Receive(ctx); err != nil || got.Text != Secret {
+	if got, _, err := hook.Wait(ctx); err != nil || got.Text != Secret {
 		return Note{}, stepwell.Fatal(fmt.Errorf("the hook's payload is %v, %w", got, err))
 	}
 	if got, ok, err := said.Wait(ctx, stepwell.Match{"text": Secret, "n": 5}); err != nil || !ok || got.N != 5 {

@@ -39,7 +39,6 @@ var shownIn = map[string]string{
 	"App.Resume":              "ExampleApp_Pause",
 	"App.SendHook":            "ExampleNewHook",
 	"App.World":               "ExampleRunInfo_Why",
-	"CancelLosers":            "ExampleSelect",
 	"HookPayload":             "ExampleAccepts",
 	"SchemasOf":               "ExampleAccepts",
 	"App.CheckRestart":        "ExampleApp_Restart",

@@ -20,8 +20,8 @@ func (w *cond) gone() bool { return w.over }
 func (w *cond) cancel(*Machine) { w.cancelled = true } // it is polled at the end of the turn
 
 // Await blocks the running coroutine until pred holds, and returns true, or until the timeout, if there is one (timeout > 0), has passed, and returns
-// false. A condition that already holds writes nothing; where both come true in one turn the condition wins.
-func (x *Ctx) Await(name string, pred func() bool, timeout time.Duration) (bool, error) {
+// false. A condition that already holds writes nothing; where both come true in one turn the condition wins. With a reminder it reminds meanwhile.
+func (x *Ctx) Await(name string, pred func() bool, timeout time.Duration, r *Reminder) (bool, error) {
 	m := x.m
 	c, err := m.operate()
 	if err != nil {
@@ -45,29 +45,87 @@ func (x *Ctx) Await(name string, pred func() bool, timeout time.Duration) (bool,
 	m.join(x.scope, &w.member, w)
 	m.conds.add(w)
 	defer m.dropCond(w)
+	timer := r.timer(x)
 	for {
 		w.w = waiter{c: c, gen: c.gen}
 		c.block()
+		if timer != nil && timer.done && timer.err == nil && !pred() && !w.ended() {
+			if err := r.Do(); err != nil {
+				x.met(w.future)
+				return false, err
+			}
+			timer = r.timer(x)
+		}
 		switch {
 		case pred():
-			x.conditionHeld(w)
+			x.met(w.future)
+			x.met(timer)
 			return true, nil
-		case w.cancelled:
-			return false, ErrCancelled
-		case w.future != nil && w.future.done:
+		case w.ended():
+			x.met(timer)
+			if w.cancelled {
+				return false, ErrCancelled
+			}
 			return false, nil
 		}
 	}
 }
 
-// conditionHeld records that the wait behind a condition is over, if there is one and it is still open.
-func (x *Ctx) conditionHeld(w *cond) {
-	if w.future == nil || w.future.done {
+// ended reports whether the wait is cancelled, or its time is up.
+func (w *cond) ended() bool { return w.cancelled || w.future != nil && w.future.done }
+
+// met ends a wait whose time nobody needs any longer, where there is one and it is open: or it would wake the run for nothing.
+func (x *Ctx) met(f *Future) {
+	if f == nil || f.done {
 		return
 	}
-	op := w.future.op
-	w.future.resolve(nil, nil)
-	x.m.ask(&Op{Type: world.WaitCompleted, ID: op.ID, Key: op.Key, scope: x.scope, future: w.future})
+	if _, err := x.m.operate(); err != nil {
+		return
+	}
+	op := f.op
+	f.resolve(nil, nil)
+	x.m.ask(&Op{Type: world.WaitCompleted, ID: op.ID, Key: op.Key, scope: x.scope, future: f})
+}
+
+// Reminder is what code does each so often while it waits.
+type Reminder struct {
+	Name  string // of its timers
+	Every time.Duration
+	Until time.Time // the wait's deadline; zero: it has none
+	Do    func() error
+}
+
+// timer is that of the next time; nil: there is none, because the wait is over by then.
+func (r *Reminder) timer(x *Ctx) *Future {
+	if r == nil || !r.Until.IsZero() && !x.m.now.Add(r.Every).Before(r.Until) {
+		return nil
+	}
+	return x.Sleep(r.Name, r.Every)
+}
+
+// WaitReminding is [Ctx.Wait] that reminds meanwhile. An error of the reminder ends what the future is of.
+func (x *Ctx) WaitReminding(f *Future, r *Reminder) error {
+	for !f.done {
+		timer := r.timer(x)
+		if timer == nil {
+			break
+		}
+		i := x.WaitAny(f, timer)
+		switch {
+		case i < 0:
+			return x.Refusal()
+		case i == 0:
+			x.met(timer)
+		case timer.err != nil:
+			return timer.err
+		default:
+			if err := r.Do(); err != nil {
+				x.CancelFuture(f)
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // pollConds lets each coroutine that waits for a condition look at it, in turn, until one goes on. It reports whether one did. A poll is a switch

@@ -181,7 +181,7 @@ func TestMachineKnowsItsOwnCoroutines(t *testing.T) {
 func TestBadNamesAreRefused(t *testing.T) {
 	for _, name := range []string{"", "a\x00b", "a\nb", string([]byte{0xff}), strings.Repeat("x", 257)} {
 		_, err := begun(t, func(x *Ctx) Outcome {
-			_, awaited := x.Await(name, func() bool { return true }, 0)
+			_, awaited := x.Await(name, func() bool { return true }, 0, nil)
 			_, patched := x.Patched(name)
 			h := x.Hook(name, "", nil)
 			for what, err := range map[string]error{

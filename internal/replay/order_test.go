@@ -87,7 +87,7 @@ func TestAwaitConditionWinsOverItsTimeoutInOneTurn(t *testing.T) {
 		due := x.Sleep("tick", time.Second)
 		x.Go("", func(x *Ctx, _ *Future) error { x.Wait(due); n++; return nil })
 		// the condition comes true in the turn in which the time of "both" comes
-		ok, err := x.Await("both", func() bool { return n > 0 || x.Now().After(created.Add(2*time.Millisecond)) }, time.Second)
+		ok, err := x.Await("both", func() bool { return n > 0 || x.Now().After(created.Add(2*time.Millisecond)) }, time.Second, nil)
 		return Outcome{Output: fmt.Appendf(nil, "%v %v", ok, err)}
 	}
 	l := start(t, body)
@@ -98,7 +98,7 @@ func TestAwaitConditionWinsOverItsTimeoutInOneTurn(t *testing.T) {
 
 func TestAwaitTimesOutAsAValue(t *testing.T) {
 	body := func(x *Ctx) Outcome {
-		ok, err := x.Await("never", func() bool { return false }, time.Second)
+		ok, err := x.Await("never", func() bool { return false }, time.Second, nil)
 		return Outcome{Output: fmt.Appendf(nil, "%v %v", ok, err)}
 	}
 	l := start(t, body)
@@ -109,7 +109,7 @@ func TestAwaitTimesOutAsAValue(t *testing.T) {
 
 func TestAwaitOnWhatHoldsWritesNothing(t *testing.T) {
 	l := start(t, func(x *Ctx) Outcome {
-		ok, err := x.Await("now", func() bool { return true }, time.Second)
+		ok, err := x.Await("now", func() bool { return true }, time.Second, nil)
 		return Outcome{Output: fmt.Appendf(nil, "%v %v", ok, err)}
 	})
 	l.output("true <nil>")

@@ -82,7 +82,7 @@ var operations = map[string]func(x *Ctx) error{
 	"child":          func(x *Ctx) error { return x.Other(world.KindChild, "d", "", nil, nil).Err() },
 	"sleep":          func(x *Ctx) error { f := x.Sleep("d", time.Hour); x.Wait(f); return f.Err() },
 	"event":          func(x *Ctx) error { return x.Event("d", nil, 0, false).Err() },
-	"await":          func(x *Ctx) error { _, err := x.Await("d", func() bool { return false }, 0); return err },
+	"await":          func(x *Ctx) error { _, err := x.Await("d", func() bool { return false }, 0, nil); return err },
 	"attribute":      func(x *Ctx) error { return x.SetAttribute("d", []byte("1")) },
 	"stream":         func(x *Ctx) error { return x.Record(world.KindStream, "d", nil, nil) },
 	"hook":           func(x *Ctx) error { return x.Hook("d", "", nil).Err() },

@@ -92,7 +92,7 @@ func (p *play) run(x *Ctx, n node) {
 			timeout = time.Second
 		}
 		want := p.count + n.n
-		ok, err := x.Await("until-"+n.name, func() bool { return p.count >= want }, timeout)
+		ok, err := x.Await("until-"+n.name, func() bool { return p.count >= want }, timeout, nil)
 		p.note("held %v %v", ok, err)
 	case "attr":
 		p.note("attr %v", x.SetAttribute(n.name, []byte(`1`)))

@@ -66,7 +66,7 @@ func count(ctx stepwell.Context, c counter) (int64, error) {
 		if err != nil {
 			return 0, err
 		}
-		next = func() (number, error) { return hook.Receive(ctx) }
+		next = func() (number, error) { n, _, err := hook.Wait(ctx); return n, err }
 	}
 	last := false
 	for i := 0; i < perSegment && !last; i++ {

@@ -81,7 +81,7 @@ var (
 		if err := stepwell.Sleep(ctx, "pack", time.Hour); err != nil {
 			return "", err
 		}
-		by, err := courier.Receive(ctx)
+		by, _, err := courier.Wait(ctx)
 		return "shipped by " + by, err
 	})
 	Broken = stepwell.Define("import-file", func(ctx stepwell.Context, in string) (string, error) {
@@ -248,7 +248,7 @@ var Hostile = stepwell.Define("hostile", func(ctx stepwell.Context, in []string)
 	if _, _, err := stepwell.Event[map[string]any](name).Wait(ctx, stepwell.Match{name: in}); err != nil {
 		return "", err
 	}
-	_, err = hook.Receive(ctx)
+	_, _, err = hook.Wait(ctx)
 	return "", errors.Join(err, errors.New(strings.Join(in, " ")))
 })
 

@@ -31,7 +31,7 @@ var (
 		if err != nil {
 			return nil, err
 		}
-		second, err := hook.Receive(ctx)
+		second, _, err := hook.Wait(ctx)
 		return []verdict{first, second}, err
 	}, stepwell.Accepts(judged, stepwell.HookPayload[verdict]()))
 )

@@ -20,7 +20,7 @@ func TestWebhooksShowTheirURL(t *testing.T) {
 		if err != nil {
 			return "", err
 		}
-		req, err := hook.Receive(ctx)
+		req, _, err := hook.Wait(ctx)
 		return string(req.Body), err
 	})
 	s := newSite(t, server.Options{}, wait)

@@ -113,7 +113,7 @@ func TestSendToARunOfTheSameTransaction(t *testing.T) {
 		if err != nil {
 			return "", err
 		}
-		more, err := hook.Receive(ctx)
+		more, _, err := hook.Wait(ctx)
 		return what + more, err
 	})
 	app := workWith(t, w, stepwell.Config{Definitions: []stepwell.Definition{order}, Encryption: ring})

@@ -127,11 +127,11 @@ func programs() map[string]program {
 			if err != nil {
 				return nil, err
 			}
-			first, err := hook.Receive(ctx)
+			first, _, err := hook.Wait(ctx)
 			if err != nil {
 				return nil, err
 			}
-			second, err := hook.Receive(ctx)
+			second, _, err := hook.Wait(ctx)
 			return first + second, err
 		})}, outside: func(o *outside) {
 			o.waits(stepwell.WhyHook)

@@ -49,7 +49,7 @@ var ship = stepwell.Define("order", func(ctx stepwell.Context, in order) (string
 	if _, _, err := paid.Wait(ctx); err != nil {
 		return "", err
 	}
-	by, err := courier.Receive(ctx)
+	by, _, err := courier.Wait(ctx)
 	return "shipped by " + by, err
 }, stepwell.Accepts(paid))
 

@@ -80,7 +80,7 @@ func (v *victim) definitions() []stepwell.Definition {
 		}
 		out := awaited
 		for range 2 {
-			s, err := h.Receive(ctx)
+			s, _, err := h.Wait(ctx)
 			if err != nil {
 				return "", err
 			}
@@ -109,7 +109,7 @@ func (v *victim) definitions() []stepwell.Definition {
 		}
 		child := stepwell.Define("doomed", func(stepwell.Context, bool) (string, error) { return "", nil }).Child(stepwell.RunID("doomed-child"))
 		kid := child.Start(ctx, true)
-		_, err = h.Receive(ctx)
+		_, _, err = h.Wait(ctx)
 		if errors.Is(err, stepwell.ErrCancelled) {
 			_, clean := v.step(ctx.Uncancelled(), "clean-up")
 			return "", errors.Join(err, clean)

@@ -98,7 +98,7 @@ func (s *shop) sell(ctx stepwell.Context, id string) (int, error) {
 		}
 		return cmp.Compare(a, b)
 	})
-	if err := stepwell.Await(ctx, func() bool { return time.Now().Hour() > 3 }); err != nil { // want `time.Now in workflow code`
+	if _, err := stepwell.Await(ctx, func() bool { return time.Now().Hour() > 3 }); err != nil { // want `time.Now in workflow code`
 		return 0, err
 	}
 	n, err := stepwell.Step(ctx, "later", later)

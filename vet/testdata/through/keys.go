@@ -135,7 +135,7 @@ func nearKeys(ctx stepwell.Context, lines []string) error {
 		if err != nil {
 			return err
 		}
-		_, err = h.Receive(ctx)
+		_, _, err = h.Wait(ctx)
 		_ = line
 		return err
 	}

@@ -44,7 +44,7 @@ func selects(ctx stepwell.Context, lines []line, how int) error {
 			return err
 		}
 		for n := 0; n < 100; n++ {
-			i, err := stepwell.Select(ctx, hook.Next(ctx), stepwell.Timer(ctx, "nap", time.Hour)) // want `each round starts another Hook.Next`
+			i, err := stepwell.Select(ctx, hook.Start(ctx), stepwell.Timer(ctx, "nap", time.Hour)) // want `each round starts another Hook.Start`
 			if err != nil {
 				return err
 			}
@@ -56,13 +56,6 @@ func selects(ctx stepwell.Context, lines []line, how int) error {
 			}
 		}
 	case 4:
-		for n := 0; n < 100; n++ {
-			got, err := stepwell.Race(ctx, stopped.Start(ctx), resized.Start(ctx)) // want `each round starts another EventDef.Start`
-			if err != nil || got.Payload == "end" {
-				return err
-			}
-		}
-	case 5:
 		for range lines {
 			for {
 				i, err := stepwell.Select(ctx, stepwell.Timer(ctx, "nap", time.Hour), stopped.Start(ctx, stepwell.Timeout(time.Minute))) // want `each round starts another EventDef.Start`
@@ -107,13 +100,19 @@ func nearSelects(ctx stepwell.Context, lines []line, how int) error {
 				return err
 			}
 		}
-	case 4: // the one that lost is cancelled
+	case 4: // the one that lost is cancelled, with its part of the run or by the race
 		for _, l := range lines {
-			stop := stopped.Start(ctx)
-			if _, err := stepwell.Select(ctx, Pack.Start(ctx, l.ID), stop); err != nil { // near: leftbehind
+			part, cancel := stepwell.WithCancel(ctx)
+			if _, err := stepwell.Select(ctx, Pack.Start(ctx, l.ID), stopped.Start(part)); err != nil { // near: leftbehind
 				return err
 			}
-			stepwell.CancelLosers(ctx, stop)
+			cancel()
+		}
+		for n := 0; n < 100; n++ {
+			got, err := stepwell.Race(ctx, stopped.Start(ctx), resized.Start(ctx)) // near: leftbehind
+			if err != nil || got.Payload == "end" {
+				return err
+			}
 		}
 	case 5: // steps and timers take nothing from others
 		for _, l := range lines {

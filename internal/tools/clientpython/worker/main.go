@@ -62,7 +62,7 @@ var buy = stepwell.Define("order", func(ctx stepwell.Context, in order) (string,
 	if err != nil {
 		return "", err
 	}
-	by, err := courier.Receive(ctx)
+	by, _, err := courier.Wait(ctx)
 	return fmt.Sprintf("%d cents, by %s", p.Cents, by), err
 })
 
