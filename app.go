@@ -31,7 +31,7 @@ import (
 // What a program leaves zero, whoever runs it can set: MaxRuns by the environment variable STEPWELL_MAX_RUNS, Drain by STEPWELL_DRAIN=30s, and
 // so on; operating.md in docs has all. Under stepwell dev, STEPWELL_STRICT is true.
 type Config struct {
-	// Definitions are the workflows and registered steps that this program can run.
+	// Definitions are the workflows and registered steps that this program can run, and the errors that it knows: see [KnownError].
 	Definitions []Definition
 	// Database is what [Main] opens: a URL, as [Open] takes it; "": what the environment names, or else the file stepwell.db. New
 	// does not look at it.
@@ -97,29 +97,12 @@ type Config struct {
 	// Encryption are the keys with which payloads are encrypted at rest: inputs, outputs, results, errors, what events, hooks and streams carry. The first is that
 	// of runs that are started here; a run keeps its key. Default: nothing is encrypted. See package keyring.
 	Encryption *keyring.Ring
-	// Errors are the sentinel errors and error types that errors.Is and errors.As find after a replay as before. Default: none.
-	Errors *Errors
 	// Observer is told what happens, for metrics and spans: see packages observe and telemetry. Default: nobody is.
 	Observer *observe.Observer
 
 	words     *slog.Logger  // of workflow code
 	overrides kit.Overrides // of the test kit
 }
-
-// Errors are registered sentinel errors and error types, under names that are kept in logs: see [Errors.Sentinel] and [ErrorType]. The zero
-// value knows those of the standard library that are met often, like io.EOF and context.DeadlineExceeded.
-//
-// Of errors that nobody registered a log keeps the Go type, the message, and their causes; of all it keeps a code, if one has a method Code()
-// string, and where it arose, as file:line: what the innermost of them says that can tell, by a method Where() string, by a stack that it carries
-// (a method StackTrace or Callers that returns program counters, as of github.com/pkg/errors) or as it came from [Fatal] or [RetryAfter]; else the line
-// in the workflow that called the step; where nobody waits there, as of an undo, where the step's function begins. A panic has the line that panicked, and
-// the author's part of its stack.
-type Errors = codec.Registry
-
-// ErrorType registers an error type, so that errors.As finds its values after a replay as before. T is a struct, a pointer to one, or
-// whatever else implements error and makes the round trip through JSON. A name that was used must not get another meaning. It panics where
-// the name or the type is taken by another: that is a mistake of the program.
-func ErrorType[T error](known *Errors, name string) { codec.Type[T](known, name) }
 
 func (c *Config) defaults() error {
 	var errs []error
@@ -193,6 +176,7 @@ type App struct {
 	able   world.Abilities // of world
 	cfg    Config
 	book   *engine.Book // of definitions
+	errors *codec.Registry
 	engine *engine.Engine
 	has    push.Manifest
 	known  workflows
@@ -278,7 +262,7 @@ func newApp(w world.World, cfg Config, besides error) (*App, error) {
 			}
 		}
 	}
-	app := &App{world: w, able: able, cfg: cfg, book: book, known: r.known, has: r.manifest(), sets: &sets{whole: make(chan struct{}, 1)}, parts: r.parts}
+	app := &App{world: w, able: able, cfg: cfg, book: book, errors: &r.errors, known: r.known, has: r.manifest(), sets: &sets{whole: make(chan struct{}, 1)}, parts: r.parts}
 	for _, wf := range r.workflows {
 		r.known.add(wf)
 	}
@@ -294,7 +278,7 @@ func newApp(w world.World, cfg Config, besides error) (*App, error) {
 			return wholeOf(ctx, able.ApartKeeper, run, payload, id)
 		},
 		Strict: cfg.Strict, Logger: cfg.Logger, Observer: cfg.Observer, Stall: cfg.overrides.Stall, Unread: cfg.overrides.Unread, Secret: secret,
-		Record: func(err error) *world.Error { return codec.FromError(err, cfg.Errors) },
+		Record: func(err error) *world.Error { return codec.FromError(err, &r.errors) },
 		App:    app, Book: book, Joined: func(before, now time.Duration) { tellLimit(r.workflows, &cfg, before, now) },
 	})
 	if err := errors.Join(append(r.faults, fault, err)...); err != nil {

@@ -77,12 +77,17 @@ func RetryAfter(err error, d time.Duration) error {
 
 // StepError is the failure of a step as its run recorded it: the same on replay. It is also how a child run, or a run that
 // [AwaitRun] waited for, failed or was cancelled.
+//
+// Where is what the innermost error in the chain says that can tell: by a method Where() string, by a stack that it
+// carries (a method StackTrace or Callers that returns program counters, as of github.com/pkg/errors), or as it came from
+// [Fatal] or [RetryAfter]. Else it is the line in the workflow that called the step, or, where nobody waits there, as of
+// an undo, where the step's function begins. A panic has the line that panicked.
 type StepError struct {
 	Step      string // name; of a child run its workflow's, of an awaited run its ID
 	Message   string
 	Code      string // PANIC, TIMEOUT, ENCODE, TOO_LARGE, CANCELLED…, or what the error's own Code() string said; "" for most
-	Where     string // file:line: see [Errors]
-	Stack     string // of a panic
+	Where     string // file:line where it arose
+	Stack     string // of a panic: the author's part of it
 	Permanent bool   // it was marked [Fatal], or another attempt would not have helped
 	record    *world.Error
 	err       error

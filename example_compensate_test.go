@@ -115,9 +115,7 @@ type shortage struct{ Reason string }
 func (s *shortage) Error() string { return "short: " + s.Reason }
 
 // Error types that errors.As finds after a replay too.
-func ExampleErrorType() {
-	known := new(stepwell.Errors)
-	stepwell.ErrorType[*shortage](known, "shortage") // the name is kept in logs
+func ExampleKnownErrorType() {
 	wf := stepwell.Define("buy", func(ctx stepwell.Context, _ int) (string, error) {
 		err := stepwell.Do(ctx, "take", func(context.Context) error {
 			return stepwell.Fatal(fmt.Errorf("shelf 7: %w", &shortage{Reason: "sold out"}))
@@ -127,7 +125,9 @@ func ExampleErrorType() {
 		}
 		return "", err
 	})
-	app, err := stepwell.New(memory.New(), stepwell.Config{Definitions: []stepwell.Definition{wf}, Errors: known})
+	app, err := stepwell.New(memory.New(), stepwell.Config{Definitions: []stepwell.Definition{
+		wf, stepwell.KnownErrorType[*shortage]("shortage"), // the name is kept in logs
+	}})
 	if err != nil {
 		fmt.Println(err)
 		return

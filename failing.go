@@ -55,7 +55,7 @@ func checkFailOn(what string, causes []string) error {
 }
 
 // crashed is the error of a run whose code has panicked, where that fails it; nil: it has not.
-func crashed(x *replay.Ctx, known *Errors) error {
+func crashed(x *replay.Ctx, known *codec.Registry) error {
 	crash := x.Crash()
 	if crash == nil {
 		return nil

@@ -107,7 +107,7 @@ func (a *App) result(ctx context.Context, i *RunInfo, out any) error {
 		return &world.KeyError{Run: i.ID, Key: i.Encryption}
 	}
 	if i.Status != world.Completed {
-		return &RunError{Run: i.ID, Workflow: i.Workflow, Status: i.Status, err: codec.ToError(i.Error, a.cfg.Errors), record: i.Error}
+		return &RunError{Run: i.ID, Workflow: i.Workflow, Status: i.Status, err: codec.ToError(i.Error, a.errors), record: i.Error}
 	}
 	output, err := wholeOf(ctx, a.able.ApartKeeper, i.ID, i.Output, i.OutputApart)
 	if err == nil {

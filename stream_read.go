@@ -249,7 +249,7 @@ func (r *streamReader) cut(ctx context.Context, next int64) error {
 func (r *streamReader) failed(index int64, rec *world.Error, why string) error {
 	e := &StreamError{Run: r.run, Stream: r.name, Index: index, Message: why}
 	if rec != nil {
-		e.Code, e.err = rec.Code, codec.ToError(rec, r.app.cfg.Errors)
+		e.Code, e.err = rec.Code, codec.ToError(rec, r.app.errors)
 	}
 	return e
 }

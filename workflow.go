@@ -17,7 +17,7 @@ import (
 	"github.com/stepwell/stepwell/world"
 )
 
-// Definition is a workflow or a registered step, for [Config].Definitions.
+// Definition is a workflow, a registered step, or what else [Config].Definitions takes, as a [KnownError].
 type Definition interface {
 	register(r *registrar)
 }
@@ -26,6 +26,7 @@ type Definition interface {
 type registrar struct {
 	cfg       *Config
 	book      *engine.Book
+	errors    codec.Registry
 	keeper    world.ApartKeeper
 	workflows []*engine.Workflow
 	known     workflows // the same, whole when all are registered
@@ -172,7 +173,7 @@ func (w *Workflow[In, Out]) register(r *registrar) {
 	if w.of != nil {
 		r.alone = append(r.alone, w.of)
 	}
-	e := &env{workflow: w.name, limit: r.cfg.MaxPayload, most: r.cfg.MaxValue, keeper: r.keeper, maxRetention: r.cfg.MaxRetention, book: r.book, logger: r.cfg.words, errors: r.cfg.Errors}
+	e := &env{workflow: w.name, limit: r.cfg.MaxPayload, most: r.cfg.MaxValue, keeper: r.keeper, maxRetention: r.cfg.MaxRetention, book: r.book, logger: r.cfg.words, errors: &r.errors}
 	failOn := w.failOn
 	if failOn == nil {
 		failOn = r.cfg.FailOn

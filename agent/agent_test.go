@@ -91,11 +91,9 @@ func run(t *testing.T, o agent.Options, prompt string) *stepwelltest.Run[agent.A
 
 func start(t *testing.T, o agent.Options, prompt string) (*stepwelltest.Env, *stepwelltest.Run[agent.Answer]) {
 	t.Helper()
-	known := &stepwell.Errors{}
-	stepwell.ErrorType[*agent.LimitError](known, "agent.LimitError")
-	known.Sentinel("agent.ErrRefused", agent.ErrRefused)
 	w := flow(o)
-	env := stepwelltest.NewWith(t, stepwell.Config{Definitions: []stepwell.Definition{w}, Errors: known})
+	env := stepwelltest.New(t, w, stepwell.KnownErrorType[*agent.LimitError]("agent.LimitError"),
+		stepwell.KnownError("agent.ErrRefused", agent.ErrRefused))
 	return env, stepwelltest.Start(env, w, prompt)
 }
 

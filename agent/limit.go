@@ -13,9 +13,9 @@ const (
 	LimitAnswer Limit = "answer" // of one answer, as the parameters of the adapter say it, or the model has it
 )
 
-// LimitError says which limit an agent has reached. The error of a run has it where it is registered:
+// LimitError says which limit an agent has reached. The error of a run has it for errors.As with this among the definitions:
 //
-//	stepwell.ErrorType[*agent.LimitError](known, "agent.LimitError")
+//	stepwell.KnownErrorType[*agent.LimitError]("agent.LimitError")
 type LimitError struct {
 	Limit Limit `json:"limit"`
 	Spent Spent `json:"spent"`

@@ -44,8 +44,8 @@ func New(t testing.TB, definitions ...stepwell.Definition) *Env {
 	return NewWith(t, stepwell.Config{Definitions: definitions})
 }
 
-// NewWith is [New] with a Config of the test's: for registered errors, slots, limits, a logger. Strict and what
-// concerns time are the environment's own.
+// NewWith is [New] with a Config of the test's: for slots, limits, a logger. Strict and what concerns time are the
+// environment's own.
 func NewWith(t testing.TB, cfg stepwell.Config) *Env {
 	t.Helper()
 	return NewOn(t, inMemory, cfg)

@@ -33,7 +33,7 @@ func Replay(t testing.TB, path string, definitions ...stepwell.Definition) {
 	ReplayWith(t, path, stepwell.Config{Definitions: definitions})
 }
 
-// ReplayWith is [Replay] with a Config of the test's: for registered errors, and limits.
+// ReplayWith is [Replay] with a Config of the test's: for limits.
 func ReplayWith(t testing.TB, path string, cfg stepwell.Config) {
 	t.Helper()
 	cfg.Strict = true

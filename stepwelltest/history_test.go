@@ -5,6 +5,7 @@ package stepwelltest_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"testing"
@@ -74,6 +75,26 @@ func TestReplay(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestReplayKnowsErrors: with their definitions the code goes where the run went, and without them elsewhere.
+func TestReplayKnowsErrors(t *testing.T) {
+	t.Parallel()
+	pay := stepwell.Define("pay", func(ctx stepwell.Context, _ int) (string, error) {
+		err := stepwell.Do(ctx, "charge", func(context.Context) error { return stepwell.Fatal(errDeclined) })
+		if errors.Is(err, errDeclined) {
+			return "declined", stepwell.Do(ctx, "tell", func(context.Context) error { return nil })
+		}
+		return "", err
+	})
+	known := stepwell.KnownError("declined", errDeclined)
+	env := stepwelltest.New(t, pay, known)
+	run := stepwelltest.Start(env, pay, 1)
+	run.MustComplete()
+	path := filepath.Join(t.TempDir(), "pay.jsonl")
+	run.Export(path)
+	stepwelltest.Replay(t, path, pay, known)
+	wantFailure(t, func(t testing.TB) { stepwelltest.Replay(t, path, pay) }, `step "tell"`)
 }
 
 // letterBody asks for what the first letter asks for, and comes to another end.

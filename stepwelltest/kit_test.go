@@ -53,9 +53,7 @@ func TestAFakeThatFailsFailsTheStep(t *testing.T) {
 	t.Parallel()
 	everywhere(t, func(t *testing.T, on stepwelltest.Store) {
 		wf := stepwell.Define("pay", func(ctx stepwell.Context, _ string) (string, error) { return charge.Run(ctx, 1) })
-		var errs stepwell.Errors
-		errs.Sentinel("declined", errDeclined)
-		env := stepwelltest.NewOn(t, on, stepwell.Config{Definitions: []stepwell.Definition{wf, charge}, Errors: &errs})
+		env := stepwelltest.NewOn(t, on, stepwell.Config{Definitions: []stepwell.Definition{wf, charge, stepwell.KnownError("declined", errDeclined)}})
 		var attempts atomic.Int64
 		stepwelltest.FakeStep(env, charge, func(context.Context, int) (string, error) {
 			attempts.Add(1)

@@ -122,7 +122,7 @@ func (l *life) openWorld() error {
 		return err
 	}
 	l.world = newSeeded(w)
-	l.client, err = stepwell.New(l.world, stepwell.Config{Name: "test", Logger: slog.New(slog.DiscardHandler), MaxPayload: l.env.cfg.MaxPayload, Errors: l.env.cfg.Errors})
+	l.client, err = stepwell.New(l.world, stepwell.Config{Name: "test", Logger: slog.New(slog.DiscardHandler), MaxPayload: l.env.cfg.MaxPayload, Definitions: l.env.cfg.Definitions})
 	return err
 }
 

@@ -135,17 +135,17 @@ func (c definitions) onlyCalled(v *types.Var) bool {
 var recordedBy = map[string]bool{"stepwell.Step": true, "stepwell.Do": true, "stepwell.Call": true, "stepwell.Exec": true, "RegisteredStep.Run": true, "ChildCall.Run": true, "stepwell.AwaitRun": true}
 
 // sentinels reports errors of this package that workflow code asks for with errors.Is, errors.As or errors.AsType, and
-// that nobody has registered: what comes out of a log is none of them.
+// that no definition makes known: what comes out of a log is none of them.
 func (c definitions) sentinels() {
 	known := map[types.Object]bool{}
 	var kinds []types.Type
 	registers := false
 	for cur := range c.root.Preorder((*ast.CallExpr)(nil)) {
 		call := cur.Node().(*ast.CallExpr)
-		if f := c.callee(call); f != nil && f.Name() == "Sentinel" && f.Pkg() != nil && ofLibrary(f.Pkg().Path()) && len(call.Args) == 2 {
+		if f := c.callee(call); f != nil && f.Name() == "KnownError" && f.Pkg() != nil && f.Pkg().Path() == module && len(call.Args) == 2 {
 			registers = true
 			known[c.varOf(call.Args[1])] = true
-		} else if f != nil && f.Name() == "ErrorType" && f.Pkg() != nil && f.Pkg().Path() == module {
+		} else if f != nil && f.Name() == "KnownErrorType" && f.Pkg() != nil && f.Pkg().Path() == module {
 			if inst, ok := c.info.Instances[calledBy(call)]; ok {
 				registers = true
 				kinds = append(kinds, inst.TypeArgs.At(0))
@@ -176,7 +176,7 @@ func (c definitions) sentinels() {
 			if t := c.wanted(g, call); t != nil {
 				if o := ownType(t, c.pass.Pkg); o != nil && !contains(kinds, t) && (!o.Exported() || c.pass.Pkg.Name() == "main" || registers) {
 					name := c.typeName(t)
-					c.report(ruleRegistered, call, fmt.Sprintf("errors.%s finds a %s in the error of %s only where it is registered: stepwell.ErrorType[%s](known, \"name\") of Config.Errors", g.Name(), name, from[err], name))
+					c.report(ruleRegistered, call, fmt.Sprintf("errors.%s finds a %s in the error of %s only where it is known: add stepwell.KnownErrorType[%s](\"name\") to Config.Definitions", g.Name(), name, from[err], name))
 				}
 				continue
 			}
@@ -188,7 +188,7 @@ func (c definitions) sentinels() {
 				continue
 			}
 			if !v.Exported() || c.pass.Pkg.Name() == "main" || registers {
-				c.report(ruleRegistered, call.Args[1], fmt.Sprintf("errors.Is finds %s in the error of %s only where it is registered: known.Sentinel(\"name\", %s) of Config.Errors", v.Name(), from[err], v.Name()))
+				c.report(ruleRegistered, call.Args[1], fmt.Sprintf("errors.Is finds %s in the error of %s only where it is known: add stepwell.KnownError(\"name\", %s) to Config.Definitions", v.Name(), from[err], v.Name()))
 			}
 		}
 	}

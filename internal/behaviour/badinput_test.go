@@ -198,6 +198,7 @@ func TestNewReportsAllFaultsAtOnceByName(t *testing.T) {
 				stepwell.DefineStep("step-twice", step), stepwell.DefineStep("step-twice", step),
 				stepwell.DefineStep("", step), stepwell.DefineStep[int, int]("no-step-function", nil),
 				stepwell.DefineStep("bad-policy", step, stepwell.Retry{Jitter: 3}), nil,
+				stepwell.KnownError("no-error", nil), stepwell.KnownErrorType[error]("no-type"),
 			},
 			MaxRuns: -1, MaxSteps: -2, MaxPayload: 1 << 30, Drain: -time.Second, Lease: -1, Poll: -1, CancelGrace: -1,
 		})
@@ -207,6 +208,7 @@ func TestNewReportsAllFaultsAtOnceByName(t *testing.T) {
 		for _, says := range []string{
 			`workflow "twice" version 1 is registered twice`, `"bad name"`, `workflow "no-function": `, `workflow "version": `, `workflow "retention": `,
 			`step "step-twice" is registered twice`, `step "": `, `step "no-step-function": `, `step "bad-policy": `, "Definitions[12] is nil",
+			`known error "no-error": `, `known error type "no-type": `,
 			"MaxRuns is -1", "MaxSteps is -2", "MaxPayload is 1073741824", "Drain is -1s", "Lease", "Poll", "CancelGrace",
 		} {
 			if !strings.Contains(err.Error(), says) {

@@ -186,7 +186,7 @@ func TestCompensateThatFailsForGood(t *testing.T) {
 			stepwell.Compensate(ctx, "fatal", func(context.Context) error { return stepwell.Fatal(errStock) })
 			return 0, errors.New("what began it")
 		})
-		cfg := stepwell.Config{Definitions: []stepwell.Definition{wf}, Errors: known()}
+		cfg := stepwell.Config{Definitions: known(wf)}
 		run := start(r, r.beginWith(cfg), wf, 0)
 		err := wantErr(r, run, world.Failed)
 		for _, part := range []string{"what began it", `undo "limited" failed`, "broken", `undo "fatal" failed`} {

@@ -109,7 +109,7 @@ func TestMethodsOfErrorsAreCalledInTheBody(t *testing.T) {
 		})
 		t.Run(name, func(t *testing.T) {
 			bubble(t, kinds[0].open, modes[0].set, func(r *rig) {
-				cfg := stepwell.Config{Definitions: []stepwell.Definition{wf, task}, Errors: known(), Observer: &observe.Observer{
+				cfg := stepwell.Config{Definitions: known(wf, task), Observer: &observe.Observer{
 					Attempt: func(ctx context.Context, _ observe.Step) (context.Context, func(error)) {
 						return ctx, func(err error) { _ = errors.Is(err, context.Canceled) && err.Error() == "" }
 					},

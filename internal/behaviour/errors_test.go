@@ -22,11 +22,9 @@ type shortage struct{ Reason string }
 
 func (d *shortage) Error() string { return "short: " + d.Reason }
 
-func known() *stepwell.Errors {
-	e := new(stepwell.Errors)
-	e.Sentinel("stock", errStock)
-	stepwell.ErrorType[*shortage](e, "shortage")
-	return e
+// known are definitions, with those of the errors.
+func known(definitions ...stepwell.Definition) []stepwell.Definition {
+	return append(definitions, stepwell.KnownError("stock", errStock), stepwell.KnownErrorType[*shortage]("shortage"))
 }
 
 // line is the place so many lines below the call, as "errors_test.go:7".
@@ -137,7 +135,7 @@ func TestErrorsSurviveAReplay(t *testing.T) {
 	everywhere(t, func(r *rig) {
 		places := map[string]string{}
 		wf, registered := failsOnce(places)
-		cfg := stepwell.Config{Definitions: []stepwell.Definition{wf, registered}, Errors: known()}
+		cfg := stepwell.Config{Definitions: known(wf, registered)}
 		for _, how := range []string{"do", "step", "fatal", "panic", "nil pointer", "registered", "a function of its own", "with a stack", "with a place"} {
 			wk := r.beginWith(cfg)
 			run := start(r, wk, wf, how)

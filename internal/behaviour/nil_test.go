@@ -229,14 +229,8 @@ var nilOutside = map[string]func(ctx context.Context, app *stepwell.App) error{
 	"webhook.Request.Decode.v": func(context.Context, *stepwell.App) error {
 		return (&webhook.Request{Body: []byte("1")}).Decode(nil)
 	},
-	"ErrorType.known": func(context.Context, *stepwell.App) error { stepwell.ErrorType[*typedError](nil, "typed"); return nil },
-	"a sentinel": func(context.Context, *stepwell.App) error {
-		(*stepwell.Errors)(nil).Sentinel("s", errors.New("s"))
-		return nil
-	},
-	"a sentinel's error": func(context.Context, *stepwell.App) error {
-		new(stepwell.Errors).Sentinel("s", nil)
-		return nil
+	"KnownError.err": func(context.Context, *stepwell.App) error {
+		return second(stepwell.New(memory.New(), stepwell.Config{Definitions: []stepwell.Definition{stepwell.KnownError("s", nil)}}))
 	},
 }
 

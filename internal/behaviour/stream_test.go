@@ -333,9 +333,7 @@ func TestStreamEnds(t *testing.T) {
 				return how, err
 			})
 		})
-		var known stepwell.Errors
-		known.Sentinel("model", errModel)
-		wk := r.beginWith(stepwell.Config{Definitions: []stepwell.Definition{wf}, Errors: &known})
+		wk := r.beginWith(stepwell.Config{Definitions: []stepwell.Definition{wf, stepwell.KnownError("model", errModel)}})
 		for how, next := range map[string]int64{"completes": -1, "error": 1, "fails": 1} {
 			run := start(r, wk, wf, how)
 			_, _ = run.Result(r.ctx)

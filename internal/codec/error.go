@@ -266,9 +266,7 @@ func (r *Registry) all() iter.Seq2[string, error] {
 	known := maps.Clone(standard)
 	maps.Copy(known, ownSentinels)
 	if r != nil {
-		r.mu.RLock()
 		maps.Copy(known, r.sentinels)
-		r.mu.RUnlock()
 	}
 	return func(yield func(string, error) bool) {
 		for _, name := range slices.Sorted(maps.Keys(known)) {

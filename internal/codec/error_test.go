@@ -50,9 +50,13 @@ func (c *circle) Unwrap() []error { return c.next }
 
 func registry() *codec.Registry {
 	r := new(codec.Registry)
-	r.Sentinel("shop.ErrOutOfStock", errOutOfStock)
-	codec.Type[*declined](r, "shop.Declined")
-	codec.Type[limitError](r, "shop.Limit")
+	for _, err := range []error{
+		r.Sentinel("shop.ErrOutOfStock", errOutOfStock), codec.Type[*declined](r, "shop.Declined"), codec.Type[limitError](r, "shop.Limit"),
+	} {
+		if err != nil {
+			panic(err)
+		}
+	}
 	return r
 }
 
@@ -295,32 +299,41 @@ func TestErrorNil(t *testing.T) {
 	}
 }
 
+// TestRegistryRefuses: and says what it was to know, and what stands in the way.
 func TestRegistryRefuses(t *testing.T) {
-	for name, register := range map[string]func(*codec.Registry){
-		"name taken":         func(r *codec.Registry) { r.Sentinel("shop.ErrOutOfStock", errors.New("x")) },
-		"error taken":        func(r *codec.Registry) { r.Sentinel("other", errOutOfStock) },
-		"standard name":      func(r *codec.Registry) { r.Sentinel("io.EOF", errors.New("x")) },
-		"nil":                func(r *codec.Registry) { r.Sentinel("nil", nil) },
-		"no name":            func(r *codec.Registry) { r.Sentinel("", errors.New("x")) },
-		"type's name":        func(r *codec.Registry) { r.Sentinel("shop.Declined", errors.New("x")) },
-		"sentinel's name":    func(r *codec.Registry) { codec.Type[*circle](r, "shop.ErrOutOfStock") },
-		"type name taken":    func(r *codec.Registry) { codec.Type[*circle](r, "shop.Declined") },
-		"type taken":         func(r *codec.Registry) { codec.Type[*declined](r, "other") },
-		"interface":          func(r *codec.Registry) { codec.Type[error](r, "any") },
-		"cannot be compared": func(r *codec.Registry) { r.Sentinel("s", uncomparable{"x"}) },
+	for name, c := range map[string]struct {
+		register func(r *codec.Registry) error
+		says     []string
+	}{
+		"name taken":         {func(r *codec.Registry) error { return r.Sentinel("shop.ErrOutOfStock", errors.New("sold")) }, []string{"shop.ErrOutOfStock", errOutOfStock.Error(), "sold"}},
+		"error taken":        {func(r *codec.Registry) error { return r.Sentinel("other", errOutOfStock) }, []string{"other", "shop.ErrOutOfStock"}},
+		"standard name":      {func(r *codec.Registry) error { return r.Sentinel("io.EOF", errors.New("sold")) }, []string{"io.EOF", "sold"}},
+		"nil":                {func(r *codec.Registry) error { return r.Sentinel("nothing", nil) }, []string{"nothing", "nil"}},
+		"no name":            {func(r *codec.Registry) error { return r.Sentinel("", errors.New("x")) }, []string{"1 to"}},
+		"type without name":  {func(r *codec.Registry) error { return codec.Type[*circle](r, "") }, []string{"1 to"}},
+		"type's name":        {func(r *codec.Registry) error { return r.Sentinel("shop.Declined", errors.New("sold")) }, []string{"shop.Declined", "*codec_test.declined", "sold"}},
+		"sentinel's name":    {func(r *codec.Registry) error { return codec.Type[*circle](r, "shop.ErrOutOfStock") }, []string{"shop.ErrOutOfStock", errOutOfStock.Error(), "*codec_test.circle"}},
+		"type name taken":    {func(r *codec.Registry) error { return codec.Type[*circle](r, "shop.Declined") }, []string{"shop.Declined", "*codec_test.declined", "*codec_test.circle"}},
+		"type taken":         {func(r *codec.Registry) error { return codec.Type[*declined](r, "other") }, []string{"other", "*codec_test.declined", "shop.Declined"}},
+		"interface":          {func(r *codec.Registry) error { return codec.Type[error](r, "any") }, []string{"any", "interface"}},
+		"cannot be compared": {func(r *codec.Registry) error { return r.Sentinel("s", uncomparable{"x"}) }, []string{"codec_test.uncomparable"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			defer func() {
-				if p := recover(); p == nil {
-					t.Error("got no panic, want one")
+			err := c.register(registry())
+			if !errors.Is(err, world.ErrInvalid) {
+				t.Fatalf("got %v, want ErrInvalid", err)
+			}
+			for _, want := range c.says {
+				if !strings.Contains(err.Error(), want) {
+					t.Errorf("got %q, want %q in it", err, want)
 				}
-			}()
-			register(registry())
+			}
 		})
 	}
 	r := registry() // the same again is legal
-	r.Sentinel("shop.ErrOutOfStock", errOutOfStock)
-	codec.Type[*declined](r, "shop.Declined")
+	if err := errors.Join(r.Sentinel("shop.ErrOutOfStock", errOutOfStock), codec.Type[*declined](r, "shop.Declined")); err != nil {
+		t.Error(err)
+	}
 }
 
 type uncomparable []string

@@ -11,16 +11,14 @@ import (
 	"io/fs"
 	"os"
 	"reflect"
-	"sync"
 
 	"github.com/stepwell/stepwell/world"
 )
 
 // Registry knows errors by name, so that errors.Is and errors.As hold for them after a replay too. The zero Registry, and a
 // nil one, know a few of the standard library and of package world. Names are kept in logs: one that was used must not get
-// another meaning. It is safe for concurrent use.
+// another meaning. It is filled first, by one goroutine, and is then safe for concurrent use.
 type Registry struct {
-	mu        sync.RWMutex
 	sentinels map[string]error
 	names     map[error]string
 	types     map[string]errorType
@@ -63,46 +61,48 @@ var standardNames = func() map[error]string {
 	return m
 }()
 
-// Sentinel registers an error value under a name. It panics where the name or the value is taken by another, the value is nil, or
-// its type is not comparable: these are mistakes of the program. Registering the same pair again is legal.
-func (r *Registry) Sentinel(name string, err error) {
-	if r == nil {
-		panic(fmt.Sprintf("stepwell: sentinel %q: the registry of errors is nil", name))
+// Sentinel registers an error value under a name; the same pair again is legal. Errors are [world.ErrInvalid]: the name
+// or the value is taken by another, the value is nil or cannot be compared.
+func (r *Registry) Sentinel(name string, err error) error {
+	if err == nil {
+		return refused("known error", name, "the error is nil")
 	}
 	if !comparableError(err) {
-		panic(fmt.Sprintf("stepwell: sentinel %q: the error %T cannot be compared", name, err))
+		return refused("known error", name, "a %T cannot be compared: make its type known, with KnownErrorType", err)
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if old, ok := r.lookup(name); ok && old != err {
-		panic(fmt.Sprintf("stepwell: sentinel %q: the name is taken by another error", name))
+	if fault := world.CheckName("known error", name); fault != nil {
+		return fault
+	}
+	if is := r.standsFor(name); is != "" && r.sentinel(name) != err {
+		return refused("known error", name, "the name stands for %s: it cannot stand for the error %q too", is, message(err))
 	}
 	if old, ok := r.nameOf(err); ok && old != name && ownSentinels[old] == nil {
-		panic(fmt.Sprintf("stepwell: sentinel %q: the error is registered as %q", name, old))
+		return refused("known error", name, "the error %q is known as %q", message(err), old)
 	}
-	r.checkName(name, nil)
 	if r.sentinels == nil {
 		r.sentinels, r.names = make(map[string]error), make(map[error]string)
 	}
 	r.sentinels[name], r.names[err] = err, name
+	return nil
 }
 
-// Type registers an error type under a name; T is a struct, a pointer to one, or whatever else implements error and makes the
-// round trip through JSON. It panics where the name or the type is taken by another, or T is an interface.
-func Type[T error](r *Registry, name string) {
+// Type registers an error type under a name; the same pair again is legal. T is a struct, a pointer to one, or whatever else
+// implements error and makes the round trip through JSON. Errors are [world.ErrInvalid]: the name or the type is taken by
+// another, or T is an interface.
+func Type[T error](r *Registry, name string) error {
 	t := reflect.TypeFor[T]()
-	if r == nil {
-		panic(fmt.Sprintf("stepwell: error type %q: the registry of errors is nil", name))
-	}
 	if t.Kind() == reflect.Interface {
-		panic(fmt.Sprintf("stepwell: error type %q: %s is an interface", name, t))
+		return refused("known error type", name, "%s is an interface: want the type of its values", t)
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
+	if fault := world.CheckName("known error type", name); fault != nil {
+		return fault
+	}
+	if is := r.standsFor(name); is != "" && r.types[name].typ != t {
+		return refused("known error type", name, "the name stands for %s: it cannot stand for the type %s too", is, t)
+	}
 	if old, ok := r.typeNames[t]; ok && old != name {
-		panic(fmt.Sprintf("stepwell: error type %q: %s is registered as %q", name, t, old))
+		return refused("known error type", name, "the type %s is known as %q", t, old)
 	}
-	r.checkName(name, t)
 	if r.types == nil {
 		r.types, r.typeNames = make(map[string]errorType), make(map[reflect.Type]string)
 	}
@@ -112,20 +112,22 @@ func Type[T error](r *Registry, name string) {
 		err := Fits(data, &v)
 		return v, err
 	}}
+	return nil
 }
 
-// checkName panics where a name is no name, or belongs to something of another sort.
-func (r *Registry) checkName(name string, t reflect.Type) {
-	if err := world.CheckName("error name", name); err != nil {
-		panic("stepwell: " + err.Error())
+func refused(what, name, why string, args ...any) error {
+	return fmt.Errorf("%s %q: %w: %s", what, name, world.ErrInvalid, fmt.Sprintf(why, args...))
+}
+
+// standsFor says what a name stands for; "": nothing.
+func (r *Registry) standsFor(name string) string {
+	if err, ok := r.lookup(name); ok {
+		return fmt.Sprintf("the error %q", message(err))
 	}
-	old, ok := r.types[name]
-	if ok && old.typ != t {
-		panic(fmt.Sprintf("stepwell: error name %q: taken by type %s", name, old.typ))
+	if t, ok := r.types[name]; ok {
+		return "the type " + t.typ.String()
 	}
-	if _, ok := r.lookup(name); ok && t != nil {
-		panic(fmt.Sprintf("stepwell: error type %q: the name is taken by a sentinel", name))
-	}
+	return ""
 }
 
 func (r *Registry) lookup(name string) (error, bool) {
@@ -155,8 +157,6 @@ func (r *Registry) identify(err error) (name string, value json.RawMessage) {
 	if r == nil {
 		r = &Registry{}
 	}
-	r.mu.RLock()
-	defer r.mu.RUnlock()
 	if comparableError(err) {
 		if name, ok := r.nameOf(err); ok {
 			return name, nil
@@ -198,8 +198,6 @@ func (r *Registry) sentinel(name string) error {
 	if r == nil {
 		r = &Registry{}
 	}
-	r.mu.RLock()
-	defer r.mu.RUnlock()
 	err, _ := r.lookup(name)
 	return err
 }
@@ -209,9 +207,7 @@ func (r *Registry) value(name string, data json.RawMessage) error {
 	if r == nil || data == nil {
 		return nil
 	}
-	r.mu.RLock()
 	t, ok := r.types[name]
-	r.mu.RUnlock()
 	if !ok {
 		return nil
 	}

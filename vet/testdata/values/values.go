@@ -183,7 +183,7 @@ var flow = stepwell.Define("flow", func(ctx stepwell.Context, in hidden) (int, e
 
 var known = stepwell.Define("known", func(ctx stepwell.Context, n int) (int, error) {
 	_, err := step.Run(ctx, n)
-	if errors.Is(err, errStock) { // want `errors.Is finds errStock in the error of RegisteredStep.Run only where it is registered`
+	if errors.Is(err, errStock) { // want `errors.Is finds errStock in the error of RegisteredStep.Run only where it is known: add stepwell.KnownError\("name", errStock\) to Config.Definitions`
 		return 0, nil
 	}
 	if errors.Is(err, errSold) { // near: unregistered
@@ -192,7 +192,7 @@ var known = stepwell.Define("known", func(ctx stepwell.Context, n int) (int, err
 	var declined *declinedError
 	var known knownError
 	var step *stepwell.StepError
-	if errors.As(err, &declined) { // want `errors.As finds a \*declinedError in the error of RegisteredStep.Run only where it is registered`
+	if errors.As(err, &declined) { // want `errors.As finds a \*declinedError in the error of RegisteredStep.Run only where it is known: add stepwell.KnownErrorType\[\*declinedError\]\("name"\) to Config.Definitions`
 		return 0, nil
 	}
 	if _, ok := errors.AsType[declinedError](err); ok { // want `errors.AsType finds a declinedError in the error of RegisteredStep.Run only`
@@ -224,10 +224,9 @@ func (knownError) Error() string { return "known" }
 
 func config(app *stepwell.App, ctx context.Context) stepwell.Config {
 	_, _ = flow.Start(ctx, app, hidden{})
-	errs := new(stepwell.Errors)
-	errs.Sentinel("sold", errSold)
-	stepwell.ErrorType[knownError](errs, "known")
-	return stepwell.Config{Definitions: []stepwell.Definition{known}, Errors: errs}
+	return stepwell.Config{Definitions: []stepwell.Definition{
+		known, stepwell.KnownError("sold", errSold), stepwell.KnownErrorType[knownError]("known"),
+	}}
 }
 
 // What JSON reads into an any.
