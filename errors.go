@@ -126,6 +126,39 @@ func (e *StepError) Is(target error) bool {
 	return false
 }
 
+// RunError says that a run did not complete: it failed, or was cancelled.
+type RunError struct {
+	Run, Workflow string
+	Cancelled     bool   // else it failed
+	Message       string // of what the workflow returned; "": its code said nothing, as it was cancelled before it began
+	Code          string // as that of a [StepError]
+	Where         string // file:line, as that of a [StepError]
+	By            string // who cancelled it; "": it failed
+	err           error
+}
+
+func (e *RunError) Error() string {
+	s := "run " + e.Run + " of " + e.Workflow + " failed"
+	if e.Cancelled {
+		s = "run " + e.Run + " of " + e.Workflow + " cancelled"
+	}
+	if e.Message != "" {
+		s += ": " + e.Message
+	}
+	return s
+}
+
+// Is matches [ErrCancelled] where the run was cancelled, and [ErrTimeout] where it took longer than its [Timeout].
+func (e *RunError) Is(target error) bool {
+	if target == ErrTimeout {
+		return !e.Cancelled && e.Code == world.CodeTimeout
+	}
+	return target == ErrCancelled && e.Cancelled
+}
+
+// Unwrap returns what the workflow returned, as it was recorded.
+func (e *RunError) Unwrap() error { return e.err }
+
 // ItemError says which item of a [Map] failed.
 type ItemError struct {
 	Index int

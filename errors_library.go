@@ -27,9 +27,12 @@ func init() {
 		e.Message, e.Code, e.Where, e.Stack, e.Permanent, e.record = rec.Message, rec.Code, rec.Where, rec.Stack, rec.Permanent, rec
 		return e
 	})
-	codec.OwnType(func(e *RunError) *RunError { return &RunError{Run: e.Run, Workflow: e.Workflow, Status: e.Status} }, func(e *RunError, rec *world.Error, causes []error) *RunError {
+	codec.OwnType(func(e *RunError) *RunError {
+		return &RunError{Run: e.Run, Workflow: e.Workflow, Cancelled: e.Cancelled, By: e.By}
+	}, func(e *RunError, rec *world.Error, causes []error) *RunError {
 		if len(causes) > 0 { // else it was cancelled, and its code said nothing about it
-			e.record, e.err = cause(rec, causes)
+			rec, e.err = cause(rec, causes)
+			e.Message, e.Code, e.Where = rec.Message, rec.Code, rec.Where
 		}
 		return e
 	})

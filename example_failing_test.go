@@ -35,7 +35,7 @@ func ExampleFailOn() {
 	}
 	_, err = run.Result(context.Background())
 	failed, _ := errors.AsType[*stepwell.RunError](err)
-	fmt.Println(failed.Code())
+	fmt.Println(failed.Code)
 	fmt.Println(err)
 	// Output:
 	// released

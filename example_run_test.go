@@ -159,9 +159,9 @@ func ExampleRun_Result() {
 	run, _ := pay.Start(ctx, app, 0)
 	_, err := run.Result(ctx)
 	if failed, ok := errors.AsType[*stepwell.RunError](err); ok {
-		fmt.Println(failed.Workflow, failed.Status, errors.Unwrap(failed))
+		fmt.Println(failed.Workflow, failed.Cancelled, errors.Unwrap(failed))
 	}
-	// Output: pay failed no such account
+	// Output: pay false no such account
 }
 
 // A start by name, from JSON: for programs that do not have the workflow's code.

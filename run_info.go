@@ -107,7 +107,19 @@ func (a *App) result(ctx context.Context, i *RunInfo, out any) error {
 		return &world.KeyError{Run: i.ID, Key: i.Encryption}
 	}
 	if i.Status != world.Completed {
-		return &RunError{Run: i.ID, Workflow: i.Workflow, Status: i.Status, err: codec.ToError(i.Error, a.errors), record: i.Error}
+		failed := &RunError{Run: i.ID, Workflow: i.Workflow, Cancelled: i.Status == world.Cancelled, err: codec.ToError(i.Error, a.errors)}
+		if i.Error != nil {
+			failed.Message, failed.Code, failed.Where = i.Error.Message, i.Error.Code, i.Error.Where
+		}
+		if failed.Cancelled {
+			for end, err := range a.Events(ctx, i.ID, EventFilter{Types: []world.EventType{world.RunCancelled}}) {
+				if err != nil {
+					return fmt.Errorf("who cancelled it: %w", err)
+				}
+				failed.By = end.By
+			}
+		}
+		return failed
 	}
 	output, err := wholeOf(ctx, a.able.ApartKeeper, i.ID, i.Output, i.OutputApart)
 	if err == nil {

@@ -324,39 +324,3 @@ func (r *Run[Out]) Result(ctx context.Context) (Out, error) {
 	}
 	return out, r.app.result(ctx, &row, &out)
 }
-
-// RunError says that a run did not complete.
-type RunError struct {
-	Run      string
-	Workflow string
-	Status   world.Status // failed or cancelled
-	record   *world.Error
-	err      error
-}
-
-func (e *RunError) Error() string {
-	s := fmt.Sprintf("run %s of %s %s", e.Run, e.Workflow, e.Status)
-	if e.record != nil {
-		s += ": " + e.record.Message
-	}
-	return s
-}
-
-// Is matches [ErrCancelled] where the run was cancelled, and [ErrTimeout] where it took longer than its [Timeout].
-func (e *RunError) Is(target error) bool {
-	if target == ErrTimeout {
-		return e.Status == world.Failed && e.Code() == world.CodeTimeout
-	}
-	return target == ErrCancelled && e.Status == world.Cancelled
-}
-
-// Unwrap returns what the workflow returned, as it was recorded.
-func (e *RunError) Unwrap() error { return e.err }
-
-// Code is the recorded code of the failure, or "".
-func (e *RunError) Code() string {
-	if e.record == nil {
-		return ""
-	}
-	return e.record.Code
-}

@@ -35,7 +35,7 @@ func TestLimits(t *testing.T) {
 			err := r.MustFail()
 			limit, ok := errors.AsType[*agent.LimitError](err)
 			if !ok || limit.Limit != c.limit || limit.Spent.Turns != c.turns || limit.Spent.Usage.Total() != int64(110*c.turns) ||
-				err.Code() != "AGENT_LIMIT" {
+				err.Code != "AGENT_LIMIT" {
 				t.Errorf("got %v, %+v", err, limit)
 			}
 			if n := len(s.Requests()) - before; n != c.turns {

@@ -5,7 +5,6 @@ package durable
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 	"net/http"
 	"time"
 
@@ -116,12 +115,12 @@ func (a *answer) problem(err error) problem {
 	var unfit *world.UnfitError
 	switch {
 	case errors.As(err, &failed):
-		p.Run, p.Code, p.Title = failed.Run, failed.Code(), fmt.Sprintf("The run %s", failed.Status)
+		p.Run, p.Code, p.Title = failed.Run, failed.Code, "The run failed"
 		if p.Code == "" {
 			p.Code = "RUN_FAILED"
 		}
-		if failed.Status == world.Cancelled {
-			p.Code = "RUN_CANCELLED"
+		if failed.Cancelled {
+			p.Code, p.Title = "RUN_CANCELLED", "The run was cancelled"
 		}
 		if a.opts.Failed != nil {
 			p.Status, p.Detail = a.opts.Failed(failed)

@@ -22,8 +22,8 @@ func TestWhatNobodyKnowsFails(t *testing.T) {
 			t.Errorf("after 9 minutes: %s", s)
 		}
 		env.Advance(4 * time.Minute)
-		if err := run.MustFail(); err.Code() != world.CodeNoWorker {
-			t.Errorf("error = %v (%s)", err, err.Code())
+		if err := run.MustFail(); err.Code != world.CodeNoWorker {
+			t.Errorf("error = %v (%s)", err, err.Code)
 		}
 	})
 }

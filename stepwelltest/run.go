@@ -78,7 +78,7 @@ func (r *Run[Out]) mustEnd(want world.Status) *stepwell.RunError {
 	r.env.t.Helper()
 	_, err := r.result()
 	e, ok := err.(*stepwell.RunError)
-	if !ok || e.Status != want {
+	if !ok || e.Cancelled != (want == world.Cancelled) {
 		if err == nil {
 			err = fmt.Errorf("run %s completed", r.ID())
 		}

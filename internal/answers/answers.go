@@ -230,7 +230,7 @@ func endsAs[Out any](r *answers, run *stepwell.Run[Out], status world.Status) *s
 	r.Helper()
 	out, err := run.Result(r.ctx)
 	e, ok := errors.AsType[*stepwell.RunError](err)
-	if !ok || e.Status != status {
+	if !ok || e.Cancelled != (status == world.Cancelled) {
 		r.dump(run.ID())
 		r.Fatalf("result = %v, %v, want a run that %s", out, err, status)
 	}

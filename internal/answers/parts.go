@@ -70,8 +70,8 @@ func answerUndoAll(r *answers) {
 		panic("no such city")
 	}, stepwell.FailOn(stepwell.Panics))
 	run := begun(r, r.begin(wf).App, wf, 0)
-	if err := endsAs(r, run, world.Failed); err.Code() != world.CodePanic || refunds.Load() != 1 {
-		r.Errorf("error = %v (%s), %d refunds", err, err.Code(), refunds.Load())
+	if err := endsAs(r, run, world.Failed); err.Code != world.CodePanic || refunds.Load() != 1 {
+		r.Errorf("error = %v (%s), %d refunds", err, err.Code, refunds.Load())
 	}
 	if r.stage.Replays != nil {
 		r.stage.Replays(run.ID(), wf)
@@ -91,7 +91,7 @@ func answerDivergedFails(r *answers) {
 	r.has(run.ID(), 1, world.WaitCreated)
 	wk.stop()
 	r.begin(code("after"))
-	if err := endsAs(r, run, world.Failed); err.Code() != world.CodeDiverged {
-		r.Errorf("error = %v (%s)", err, err.Code())
+	if err := endsAs(r, run, world.Failed); err.Code != world.CodeDiverged {
+		r.Errorf("error = %v (%s)", err, err.Code)
 	}
 }

@@ -161,8 +161,8 @@ func answerTimeout(r *answers) {
 		r.Fatal(err)
 	}
 	r.begin(wf)
-	if e := endsAs(r, run, world.Failed); e.Code() != world.CodeTimeout {
-		r.Errorf("failed with %s, want %s", e.Code(), world.CodeTimeout)
+	if e := endsAs(r, run, world.Failed); e.Code != world.CodeTimeout {
+		r.Errorf("failed with %s, want %s", e.Code, world.CodeTimeout)
 	}
 	if got := r.types(run.ID(), world.StepCreated); !slices.Equal(got, []string{"step_created clean up"}) {
 		r.dump(run.ID())

@@ -177,11 +177,11 @@ func TestAnOutputThatCannotBeKeptFailsTheRun(t *testing.T) {
 		channel := stepwell.Define("out-channel", func(stepwell.Context, struct{}) (chan int, error) { return make(chan int), nil })
 		large := stepwell.Define("out-large", func(stepwell.Context, struct{}) (string, error) { return strings.Repeat("x", 2000), nil })
 		wk := r.beginWith(stepwell.Config{Definitions: []stepwell.Definition{channel, large}, MaxPayload: 1000})
-		if e := wantErr(r, start(r, wk, channel, struct{}{}), world.Failed); e.Code() != world.CodeEncode || !strings.Contains(e.Error(), "out-channel: output") {
-			r.Errorf("error = %s: %v, want ENCODE and the workflow", e.Code(), e)
+		if e := wantErr(r, start(r, wk, channel, struct{}{}), world.Failed); e.Code != world.CodeEncode || !strings.Contains(e.Error(), "out-channel: output") {
+			r.Errorf("error = %s: %v, want ENCODE and the workflow", e.Code, e)
 		}
-		if e := wantErr(r, start(r, wk, large, struct{}{}), world.Failed); e.Code() != world.CodeTooLarge || !errors.Is(e, stepwell.ErrTooLarge) {
-			r.Errorf("error = %s: %v, want TOO_LARGE", e.Code(), e)
+		if e := wantErr(r, start(r, wk, large, struct{}{}), world.Failed); e.Code != world.CodeTooLarge || !errors.Is(e, stepwell.ErrTooLarge) {
+			r.Errorf("error = %s: %v, want TOO_LARGE", e.Code, e)
 		}
 	})
 }

@@ -98,8 +98,8 @@ func TestAPanicFailsTheRunWhereItIsToldTo(t *testing.T) {
 				run := start(r, r.begin(wf), wf, how)
 				err := wantErr(r, run, world.Failed)
 				row := r.get(run.ID())
-				if err.Code() != world.CodePanic || !strings.Contains(err.Error(), "workflow code panicked: no such city") && how != "in a deferred function" {
-					r.Errorf("error = %v (%s)", err, err.Code())
+				if err.Code != world.CodePanic || !strings.Contains(err.Error(), "workflow code panicked: no such city") && how != "in a deferred function" {
+					r.Errorf("error = %v (%s)", err, err.Code)
 				}
 				if e := row.Error; !strings.HasPrefix(e.Where, "failing_test.go:") || !strings.Contains(e.Stack, "failing_test.go") || !e.Permanent {
 					r.Errorf("where %q, stack:\n%s", e.Where, e.Stack)
@@ -119,8 +119,8 @@ func TestGoexitFailsTheRunWhereItIsToldTo(t *testing.T) {
 		var l till
 		wf := l.panicking(stepwell.FailOn(stepwell.Panics))
 		err := wantErr(r, start(r, r.begin(wf), wf, "with Goexit"), world.Failed)
-		if err.Code() != world.CodePanic || !strings.Contains(err.Error(), `runtime.Goexit (t.FailNow does); nothing was undone: registered were "un-b", "un-a"`) || l.list() != "a b" {
-			r.Errorf("error = %v (%s), did %q", err, err.Code(), l.list())
+		if err.Code != world.CodePanic || !strings.Contains(err.Error(), `runtime.Goexit (t.FailNow does); nothing was undone: registered were "un-b", "un-a"`) || l.list() != "a b" {
+			r.Errorf("error = %v (%s), did %q", err, err.Code, l.list())
 		}
 	})
 }
@@ -146,7 +146,7 @@ func TestARunThatFailedOfAPanicCanBeRetried(t *testing.T) {
 		r.blocked(run.ID())
 		wk.stop(r.T)
 		wk = r.begin(code(false, stepwell.FailOn(stepwell.Panics)))
-		if err := wantErr(r, run.Exactly(), world.Failed); err.Code() != world.CodePanic {
+		if err := wantErr(r, run.Exactly(), world.Failed); err.Code != world.CodePanic {
 			r.Errorf("error = %v", err)
 		}
 		wk.stop(r.T)
@@ -236,8 +236,8 @@ func TestADivergenceFailsTheRunWhereItIsToldTo(t *testing.T) {
 		after := code("a", "b", "d")
 		wk = r.begin(after, child)
 		err := wantErr(r, run, world.Failed)
-		if err.Code() != world.CodeDiverged || !strings.Contains(err.Error(), `step "c"`) || !strings.Contains(err.Error(), `nothing was undone: registered were "un-b", "un-a"`) {
-			r.Errorf("error = %v (%s)", err, err.Code())
+		if err.Code != world.CodeDiverged || !strings.Contains(err.Error(), `step "c"`) || !strings.Contains(err.Error(), `nothing was undone: registered were "un-b", "un-a"`) {
+			r.Errorf("error = %v (%s)", err, err.Code)
 		}
 		if l.list() != "a b c" {
 			r.Errorf("did %q", l.list())

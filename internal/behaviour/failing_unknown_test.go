@@ -55,8 +55,8 @@ func TestARunThatNobodyKnowsFailsWhereItIsToldTo(t *testing.T) {
 		r.at(n.began, 13*time.Minute)
 		err := wantErr(r, n.run, world.Failed)
 		want := `no live worker has had workflow "order" version 1 for 10m0s; nothing was undone, because no worker has the code`
-		if err.Code() != world.CodeNoWorker || !strings.Contains(err.Error(), want) || n.list() != "charge" {
-			r.Errorf("error = %v (%s), did %q", err, err.Code(), n.list())
+		if err.Code != world.CodeNoWorker || !strings.Contains(err.Error(), want) || n.list() != "charge" {
+			r.Errorf("error = %v (%s), did %q", err, err.Code, n.list())
 		}
 		r.at(n.began, 25*time.Minute)
 		if s := r.get(sleeps.ID()).Status; s != world.Pending {
@@ -99,8 +99,8 @@ func TestARunThatIsKnownAgainUndoesWhatItDid(t *testing.T) {
 		if _, err := r.world.Deliver(r.ctx, d); err != nil {
 			r.Fatal(err)
 		}
-		if err := wantErr(r, n.run, world.Failed); err.Code() != world.CodeNoWorker || n.list() != "charge refund" {
-			r.Errorf("error = %v (%s), did %q", err, err.Code(), n.list())
+		if err := wantErr(r, n.run, world.Failed); err.Code != world.CodeNoWorker || n.list() != "charge refund" {
+			r.Errorf("error = %v (%s), did %q", err, err.Code, n.list())
 		}
 		r.replays(n.run.ID(), n.first)
 		wk.stop(r.T)
@@ -133,8 +133,8 @@ func TestARunWhoseStepNobodyKnowsFailsWhereItIsToldTo(t *testing.T) {
 		if s := r.get(run.ID()).Status; s != world.Running {
 			r.Errorf("after 9 min: %s", s)
 		}
-		if err := wantErr(r, run, world.Failed); err.Code() != world.CodeNoWorker || !strings.Contains(err.Error(), `no live worker has had step "resize" for 10m0s`) {
-			r.Errorf("error = %v (%s)", err, err.Code())
+		if err := wantErr(r, run, world.Failed); err.Code != world.CodeNoWorker || !strings.Contains(err.Error(), `no live worker has had step "resize" for 10m0s`) {
+			r.Errorf("error = %v (%s)", err, err.Code)
 		}
 		r.pass(5 * time.Minute)
 		if s := r.get(other.ID()).Status; s != world.Running || l.list() != "charge charge refund" {

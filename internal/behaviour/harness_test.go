@@ -349,7 +349,7 @@ func wantErr[Out any](r *rig, run *stepwell.Run[Out], status world.Status) *step
 	r.Helper()
 	out, err := run.Result(r.ctx)
 	e, ok := errors.AsType[*stepwell.RunError](err)
-	if !ok || e.Status != status {
+	if !ok || e.Cancelled != (status == world.Cancelled) {
 		r.dump(run.ID())
 		r.Fatalf("result = %v, %v, want a run that %s", out, err, status)
 	}

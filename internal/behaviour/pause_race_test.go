@@ -106,7 +106,7 @@ func TestADeadlineBetweenAPauseAndItsResumptionIsNotLost(t *testing.T) {
 		r.pass(6 * time.Second)
 		r.resume(client, run.ID())
 		r.beginWith(cfg) // it reads both in one turn, and in between the deadline
-		if ended := wantErr(r, run, world.Failed); ended.Code() != world.CodeTimeout {
+		if ended := wantErr(r, run, world.Failed); ended.Code != world.CodeTimeout {
 			r.Errorf("it ended with %v, want %s", ended, world.CodeTimeout)
 		}
 	})

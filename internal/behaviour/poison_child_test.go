@@ -139,7 +139,7 @@ func (p *poisoned) asks(ctx context.Context) (int, error) {
 	_, err = run.Result(ctx)
 	failed, _ := errors.AsType[*stepwell.RunError](err)
 	switch {
-	case failed != nil && failed.Code() == world.CodeCrashLoop:
+	case failed != nil && failed.Code == world.CodeCrashLoop:
 		return 1, nil
 	case err == nil:
 		return 0, stepwell.Fatal(errors.New("the poisoned run completed"))

@@ -19,7 +19,7 @@ func TestARunTimeoutInARetryDelayNamesTheLastError(t *testing.T) {
 	everywhere(t, func(r *rig) {
 		run := start(r, r.begin(wf), wf, 0)
 		err := wantErr(r, run, world.Failed)
-		if err.Code() != world.CodeTimeout || !errors.Is(err, stepwell.ErrTimeout) {
+		if err.Code != world.CodeTimeout || !errors.Is(err, stepwell.ErrTimeout) {
 			r.Errorf("error = %v, want the timeout", err)
 		}
 		row := r.get(run.ID())

@@ -387,8 +387,8 @@ func TestAStartWhoseInputDoesNotFitFailsAtOnce(t *testing.T) {
 		}
 		run := started(`{"N":"one"}`)
 		failed := wantErr(r, run, world.Failed)
-		if failed.Code() != world.CodeDecode || !strings.Contains(failed.Error(), "in field N") {
-			r.Errorf("result = %s: %v, want DECODE and the place", failed.Code(), failed)
+		if failed.Code != world.CodeDecode || !strings.Contains(failed.Error(), "in field N") {
+			r.Errorf("result = %s: %v, want DECODE and the place", failed.Code, failed)
 		}
 		if n := len(r.events(run.ID())); n != 2 || began != 0 {
 			r.Errorf("%d events, begun %d times; want birth and end alone", n, began)

@@ -96,8 +96,8 @@ func TestAnOutputThatDoesNotMakeTheRoundTripFailsTheRun(t *testing.T) {
 	everyWay(t, func(r *rig) {
 		wf := stepwell.Define("out", func(stepwell.Context, struct{}) (proud, error) { return proud{1}, nil })
 		wk := r.begin(wf)
-		if err := wantErr(r, start(r, wk, wf, struct{}{}), world.Failed); err.Code() != world.CodeEncode {
-			r.Errorf("code = %s, want ENCODE: %v", err.Code(), err)
+		if err := wantErr(r, start(r, wk, wf, struct{}{}), world.Failed); err.Code != world.CodeEncode {
+			r.Errorf("code = %s, want ENCODE: %v", err.Code, err)
 		}
 		send := stepwell.Event[map[string]int]("e").Send(r.ctx, wk.App, "any", map[string]int{"\xff": 1})
 		if ce, ok := errors.AsType[*codec.Error](send); !ok || ce.Code != world.CodeEncode {

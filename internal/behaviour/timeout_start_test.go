@@ -39,7 +39,7 @@ func TestRunTimeoutStartsNothingMore(t *testing.T) {
 		}
 		r.pass(2 * time.Minute)
 		r.begin(wf)
-		if e := wantErr(r, run, world.Failed); e.Code() != world.CodeTimeout {
+		if e := wantErr(r, run, world.Failed); e.Code != world.CodeTimeout {
 			r.Errorf("failed with %v, want TIMEOUT", e)
 		}
 		if n := r.count(run.ID(), world.StepStarted, "flaky"); n != 1 || bodies != 1 || r.count(run.ID(), world.SignalReceived, "") != 1 {

@@ -42,8 +42,8 @@ func TestRunTimeout(t *testing.T) {
 		run := start(r, r.begin(wf), wf, 0)
 		created := time.Now()
 		e := wantErr(r, run, world.Failed)
-		if e.Code() != world.CodeTimeout || !errors.Is(e, stepwell.ErrTimeout) {
-			r.Errorf("failed with code %s: %v, want TIMEOUT", e.Code(), e)
+		if e.Code != world.CodeTimeout || !errors.Is(e, stepwell.ErrTimeout) {
+			r.Errorf("failed with code %s: %v, want TIMEOUT", e.Code, e)
 		}
 		if got := time.Since(created); got < 59*time.Second || got > 70*time.Second {
 			r.Errorf("it took %s, want a minute", got)
@@ -74,8 +74,8 @@ func TestRunTimeoutCountsFromTheStart(t *testing.T) {
 		late := start(r, app, wf, 0, stepwell.Delay(5*time.Minute))
 		e := wantErr(r, late, world.Failed)
 		log := r.events(late.ID(), world.RunStarted, world.RunContinued, world.RunFailed)
-		if took := log[len(log)-1].Time.Sub(log[0].Time); e.Code() != world.CodeTimeout || len(log) != 4 || took < 50*time.Second || took > 52*time.Second {
-			r.Errorf("failed with %s after %s and %d segments, want TIMEOUT after 50s and 3", e.Code(), took, len(log)-1)
+		if took := log[len(log)-1].Time.Sub(log[0].Time); e.Code != world.CodeTimeout || len(log) != 4 || took < 50*time.Second || took > 52*time.Second {
+			r.Errorf("failed with %s after %s and %d segments, want TIMEOUT after 50s and 3", e.Code, took, len(log)-1)
 		}
 		want(r, start(r, app, wf, 0, stepwell.Timeout(5*time.Minute)), 5)
 		want(r, start(r, app, wf, 0, stepwell.Timeout(stepwell.Forever)), 5)
@@ -121,8 +121,8 @@ func TestRunTimeoutWhileNoWorkerIsThere(t *testing.T) {
 			r.Errorf("with no worker it is %s, want running", got)
 		}
 		r.begin(wf)
-		if e := wantErr(r, run, world.Failed); e.Code() != world.CodeTimeout || r.get(run.ID()).Error.Causes[0].Message != "got one, then the run was cancelled" {
-			r.Errorf("failed with %s: %+v", e.Code(), r.get(run.ID()).Error)
+		if e := wantErr(r, run, world.Failed); e.Code != world.CodeTimeout || r.get(run.ID()).Error.Causes[0].Message != "got one, then the run was cancelled" {
+			r.Errorf("failed with %s: %+v", e.Code, r.get(run.ID()).Error)
 		}
 	})
 }

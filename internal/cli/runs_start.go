@@ -404,7 +404,7 @@ func awaitResult(ctx context.Context, c *cli, app *stepwell.App, run *stepwell.R
 	switch {
 	case errors.As(err, &ended):
 		next := "see what happened:  " + c.command("runs show "+ended.Run)
-		if ended.Status == world.Failed {
+		if !ended.Cancelled {
 			next += afterFailure(ctx, c, app, ended.Run)
 		}
 		return &fault{exitNotCompleted, err, next}

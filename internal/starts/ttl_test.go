@@ -62,7 +62,7 @@ func TestStartTTL(t *testing.T) {
 			if got := parent.MustComplete(); !strings.Contains(got, "was cancelled") {
 				t.Errorf("the parent is told %q", got)
 			}
-			if err := second.MustBeCancelled(); !errors.Is(err, stepwell.ErrCancelled) || err.Code() != world.CodeNotStarted {
+			if err := second.MustBeCancelled(); !errors.Is(err, stepwell.ErrCancelled) || err.Code != world.CodeNotStarted {
 				t.Errorf("got %v", err)
 			}
 			e.CrashEverywhere()
