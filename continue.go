@@ -29,7 +29,7 @@ type continueOptions struct{ version int }
 // The new segment runs the highest version of the workflow that this worker has registered, unless a [Version] is given, and is
 // held to this worker's [Config].MaxPayload and MaxValue. ContinueAsNew does
 // not return, but for an error: [ErrCancelled] in a cancelled run, an input that does not encode, is too large, or does not fit
-// that version's type, or undo functions that are registered (see [Compensate], [DropUndo]): [ErrInvalid]. The cancel
+// that version's type, or undo functions on the stack (see [Undo], [UndoAll], [DropUndo]): [ErrInvalid]. The cancel
 // is looked at first: where a cancelled run is to undo what it did, ask before you drop, and again behind that.
 func ContinueAsNew[In any](ctx Context, in In, opts ...ContinueOption) error {
 	var o continueOptions
@@ -49,8 +49,8 @@ func ContinueAsNew[In any](ctx Context, in In, opts ...ContinueOption) error {
 	if ctx.x.Cancelled() {
 		return ErrCancelled
 	}
-	if all := localOf(ctx); all != nil && len(all.list) > 0 {
-		return fmt.Errorf("continue as new: %w: undo %q is registered and would be lost: call DropUndo first", ErrInvalid, all.list[len(all.list)-1].name)
+	if all := localOf(ctx); all != nil && len(all.undos) > 0 {
+		return fmt.Errorf("continue as new: %w: undo %q would be lost: call UndoAll or DropUndo first", ErrInvalid, all.undos[len(all.undos)-1].name)
 	}
 	ctx.x.Continue(replay.Continue{Input: input, Version: o.version})
 	return ctx.x.Refusal()

@@ -50,7 +50,7 @@
 //
 // # Ending
 //
-// A workflow that returns an error fails its run, which is final; [Compensate] says beforehand how its steps are undone then. A run that
+// A workflow that returns an error fails its run, which is final; [Undo] says beforehand how its steps are undone then. A run that
 // is cancelled ([App.Cancel]) learns it as [ErrCancelled] from whatever it waits for, and cleans up with [Context.Uncancelled]. One that
 // goes on for ever does so in segments: [ContinueAsNew]. Ended runs are kept for their [Retention].
 //

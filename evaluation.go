@@ -2,11 +2,16 @@ package stepwell
 
 // What one evaluation of a run's code keeps beside the machine.
 
-import "github.com/stepwell/stepwell/internal/engine"
+import (
+	"github.com/stepwell/stepwell/internal/engine"
+	"github.com/stepwell/stepwell/internal/replay"
+)
 
 // local is what is kept; each evaluation has its own.
 type local struct {
-	list     []undo              // undo functions, in the order in which they were registered; nil: there never were any
+	undos    []*undo             // the stack of undo functions; nil: there never were any
+	added    int                 // how many were put on it
+	undoing  *replay.Future      // what runs some of them, or did last; nil: nothing has
 	answered map[string]struct{} // requests of webhooks that were answered, by where their answers go
 	read     int                 // bytes of large values that the code was given, each time
 }
@@ -48,9 +53,9 @@ func answer(ctx Context, stream string, chunk []byte) error {
 // run takes.
 func (l *local) Holds() int { return l.read }
 
-// Undos are the names of the undo functions that are registered, in that order. It is for the engine, where code cannot go on.
+// Undos are the names of the undo functions that are on the stack, in that order. It is for the engine, where code cannot go on.
 func (l *local) Undos() (names []string) {
-	for _, u := range l.list {
+	for _, u := range l.undos {
 		names = append(names, u.name)
 	}
 	return names

@@ -15,10 +15,10 @@ func ExampleFailOn() {
 		if err := stepwell.Do(ctx, "reserve", func(context.Context) error { return nil }); err != nil {
 			return "", err
 		}
-		stepwell.Compensate(ctx, "release", func(context.Context) error {
-			fmt.Println("released")
+		stepwell.AddUndo(ctx, "release", func(_ context.Context, city string) error {
+			fmt.Println("released", city)
 			return nil
-		})
+		}, cities[0])
 		return cities[2], nil
 	}, stepwell.FailOn(stepwell.Panics))
 
@@ -38,7 +38,7 @@ func ExampleFailOn() {
 	fmt.Println(failed.Code)
 	fmt.Println(err)
 	// Output:
-	// released
+	// released Ulm
 	// PANIC
 	// run quote-1 of quote failed: workflow code panicked: runtime error: index out of range [2] with length 2
 }

@@ -28,7 +28,7 @@ type failOnOption []string
 // blocks, whatever Config.FailOn says.
 //
 // A panic counts as an error that the workflow's function returned, wherever in its code it was: what the code left
-// behind is cancelled, undo functions run (see [Compensate]), and then the run fails. Where code diverged, or called
+// behind is cancelled, undo functions run (see [Undo]), and then the run fails. Where code diverged, or called
 // runtime.Goexit, nothing is undone, as it cannot be trusted to know what was done: the run's error names the undo
 // functions that were registered up to there. [App.Retry] makes a new run that goes on with mended code, where nothing
 // was undone.

@@ -23,7 +23,7 @@ import (
 // sees that at its next operation.
 //
 // A part can be within another, which ends it too, as does a cancel of the run. What ends before the cancel stays as it
-// is. Hooks stay open. Undo functions belong to the run, see [Compensate]: a cancel of a part runs none. It is the code
+// is. Hooks stay open. Undo functions belong to the run, see [Undo]: a cancel of a part runs none. It is the code
 // that cancels, on replay too, and so nothing is recorded for it; to cancel a second time is nothing, and where the
 // code returns, or panics, cancel may be deferred. cancel is of the workflow's code alone, as the Context is.
 func WithCancel(ctx Context) (part Context, cancel func()) {

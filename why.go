@@ -57,7 +57,8 @@ type Why struct {
 
 	Step    string                `json:"step,omitempty"`    // name of the step or wait, with its occurrence if it is not the first
 	ID      string                `json:"id,omitempty"`      // and its correlation ID
-	Undo    bool                  `json:"undo,omitempty"`    // the step undoes another: the run did not complete, see [Compensate]
+	Undo    bool                  `json:"undo,omitempty"`    // the step undoes another: see [Undo]
+	UndoNow bool                  `json:"undoNow,omitempty"` // and not as the run ends: see [UndoAll]
 	Event   string                `json:"event,omitempty"`   // name of the event
 	Match   json.RawMessage       `json:"match,omitempty"`   // what its payload must contain
 	Listens bool                  `json:"listens,omitempty"` // it may be published, too: see [Listen]

@@ -336,6 +336,7 @@ func (f *whyFinder) inStep(en *journal.Entry) {
 
 func (f *whyFinder) name(en *journal.Entry) {
 	f.why.Step, f.why.ID, f.why.Undo = en.Title(), en.ID, en.Undo()
+	f.why.UndoNow = en.Undo() && !en.Compensates()
 }
 
 func (f *whyFinder) retry(en *journal.Entry) {

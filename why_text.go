@@ -472,7 +472,7 @@ func (w Why) step() string {
 
 // compensating says that the run's code has failed already.
 func (w Why) compensating() string {
-	if w.Undo {
+	if w.Undo && !w.UndoNow {
 		return "compensating, because its code failed: "
 	}
 	return ""

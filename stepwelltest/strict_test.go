@@ -74,7 +74,7 @@ var broken = map[string]struct {
 		return nil, stepwell.Do(ctx, "ship", nothing, stepwell.Timeout(time.Duration(*calls)*time.Hour))
 	}, []string{`step "ship" with content {"timeout":7200000000000}   strict_test.go:`, `{"timeout":10800000000000}`}},
 	"an undo": {func(ctx stepwell.Context, _ order, calls *int) (any, error) {
-		stepwell.Compensate(ctx, fmt.Sprint("undo ", *calls), nothing)
+		stepwell.AddUndo(ctx, fmt.Sprint("undo ", *calls), func(context.Context, any) error { return nil }, nil)
 		return nil, fmt.Errorf("no")
 	}, []string{`step "undo 2" in undo[0]   strict_test.go:`, `step "undo 3" in undo[0]   strict_test.go:`}},
 	"an attribute": {func(ctx stepwell.Context, _ order, calls *int) (any, error) {

@@ -220,7 +220,7 @@ var kinds = map[string]string{
 }
 
 // silent are operations that leave nothing in a log where they stand.
-var silent = map[string]bool{"stepwell.Compensate": true}
+var silent = map[string]bool{"stepwell.AddUndo": true, "stepwell.DropUndo": true}
 
 func (w *walker) called(call *ast.CallExpr) {
 	f := w.callee(call)

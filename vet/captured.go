@@ -160,7 +160,7 @@ func (c captures) runsLater(made inspector.Cursor, block *ast.BlockStmt) string 
 	switch {
 	case op == nil:
 		return ""
-	case said(op) == "Compensate":
+	case said(op) == "AddUndo":
 		return called(op)
 	case said(op) != "Go" || c.waited(call, block):
 		return ""

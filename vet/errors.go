@@ -189,7 +189,7 @@ func (c endings) works(n ast.Node, depth int) bool {
 		case *ast.CallExpr:
 			if op := c.operation(n); op != nil {
 				switch said(op) {
-				case "Step", "Do", "Call", "Exec", "Run":
+				case "Step", "Do", "Call", "Exec", "Run", "UndoAll":
 					works = true
 				case "Wait", "All", "Await", "Sleep":
 					listens = true
@@ -216,7 +216,7 @@ func (c endings) deferred(f *function) {
 		}
 		if op := c.operation(d.Call); op != nil {
 			if said(op) != "Dispose" && said(op) != "CloseStream" {
-				c.report(ruleDeferred, d, fmt.Sprintf("%s is deferred: it is not done when the code panics, and its error is ignored; use Compensate, or recover first", called(op)))
+				c.report(ruleDeferred, d, fmt.Sprintf("%s is deferred: it is not done when the code panics, and its error is ignored; use AddUndo, or recover first", called(op)))
 			}
 			continue
 		}
@@ -227,7 +227,7 @@ func (c endings) deferred(f *function) {
 		}
 		recovers := c.recovers(lit.Body)
 		if op := c.see.asks(lit.Body); op != "" && !recovers.IsValid() {
-			c.report(ruleDeferred, d, fmt.Sprintf("%s in a deferred function: it is not done when the code panics; use Compensate, or recover first", op))
+			c.report(ruleDeferred, d, fmt.Sprintf("%s in a deferred function: it is not done when the code panics; use AddUndo, or recover first", op))
 		}
 		if recovers.IsValid() && c.swallows(lit.Body) && c.see.asks(f.block()) != "" {
 			c.report(ruleRecovered, span{recovers, recovers + 7}, "recover swallows each panic of code that asks for steps: the run goes on as if nothing had been; make an error of what recover returns")
@@ -258,7 +258,7 @@ func (c endings) throughHelper(f *function, d *ast.DeferStmt) {
 		}
 	}
 	if op != "" && !recovers && !c.disposes(op) {
-		c.report(ruleDeferred, d, fmt.Sprintf("%s is deferred, and comes to %s: it is not done when the code panics; use Compensate, or recover first", name, op))
+		c.report(ruleDeferred, d, fmt.Sprintf("%s is deferred, and comes to %s: it is not done when the code panics; use AddUndo, or recover first", name, op))
 	}
 }
 

@@ -254,8 +254,7 @@ func (c source) same(e ast.Expr, loop ast.Node) bool {
 // told are what Stepwell tells runs, hooks and deliveries apart by.
 var told = map[string]string{"RunID": "ID", "Key": "key", "Token": "token", "DeliveryID": "delivery ID"}
 
-// sameInLoops reports operations in loops that all rounds ask for under one ID, key or token; and undo functions that a
-// round drops under the name that others have too.
+// sameInLoops reports operations in loops that all rounds ask for under one ID, key or token.
 func (c bodies) sameInLoops(f *function) {
 	for cur := range c.inside(f) {
 		call, ok := cur.Node().(*ast.CallExpr)
@@ -273,26 +272,6 @@ func (c bodies) sameInLoops(f *function) {
 		switch what := told[g.Name()]; {
 		case what != "" && g.Signature().Recv() == nil && c.src.same(call.Args[0], loop):
 			c.report(ruleKeys, call, fmt.Sprintf("each round of the loop has the same %s, by which they are told apart: from the second on it is taken; make it of what the round is about", what))
-		case g.Name() == "DropUndo" && len(call.Args) == 2 && c.src.same(call.Args[1], loop) && c.registers(loop, call.Args[1]):
-			c.report(ruleKeys, call, fmt.Sprintf("DropUndo drops what all rounds of the loop have registered as %s: give each round's a name of its own", c.src.text(call.Args[1])))
 		}
 	}
-}
-
-// registers reports whether a loop registers an undo function under a name.
-func (c bodies) registers(loop ast.Node, name ast.Expr) (found bool) {
-	ast.Inspect(loop, func(n ast.Node) bool {
-		if call, ok := n.(*ast.CallExpr); ok && !found {
-			if f := c.callee(call); f != nil && f.Pkg() != nil && f.Pkg().Path() == module {
-				switch {
-				case f.Name() == "Compensate" && len(call.Args) > 1:
-					found = c.src.text(call.Args[1]) == c.src.text(name)
-				case f.Name() == "Undo" && len(call.Args) > 0:
-					found = c.src.text(call.Args[0]) == c.src.text(name)
-				}
-			}
-		}
-		return !found
-	})
-	return found
 }

@@ -86,8 +86,11 @@ func EventID(run string, seq int64, at time.Time) string {
 	return withPrefix(PrefixEvent, id)
 }
 
-// UndoPath is the name of the coroutine that runs a run's undo functions; no other has it.
-const UndoPath = "undo"
+// Names of the coroutines that run a run's undo functions; no others have them. A retry is refused behind a step of the first one alone.
+const (
+	UndoPath    = "undo"     // at the end of a run that does not complete
+	UndoNowPath = "undo-now" // where the code says so, and goes on
+)
 
 // RunPath is the coroutine path of the n-th coroutine that was spawned under a name inside parent. A slash or backslash in the
 // name gets a backslash before it, so that no two coroutines of a run share a path.

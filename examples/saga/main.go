@@ -25,60 +25,72 @@ type Purchase struct {
 	To      string `json:"to"`
 }
 
-// Order is the workflow. Beside each step stands what undoes it.
+// Order is the workflow. Beside each step stands what undoes it: release may run though nobody knows whether reserve did anything, and refund
+// needs what charge returned.
 var Order = stepwell.Define("order", func(ctx stepwell.Context, p Purchase) (string, error) {
-	if err := stepwell.Do(ctx, "reserve", func(context.Context) error { return shop.reserve(p.Article) }); err != nil {
+	if err := stepwell.Exec(ctx, "reserve", shop.reserve, p, stepwell.Undo("release", shop.release, p)); err != nil {
 		return "", err
 	}
-	stepwell.Compensate(ctx, "release", func(context.Context) error { return shop.release(p.Article) })
-
-	payment, err := stepwell.Step(ctx, "charge", func(ctx context.Context) (string, error) {
-		return shop.charge(p.Cents, stepwell.Info(ctx).IdempotencyKey)
-	})
+	payment, err := stepwell.Call(ctx, "charge", shop.charge, p.Cents)
 	if err != nil {
 		return "", err
 	}
-	stepwell.Compensate(ctx, "refund", func(context.Context) error { return shop.refund(payment) })
-
-	return stepwell.Step(ctx, "ship", func(context.Context) (string, error) { return shop.ship(p) })
+	stepwell.AddUndo(ctx, "refund", shop.refund, payment)
+	return stepwell.Call(ctx, "ship", shop.ship, p)
 })
 
 // systems are the three.
 type systems struct {
-	mu    sync.Mutex
-	stock map[string]int
-	cash  int
+	mu       sync.Mutex
+	stock    map[string]int
+	reserved map[string]bool // by order: what is reserved twice is reserved once, and what is not is not released
+	cash     int
 }
 
-var shop = &systems{stock: map[string]int{"lamp": 5}}
+var shop = &systems{stock: map[string]int{"lamp": 5}, reserved: map[string]bool{}}
 
-func (s *systems) reserve(article string) error { return s.book(article, -1, 0, "reserve "+article) }
-
-func (s *systems) release(article string) error { return s.book(article, 1, 0, "release "+article) }
-
-func (s *systems) charge(cents int, _ string) (string, error) {
-	return fmt.Sprint(cents), s.book("", 0, cents, fmt.Sprintf("charge %d", cents))
+func (s *systems) reserve(_ context.Context, p Purchase) error {
+	return s.hold(p, true, -1, "reserve ")
 }
 
-func (s *systems) refund(payment string) error {
+func (s *systems) release(_ context.Context, p Purchase) error {
+	return s.hold(p, false, 1, "release ")
+}
+
+func (s *systems) hold(p Purchase, hold bool, n int, what string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.reserved[p.Number] != hold {
+		s.reserved[p.Number] = hold
+		s.stock[p.Article] += n
+		fmt.Println("  " + what + p.Article)
+	}
+	return nil
+}
+
+// charge takes the money. A real bank gets the step's idempotency key: asked twice with one key, it charges once.
+func (s *systems) charge(_ context.Context, cents int) (string, error) {
+	return fmt.Sprint(cents), s.book(cents, fmt.Sprintf("charge %d", cents))
+}
+
+func (s *systems) refund(_ context.Context, payment string) error {
 	var cents int
 	if _, err := fmt.Sscan(payment, &cents); err != nil {
 		return err
 	}
-	return s.book("", 0, -cents, fmt.Sprintf("refund %d", cents))
+	return s.book(-cents, fmt.Sprintf("refund %d", cents))
 }
 
-func (s *systems) ship(p Purchase) (string, error) {
+func (s *systems) ship(_ context.Context, p Purchase) (string, error) {
 	if p.To == "Moon" {
 		return "", stepwell.Fatal(errors.New("no truck goes there")) // another attempt would not help
 	}
-	return "parcel-" + p.Number, s.book("", 0, 0, "ship to "+p.To)
+	return "parcel-" + p.Number, s.book(0, "ship to "+p.To)
 }
 
-func (s *systems) book(article string, n, cents int, what string) error {
+func (s *systems) book(cents int, what string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.stock[article] += n
 	s.cash += cents
 	fmt.Println("  " + what)
 	return nil

@@ -59,13 +59,14 @@ func answerUndoAll(r *answers) {
 		charged := ""
 		err := stepwell.Do(ctx, "charge", func(ctx context.Context) error {
 			return stepwell.Fatal(errors.New("key " + stepwell.Info(ctx).IdempotencyKey))
-		}, stepwell.Undo("refund", func(_ context.Context, of stepwell.StepInfo) error {
+		}, stepwell.Undo("refund", func(ctx context.Context, _ any) error {
+			of := stepwell.Info(ctx).Undoes
 			if of.Attempt != 1 || charged != `step "charge": key `+of.IdempotencyKey {
 				return stepwell.Fatal(fmt.Errorf("told %+v, it was %s", of, charged))
 			}
 			refunds.Add(1)
 			return nil
-		}))
+		}, nil))
 		charged = fmt.Sprint(err)
 		panic("no such city")
 	}, stepwell.FailOn(stepwell.Panics))
@@ -81,7 +82,7 @@ func answerUndoAll(r *answers) {
 func answerDivergedFails(r *answers) {
 	code := func(name string) *stepwell.Workflow[int, string] {
 		return stepwell.Define("a25-diverges", func(ctx stepwell.Context, _ int) (string, error) {
-			stepwell.Compensate(ctx, "undo", func(context.Context) error { return errors.New("it ran") })
+			stepwell.AddUndo(ctx, "undo", func(context.Context, any) error { return errors.New("it ran") }, nil)
 			return "", stepwell.Sleep(ctx, name, 300*time.Millisecond)
 		}, stepwell.FailOn(stepwell.Divergence))
 	}

@@ -268,14 +268,14 @@ func answerFork(r *answers) {
 func answerUndo(r *answers) {
 	var undone, tries atomic.Int32
 	wf := stepwell.Define("a25-broken", func(ctx stepwell.Context, _ int) (int, error) {
-		stepwell.Compensate(ctx, "first", func(context.Context) error { undone.Add(1); return nil })
-		stepwell.Compensate(ctx, "stubborn", func(context.Context) error {
+		stepwell.AddUndo(ctx, "first", func(context.Context, any) error { undone.Add(1); return nil }, nil)
+		stepwell.AddUndo(ctx, "stubborn", func(context.Context, any) error {
 			if tries.Add(1) < 6 {
 				return errLuck
 			}
 			return nil
-		}, stepwell.Retry{Base: time.Millisecond, Cap: time.Millisecond})
-		stepwell.Compensate(ctx, "limited", func(context.Context) error { return errors.New("stuck") }, stepwell.Retry{Attempts: 2, Base: time.Millisecond})
+		}, nil, stepwell.Retry{Base: time.Millisecond, Cap: time.Millisecond})
+		stepwell.AddUndo(ctx, "limited", func(context.Context, any) error { return errors.New("stuck") }, nil, stepwell.Retry{Attempts: 2, Base: time.Millisecond})
 		return 0, errors.New("what began it")
 	})
 	e := endsAs(r, begun(r, r.begin(wf).App, wf, 0), world.Failed)

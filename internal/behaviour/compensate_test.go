@@ -56,11 +56,12 @@ func (l *till) list() string {
 // saga does a, b and c, each with its undo, and comes to its end as how says.
 func (l *till) saga() *stepwell.Workflow[string, string] {
 	return stepwell.Define("saga", func(ctx stepwell.Context, how string) (string, error) {
+		undos := map[string]*stepwell.Undoing{}
 		for _, name := range []string{"a", "b", "c"} {
 			if err := stepwell.Do(ctx, name, func(ctx context.Context) error { return l.do(ctx, name) }); err != nil {
 				return "", err
 			}
-			stepwell.Compensate(ctx, "un-"+name, func(ctx context.Context) error { return l.do(ctx, "un-"+name) }, l.retry)
+			undos[name] = stepwell.AddUndo(ctx, "un-"+name, l.do, "un-"+name, l.retry)
 		}
 		switch how {
 		case "completes":
@@ -68,9 +69,8 @@ func (l *till) saga() *stepwell.Workflow[string, string] {
 		case "does not encode":
 			return "", stepwell.ContinueAsNew(ctx, "completes")
 		case "keeps b":
-			if n := stepwell.DropUndo(ctx, "un-b"); n != 1 {
-				return "", fmt.Errorf("dropped %d", n)
-			}
+			undos["b"].Drop()
+			undos["b"].Drop() // it is gone already
 		case "cancelled":
 			if err := stepwell.Sleep(ctx, "long", time.Hour); errors.Is(err, stepwell.ErrCancelled) {
 				return "as if nothing had been", nil
@@ -81,6 +81,8 @@ func (l *till) saga() *stepwell.Workflow[string, string] {
 			if err := stepwell.Sleep(ctx, "long", time.Hour); errors.Is(err, stepwell.ErrCancelled) {
 				return "", stepwell.ContinueAsNew(ctx, "completes")
 			}
+		case "undoes all":
+			return "refused", stepwell.UndoAll(ctx)
 		case "panics":
 			panic("no stock")
 		}
@@ -181,9 +183,9 @@ func TestCompensateThatFailsForGood(t *testing.T) {
 		var l till
 		broken := errors.New("broken")
 		wf := stepwell.Define("broken", func(ctx stepwell.Context, _ int) (int, error) {
-			stepwell.Compensate(ctx, "first", func(ctx context.Context) error { return l.do(ctx, "first") })
-			stepwell.Compensate(ctx, "limited", func(context.Context) error { return broken }, stepwell.Retry{Attempts: 2})
-			stepwell.Compensate(ctx, "fatal", func(context.Context) error { return stepwell.Fatal(errStock) })
+			stepwell.AddUndo(ctx, "first", l.do, "first")
+			stepwell.AddUndo(ctx, "limited", func(context.Context, any) error { return broken }, nil, stepwell.Retry{Attempts: 2})
+			stepwell.AddUndo(ctx, "fatal", func(context.Context, any) error { return stepwell.Fatal(errStock) }, nil)
 			return 0, errors.New("what began it")
 		})
 		cfg := stepwell.Config{Definitions: known(wf)}
@@ -235,7 +237,7 @@ func TestCompensateWaitsForStepsThatRun(t *testing.T) {
 	everywhere(t, func(r *rig) {
 		var l till
 		wf := stepwell.Define("beside", func(ctx stepwell.Context, _ int) (int, error) {
-			stepwell.Compensate(ctx, "un-first", func(ctx context.Context) error { return l.do(ctx, "un-first") })
+			stepwell.AddUndo(ctx, "un-first", l.do, "un-first")
 			stepwell.Go(ctx, func(ctx stepwell.Context) (int, error) {
 				err := stepwell.Do(ctx, "slow", func(ctx context.Context) error {
 					<-ctx.Done()
@@ -243,7 +245,7 @@ func TestCompensateWaitsForStepsThatRun(t *testing.T) {
 					return l.do(context.WithoutCancel(ctx), "slow")
 				})
 				if err == nil {
-					stepwell.Compensate(ctx, "un-slow", func(ctx context.Context) error { return l.do(ctx, "un-slow") })
+					stepwell.AddUndo(ctx, "un-slow", l.do, "un-slow")
 				}
 				return 0, stepwell.Do(ctx, "never", func(ctx context.Context) error { return l.do(ctx, "never") })
 			})
@@ -261,15 +263,18 @@ func TestCompensateWaitsForStepsThatRun(t *testing.T) {
 	})
 }
 
-// endings are how the saga that is killed comes to its end: its code fails; it is cancelled before that; or while it compensates already.
+// endings are how the saga that is killed comes to its end: its code fails; it is cancelled before that; or while it compensates already; or it undoes all and
+// completes, or is cancelled meanwhile.
 var endings = map[string]struct {
 	how  string // the saga's input
 	ends world.Status
 }{
-	"fails":            {"fails", world.Failed},
-	"panics":           {"panics", world.Failed},
-	"cancelled":        {"cancelled", world.Cancelled},
-	"cancelled midway": {"fails", world.Cancelled},
+	"fails":                               {"fails", world.Failed},
+	"panics":                              {"panics", world.Failed},
+	"cancelled":                           {"cancelled", world.Cancelled},
+	"cancelled midway":                    {"fails", world.Cancelled},
+	"undoes all":                          {"undoes all", world.Completed},
+	"undoes all, and is cancelled midway": {"undoes all", world.Cancelled},
 }
 
 // TestKilledWhileItCompensates: the worker dies before or after its k-th commit, for each k; another one goes on.
@@ -302,10 +307,12 @@ func killedWhileCompensating(t *testing.T, ending string, k int, after bool) (ki
 			t.Fatal(err)
 		}
 		ripe := map[string]func() bool{ // when it is cancelled
-			"panics":           func() bool { return true },
-			"fails":            func() bool { return true },
-			"cancelled":        func() bool { return r.count("saga", world.WaitCreated, "") == 1 },
-			"cancelled midway": func() bool { return r.count("saga", world.StepRetrying, "un-b") > 0 },
+			"panics":                              func() bool { return true },
+			"fails":                               func() bool { return true },
+			"cancelled":                           func() bool { return r.count("saga", world.WaitCreated, "") == 1 },
+			"cancelled midway":                    func() bool { return r.count("saga", world.StepRetrying, "un-b") > 0 },
+			"undoes all":                          func() bool { return true },
+			"undoes all, and is cancelled midway": func() bool { return r.count("saga", world.StepRetrying, "un-b") > 0 },
 		}[ending]
 		over := func() bool { return r.get("saga").Status.Terminal() }
 		first := r.beginMortal(cfg, k, after)
@@ -321,7 +328,11 @@ func killedWhileCompensating(t *testing.T, ending string, k int, after bool) (ki
 			until(t, "the time for a cancel", ripe)
 			r.cancel(wk.App, "saga")
 		}
-		wantErr(r, run, endings[ending].ends)
+		if endings[ending].ends == world.Completed {
+			completes(r, run, "refused")
+		} else {
+			wantErr(r, run, endings[ending].ends)
+		}
 		if got := l.list(); got != undone {
 			r.dump("saga")
 			t.Errorf("killed at commit %d: did %q, want %q", k, got, undone)

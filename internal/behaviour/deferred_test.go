@@ -22,9 +22,11 @@ var deferrals = map[string]func(ctx stepwell.Context){
 	},
 	"Sleep":       func(ctx stepwell.Context) { _ = stepwell.Sleep(ctx, "release", time.Hour) },
 	"uncancelled": func(ctx stepwell.Context) { _ = stepwell.Sleep(ctx.Uncancelled(), "release", time.Hour) },
-	"Compensate": func(ctx stepwell.Context) {
-		stepwell.Compensate(ctx, "release", func(context.Context) error { return nil })
+	"AddUndo": func(ctx stepwell.Context) {
+		stepwell.AddUndo(ctx, "release", func(context.Context, any) error { return nil }, nil)
 	},
+	"UndoAll":      func(ctx stepwell.Context) { _ = stepwell.UndoAll(ctx) },
+	"DropUndo":     func(ctx stepwell.Context) { stepwell.DropUndo(ctx) },
 	"SetAttribute": func(ctx stepwell.Context) { _ = stepwell.SetAttribute(ctx, "release", 1) },
 	"WriteStream":  func(ctx stepwell.Context) { _ = stepwell.WriteStream(ctx, "release", 1) },
 	"Child":        func(ctx stepwell.Context) { serial(1).Child(stepwell.Detached()).Start(ctx, 0) },

@@ -137,7 +137,7 @@ func TestEndlessErrorsEndARun(t *testing.T) {
 			case "fatal":
 				return 0, stepwell.Do(ctx, "fatal", func(context.Context) error { return stepwell.Fatal(make()) })
 			case "undo":
-				stepwell.Compensate(ctx, "undo", func(context.Context) error { return stepwell.Fatal(make()) })
+				stepwell.AddUndo(ctx, "undo", func(context.Context, any) error { return stepwell.Fatal(make()) }, nil)
 			}
 			return 0, make()
 		}, stepwell.FailOn(stepwell.Panics))

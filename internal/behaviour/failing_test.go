@@ -23,7 +23,7 @@ func (l *till) panicking(opts ...stepwell.WorkflowOption) *stepwell.Workflow[str
 			if err := stepwell.Do(ctx, name, func(ctx context.Context) error { return l.do(ctx, name) }); err != nil {
 				return "", err
 			}
-			stepwell.Compensate(ctx, "un-"+name, func(ctx context.Context) error { return l.do(ctx, "un-"+name) })
+			stepwell.AddUndo(ctx, "un-"+name, l.do, "un-"+name)
 		}
 		beside := func(ctx stepwell.Context, i int) (int, error) {
 			if i > 0 {
@@ -223,7 +223,7 @@ func TestADivergenceFailsTheRunWhereItIsToldTo(t *testing.T) {
 					if err := stepwell.Do(ctx, name, func(ctx context.Context) error { return l.do(ctx, name) }); err != nil {
 						return 0, err
 					}
-					stepwell.Compensate(ctx, "un-"+name, func(ctx context.Context) error { return l.do(ctx, "un-"+name) })
+					stepwell.AddUndo(ctx, "un-"+name, l.do, "un-"+name)
 				}
 				return 0, stepwell.Sleep(ctx, "nap", time.Minute)
 			}, stepwell.FailOn(stepwell.Divergence))

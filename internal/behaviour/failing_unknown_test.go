@@ -28,7 +28,7 @@ func (n *nobodyHas) begins(nap time.Duration) {
 		if err := stepwell.Do(ctx, "charge", func(ctx context.Context) error { return n.do(ctx, "charge") }); err != nil {
 			return "", err
 		}
-		stepwell.Compensate(ctx, "refund", func(ctx context.Context) error { return n.do(ctx, "refund") })
+		stepwell.AddUndo(ctx, "refund", n.do, "refund")
 		return "shipped", stepwell.Sleep(ctx, "nap", nap)
 	})
 	old := n.begin(n.first)
@@ -120,7 +120,7 @@ func TestARunWhoseStepNobodyKnowsFailsWhereItIsToldTo(t *testing.T) {
 			if err := stepwell.Do(ctx, "charge", func(ctx context.Context) error { return l.do(ctx, "charge") }); err != nil {
 				return 0, err
 			}
-			stepwell.Compensate(ctx, "refund", func(ctx context.Context) error { return l.do(ctx, "refund") })
+			stepwell.AddUndo(ctx, "refund", l.do, "refund")
 			return steps[name].Run(ctx, 0)
 		})
 		wk := r.beginWith(stepwell.Config{Definitions: []stepwell.Definition{wf}, FailUnknown: 10 * time.Minute})

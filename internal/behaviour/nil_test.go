@@ -37,6 +37,7 @@ var (
 	nilChild  *stepwell.ChildRun[int]
 	nilApp    *stepwell.App
 	undo      = func(context.Context) error { return nil }
+	undoOf    = func(context.Context, int) error { return nil }
 )
 
 // done is a future that has ended.
@@ -89,12 +90,14 @@ var nilInCode = map[string]func(ctx stepwell.Context) error{
 	"Select.fs":                func(ctx stepwell.Context) error { return second(stepwell.Select(ctx, done(ctx), nil)) },
 	"Select.fs of a nil":       func(ctx stepwell.Context) error { return second(stepwell.Select(ctx, done(ctx), nilFuture)) },
 	"Select.fs of a nil child": func(ctx stepwell.Context) error { return second(stepwell.Select(ctx, done(ctx), nilChild)) },
-	"Compensate.fn":            func(ctx stepwell.Context) error { stepwell.Compensate(ctx, "a", nil); return nil },
-	"Undo.fn":                  func(ctx stepwell.Context) error { return stepwell.Do(ctx, "a", undo, stepwell.Undo("u", nil)) },
+	"AddUndo.fn":               func(ctx stepwell.Context) error { stepwell.AddUndo[int](ctx, "a", nil, 1); return nil },
+	"Undo.fn":                  func(ctx stepwell.Context) error { return stepwell.Do(ctx, "a", undo, stepwell.Undo[int]("u", nil, 1)) },
 	"Undo.opts": func(ctx stepwell.Context) error {
-		return stepwell.Do(ctx, "a", undo, stepwell.Undo("u", func(context.Context, stepwell.StepInfo) error { return nil }, nil))
+		return stepwell.Do(ctx, "a", undo, stepwell.Undo("u", undoOf, 1, nil))
 	},
-	"Compensate.opts":           func(ctx stepwell.Context) error { stepwell.Compensate(ctx, "a", undo, nil); return nil },
+	"AddUndo.opts":              func(ctx stepwell.Context) error { stepwell.AddUndo(ctx, "a", undoOf, 1, nil); return nil },
+	"an undo to run":            func(ctx stepwell.Context) error { return (*stepwell.Undoing)(nil).Run(ctx) },
+	"an undo to drop":           func(stepwell.Context) error { (*stepwell.Undoing)(nil).Drop(); return nil },
 	"ContinueAsNew.opts":        func(ctx stepwell.Context) error { return stepwell.ContinueAsNew(ctx, 1, nil) },
 	"NewHook.opts":              func(ctx stepwell.Context) error { return second(stepwell.NewHook[int](ctx, nil)) },
 	"webhook.New.opts":          func(ctx stepwell.Context) error { return second(webhook.New(ctx, nil)) },

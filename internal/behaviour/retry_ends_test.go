@@ -159,7 +159,7 @@ var retryEnds = map[string]retryEnd{
 			if err := s.do(ctx, "charge"); err != nil {
 				return "", err
 			}
-			stepwell.Compensate(ctx, "refund", func(c context.Context) error { s.note(c, "refund"); return nil })
+			stepwell.AddUndo(ctx, "refund", func(c context.Context, _ any) error { s.note(c, "refund"); return nil }, nil)
 			return "done", stepwell.Sleep(ctx, "for long", 6*time.Second)
 		},
 		opts:    []stepwell.StartOption{stepwell.Timeout(2 * time.Second)},
@@ -170,7 +170,7 @@ var retryEnds = map[string]retryEnd{
 			if err := s.do(ctx, "charge"); err != nil {
 				return "", err
 			}
-			stepwell.Compensate(ctx, "refund", func(c context.Context) error { s.note(c, "refund"); return nil })
+			stepwell.AddUndo(ctx, "refund", func(c context.Context, _ any) error { s.note(c, "refund"); return nil }, nil)
 			return "done", s.broken(ctx, "ship", errNoStock)
 		},
 		refused: `it has undone its work ("refund")`,
@@ -180,7 +180,7 @@ var retryEnds = map[string]retryEnd{
 			if err := s.do(ctx, "charge"); err != nil {
 				return "", err
 			}
-			stepwell.Compensate(ctx, "refund", func(c context.Context) error { s.note(c, "refund"); return nil })
+			stepwell.AddUndo(ctx, "refund", func(c context.Context, _ any) error { s.note(c, "refund"); return nil }, nil)
 			if !s.mended {
 				return "", errNoStock
 			}
@@ -193,7 +193,7 @@ var retryEnds = map[string]retryEnd{
 			if err := s.do(ctx, "charge"); err != nil {
 				return "", err
 			}
-			stepwell.Compensate(ctx, "refund", func(c context.Context) error { return stepwell.Fatal(errStock) })
+			stepwell.AddUndo(ctx, "refund", func(c context.Context, _ any) error { return stepwell.Fatal(errStock) }, nil)
 			if !s.mended {
 				return "", errNoStock
 			}

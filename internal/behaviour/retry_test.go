@@ -34,7 +34,7 @@ func payer(d *diary, mended *bool) []stepwell.Definition {
 				return "", err
 			}
 			if in.Got == "undo fails" {
-				stepwell.Compensate(ctx, "un-"+name, func(c context.Context) error { d.note(c, "un-"+name); return stepwell.Fatal(errStock) })
+				stepwell.AddUndo(ctx, "un-"+name, func(c context.Context, _ any) error { d.note(c, "un-"+name); return stepwell.Fatal(errStock) }, nil)
 			}
 		}
 		if in.Got == "continued" && in.Left > 0 {

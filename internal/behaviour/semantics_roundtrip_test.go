@@ -115,7 +115,7 @@ func TestAnOutputThatDoesNotMakeTheRoundTripFailsTheRun(t *testing.T) {
 func TestTheLibrarysErrorsAreFound(t *testing.T) {
 	everyWay(t, func(r *rig) {
 		wf := stepwell.Define("undone", func(ctx stepwell.Context, _ struct{}) (string, error) {
-			stepwell.Compensate(ctx, "refund", func(context.Context) error { return stepwell.Fatal(errors.New("no refund")) })
+			stepwell.AddUndo(ctx, "refund", func(context.Context, any) error { return stepwell.Fatal(errors.New("no refund")) }, nil)
 			_, err := stepwell.Map(ctx, []int{1, 2}, 1, func(ctx stepwell.Context, n int) (int, error) {
 				return stepwell.Step(ctx, "charge", func(context.Context) (int, error) { return n, stepwell.Fatal(fs.ErrNotExist) })
 			})

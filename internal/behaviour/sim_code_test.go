@@ -53,11 +53,7 @@ func (c *simCode) main(ctx stepwell.Context, p simNode) (int, error) {
 		if !errors.Is(err, stepwell.ErrInvalid) {
 			return 0, err // cancelled: what was done is undone
 		}
-		p.walk(func(n *simNode) {
-			if n.Op == "comp" {
-				stepwell.DropUndo(ctx, n.Kids[1].Name)
-			}
-		})
+		stepwell.DropUndo(ctx)
 		return 0, stepwell.ContinueAsNew(ctx, next)
 	case err == nil && p.Fails < 0 && p.Panics:
 		panic(errSimRun)
@@ -109,12 +105,11 @@ func (c *simCode) run(ctx stepwell.Context, n simNode) (int, error) {
 	case "comp":
 		undo := n.Kids[1]
 		if n.Early {
-			undone := func(b context.Context, _ stepwell.StepInfo) error { _, err := c.work(b, undo); return err }
-			return c.step(ctx, n.Kids[0], stepwell.Undo(undo.Name, undone, undo.retry()))
+			return c.step(ctx, n.Kids[0], stepwell.Undo(undo.Name, c.undo, undo, undo.retry()))
 		}
 		v, err := c.run(ctx, n.Kids[0])
 		if err == nil && v != simFailed && v != simLate {
-			stepwell.Compensate(ctx, undo.Name, func(b context.Context) error { _, err := c.work(b, undo); return err }, undo.retry())
+			stepwell.AddUndo(ctx, undo.Name, c.undo, undo, undo.retry())
 		}
 		return v, err
 	case "seq":
@@ -129,6 +124,11 @@ func (c *simCode) run(ctx stepwell.Context, n simNode) (int, error) {
 		return mix(vs...), nil
 	}
 	return c.beside(ctx, n)
+}
+
+func (c *simCode) undo(ctx context.Context, n simNode) error {
+	_, err := c.work(ctx, n)
+	return err
 }
 
 func (c *simCode) step(ctx stepwell.Context, n simNode, opts ...stepwell.StepOption) (int, error) {

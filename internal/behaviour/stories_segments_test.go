@@ -67,7 +67,7 @@ var undoStory = story{
 				if _, err := noted(ctx, d, what, 1); err != nil {
 					return "", err
 				}
-				stepwell.Compensate(ctx, "cancel-"+what, func(c context.Context) error { d.note(c, "cancel-"+what); return nil })
+				stepwell.AddUndo(ctx, "cancel-"+what, func(c context.Context, _ any) error { d.note(c, "cancel-"+what); return nil }, nil)
 			}
 			return "", stepwell.Do(ctx, "car", func(c context.Context) error {
 				d.note(c, "car")

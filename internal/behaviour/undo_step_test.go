@@ -50,11 +50,12 @@ func (b *lossy) charge(ctx context.Context, how string) error {
 }
 
 // refund gives back what was charged under a key, whatever that was.
-func (b *lossy) refund(_ context.Context, of stepwell.StepInfo) error {
+func (b *lossy) refund(ctx context.Context, _ any) error {
+	of := stepwell.Info(ctx).Undoes
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	delete(b.charged, of.IdempotencyKey)
-	if of.Step != of.IdempotencyKey || of.Run == "" || of.Workflow != "order" {
+	if of.Step != of.IdempotencyKey || of.Run == "" || of.Workflow != "order" || of.Undoes != nil {
 		return stepwell.Fatal(fmt.Errorf("told %+v", of))
 	}
 	b.told = append(b.told, fmt.Sprintf("%s %d", of.Name, of.Attempt))
@@ -69,7 +70,7 @@ func (b *lossy) says() string {
 
 // order charges, beside a step that fails where it is told to, and fails or completes.
 func (b *lossy) order() (*stepwell.Workflow[string, string], []stepwell.Definition) {
-	undo := stepwell.Undo("refund", b.refund)
+	undo := stepwell.Undo("refund", b.refund, nil)
 	task := stepwell.DefineStep("charge-task", func(ctx context.Context, how string) (string, error) { return "", b.charge(ctx, how) }, undo)
 	wf := stepwell.Define("order", func(ctx stepwell.Context, how string) (string, error) {
 		how, then, _ := strings.Cut(how, ", ")
@@ -84,7 +85,7 @@ func (b *lossy) order() (*stepwell.Workflow[string, string], []stepwell.Definiti
 		case "goes on":
 			return "sold", nil
 		case "drops it":
-			stepwell.DropUndo(ctx, "refund")
+			stepwell.DropUndo(ctx)
 		}
 		if err == nil {
 			err = errors.New("no stock")
@@ -146,7 +147,7 @@ func TestAStepThatFailedIsUndone(t *testing.T) {
 func TestAStepThatHadNotBegunIsNotUndone(t *testing.T) {
 	everywhere(t, func(r *rig) {
 		var b lossy
-		undo := stepwell.Undo("refund", b.refund)
+		undo := stepwell.Undo("refund", b.refund, nil)
 		elsewhere := stepwell.DefineStep("elsewhere", func(context.Context, int) (int, error) { return 0, nil })
 		wf := stepwell.Define("order", func(ctx stepwell.Context, _ string) (string, error) {
 			stepwell.Go(ctx, func(ctx stepwell.Context) (int, error) {
@@ -178,7 +179,7 @@ func TestAStepThatNobodyBeganIsNotUndone(t *testing.T) {
 		var b lossy
 		elsewhere := stepwell.DefineStep("elsewhere", func(context.Context, int) (int, error) { return 0, nil })
 		wf := stepwell.Define("order", func(ctx stepwell.Context, _ string) (int, error) {
-			return elsewhere.With(stepwell.Undo("refund", b.refund), stepwell.QueueTimeout(time.Minute)).Run(ctx, 0)
+			return elsewhere.With(stepwell.Undo("refund", b.refund, nil), stepwell.QueueTimeout(time.Minute)).Run(ctx, 0)
 		})
 		wk := r.beginWith(stepwell.Config{Definitions: []stepwell.Definition{wf}})
 		run := start(r, wk, wf, "")
@@ -194,8 +195,8 @@ func TestABadUndoOfAStepIsRefused(t *testing.T) {
 	everywhere(t, func(r *rig) {
 		var b lossy
 		for want, opt := range map[string]stepwell.StepOption{
-			"no function": stepwell.Undo("refund", nil), "undo name": stepwell.Undo("", b.refund), "an undo of its own": stepwell.Undo("refund", b.refund, stepwell.Undo("again", b.refund)),
-			"attempts": stepwell.Undo("refund", b.refund, stepwell.Retry{Attempts: -3}),
+			"no function": stepwell.Undo[any]("refund", nil, nil), "undo name": stepwell.Undo("", b.refund, nil), "an undo of its own": stepwell.Undo("refund", b.refund, nil, stepwell.Undo("again", b.refund, nil)),
+			"attempts": stepwell.Undo("refund", b.refund, nil, stepwell.Retry{Attempts: -3}),
 		} {
 			wf := stepwell.Define("bad", func(ctx stepwell.Context, _ int) (int, error) { return 0, stepwell.Do(ctx, "charge", nothing, opt) })
 			wk := r.begin(wf)

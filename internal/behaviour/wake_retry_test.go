@@ -248,7 +248,7 @@ func TestWakeEndsTheDelayOfAnUndo(t *testing.T) {
 	onWorlds(t, func(r *rig) {
 		b := newBank()
 		wf := stepwell.Define("saga", func(ctx stepwell.Context, _ int) (int, error) {
-			stepwell.Compensate(ctx, "give-back", func(context.Context) error { _, err := b.charge(""); return err },
+			stepwell.AddUndo(ctx, "give-back", func(_ context.Context, card string) error { _, err := b.charge(card); return err }, "",
 				stepwell.Retry{Attempts: stepwell.Unlimited, Base: time.Hour, Backoff: stepwell.Fixed, Jitter: -1})
 			return 0, errBank
 		})

@@ -15,8 +15,9 @@ type StepInfo struct {
 	Workflow       string
 	Step           string // correlation ID of the step, the same on every attempt
 	Name           string
-	Attempt        int    // from 1
-	IdempotencyKey string // the same on every attempt, and for no other step: hand it to whatever the step calls
+	Attempt        int       // from 1
+	IdempotencyKey string    // the same on every attempt, and for no other step: hand it to whatever the step calls
+	Undoes         *StepInfo // the step that this one, an option of it, undoes; nil: none
 }
 
 type infoKey struct{}

@@ -190,7 +190,7 @@ func (w *steps) startBody(b *body, name string, op *replay.Op) {
 		w.eval.strictly().live()
 	}
 	b.sit(w.e, StepInfo{
-		Run: w.own.run, Workflow: w.course.state().Birth.Workflow, Step: b.step, Name: name, Attempt: b.attempt, IdempotencyKey: b.step,
+		Run: w.own.run, Workflow: w.course.state().Birth.Workflow, Step: b.step, Name: name, Attempt: b.attempt, IdempotencyKey: b.step, Undoes: spec.Undoes,
 	}, w.box)
 	b.timeout, b.silence, b.run, b.input, b.machine = b.policy.Timeout, b.policy.Heartbeat, spec.Run, op.Input, w.eval.machine()
 	if b.policy.Tx {

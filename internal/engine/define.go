@@ -55,6 +55,7 @@ type StepSpec struct {
 	Check    func(input []byte) error                                // of a registered step: whether its recorded input can be what the function takes
 	Source   any                                                     // of a registered step: its function; nil: it has none here
 	Asked    uintptr                                                 // where the call was that did not wait for the step, for [Place]; 0: unknown
+	Undoes   *StepInfo                                               // of an undo that is an option of a step: that step
 	Policy   Policy
 	Override json.RawMessage                           // registered steps: what the call asks for instead of the definition's policy; travels with the task
 	Places   func(input []byte) ([]world.Place, error) // of a registered step under limits: what each attempt needs; nil: nothing
@@ -111,7 +112,7 @@ type Policy struct {
 // Undo takes back what a step may have done, also where it failed: see the root package's option of that name.
 type Undo struct {
 	Name   string
-	Run    func(ctx context.Context, of StepInfo) error
+	Run    func(ctx context.Context) error
 	Policy Policy
 	At     uintptr // where it was asked for: see [Caller]
 	Next   *Undo   // another one of the same step; nil: there is none

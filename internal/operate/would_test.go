@@ -26,7 +26,7 @@ func TestWouldIsWhatTheActDoes(t *testing.T) {
 				if err := stepwell.Do(ctx, "charge", func(context.Context) error { return nil }); err != nil {
 					return 0, err
 				}
-				stepwell.Compensate(ctx, "refund", func(context.Context) error { return nil })
+				stepwell.AddUndo(ctx, "refund", func(context.Context, any) error { return nil }, nil)
 			case "completes":
 				return 1, nil
 			}

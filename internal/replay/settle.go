@@ -1,6 +1,6 @@
 package replay
 
-// This file is for what follows when the workflow's function has returned and the run is not over yet: see the root package's Compensate.
+// This file is for what follows when the workflow's function has returned and the run is not over yet: see the root package's Undo.
 
 import (
 	"cmp"

@@ -43,11 +43,12 @@ func ours(fn string) bool {
 
 // CallOf says where the code of a machine waits for a step that it asked for, as file:line: as a
 // rule in the call of the step. It is "" where the code does something else meanwhile. A coroutine
-// that runs none of the author's code, as one of Map, waits where the one waits that began it.
+// that runs none of the author's code, as one of Map, waits where the one waits that began it. It is "" too of what
+// Stepwell asks for in the author's place: see [Ctx.From].
 // It is for the rare reader, and is called by whoever feeds the machine.
 func CallOf(m *Machine, id string) string {
 	op := m.open[id]
-	if op == nil || m.failure != nil {
+	if op == nil || m.failure != nil || op.scope.from != 0 {
 		return ""
 	}
 	for _, c := range m.coros {

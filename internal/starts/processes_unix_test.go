@@ -53,10 +53,10 @@ func told(file string) *stepwell.Workflow[shop, int] {
 	}
 	return stepwell.Define("told", func(ctx stepwell.Context, s shop) (int, error) {
 		_, err := stepwell.Step(ctx, "begin", func(context.Context) (int, error) { return 0, say(s, "+") },
-			stepwell.Undo("clean up", func(context.Context, stepwell.StepInfo) error {
+			stepwell.Undo("clean up", func(_ context.Context, s shop) error {
 				<-time.After(10 * time.Millisecond)
 				return say(s, "-")
-			}))
+			}, s))
 		if err == nil {
 			err = stepwell.Sleep(ctx, "work", time.Second)
 		}

@@ -55,7 +55,7 @@ func (w *working) begin(name string) (end func()) {
 // work: the one that is replaced has cleaned up when the one in its place begins.
 func TestSingletonCrashes(t *testing.T) {
 	update := stepwell.Define("sync", func(ctx stepwell.Context, s shop) (int, error) {
-		stepwell.Compensate(ctx, "clean up", func(context.Context) error { return nil })
+		stepwell.AddUndo(ctx, "clean up", func(context.Context, any) error { return nil }, nil)
 		if err := stepwell.Sleep(ctx, "a while", time.Hour); err != nil {
 			return 0, err
 		}

@@ -56,7 +56,7 @@ var (
 		}, stepwell.Retry{Attempts: 5, Base: 20 * time.Millisecond}); err != nil {
 			return "", err
 		}
-		stepwell.Compensate(ctx, "refund", func(context.Context) error { return nil })
+		stepwell.AddUndo(ctx, "refund", func(context.Context, any) error { return nil }, nil)
 		if _, err := Invoice.Child().Run(ctx, in.Cents); err != nil {
 			return "", err
 		}

@@ -166,7 +166,7 @@ func TestPreviewSaysWhatIsRefused(t *testing.T) {
 			if err := stepwell.Do(ctx, "book", func(context.Context) error { return nil }); err != nil {
 				return 0, err
 			}
-			stepwell.Compensate(ctx, "cancel-booking", func(context.Context) error { return nil })
+			stepwell.AddUndo(ctx, "cancel-booking", func(context.Context, any) error { return nil }, nil)
 		}
 		return stepwell.Step(ctx, "fly", func(context.Context) (int, error) { return 0, stepwell.Fatal(errors.New("no wings")) })
 	})

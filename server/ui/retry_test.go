@@ -22,7 +22,7 @@ var undone = stepwell.Define("undone", func(ctx stepwell.Context, effect bool) (
 		if err := stepwell.Do(ctx, "book", func(context.Context) error { return nil }); err != nil {
 			return "", err
 		}
-		stepwell.Compensate(ctx, "unbook", func(context.Context) error { return nil })
+		stepwell.AddUndo(ctx, "unbook", func(context.Context, any) error { return nil }, nil)
 	}
 	return "", stepwell.Do(ctx, "pay", func(context.Context) error { return stepwell.Fatal(errors.New("no money")) })
 })

@@ -17,7 +17,7 @@ func (j *Journal) Again(behind int64) string {
 	var done []string
 	for _, en := range j.Entries {
 		acts := en.Kind == world.KindClosure || en.Kind == world.KindTask || en.Kind == world.KindChild
-		if acts && en.Status == EntryCompleted && en.ended > behind && !en.Undo() {
+		if acts && en.Status == EntryCompleted && en.ended > behind && !en.Compensates() {
 			done = append(done, strconv.Quote(en.Key().String()))
 		}
 	}

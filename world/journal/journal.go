@@ -132,14 +132,22 @@ type ends struct {
 }
 
 // Undo reports whether the entry is a step that undoes another one.
-func (e *Entry) Undo() bool { return strings.HasPrefix(e.Path, world.UndoPath+"[") }
+func (e *Entry) Undo() bool {
+	return e.Compensates() || strings.HasPrefix(e.coroutine(), world.UndoNowPath+"[")
+}
+
+// Compensates reports whether the entry is a step that undoes another one because the run does not complete.
+func (e *Entry) Compensates() bool { return strings.HasPrefix(e.Path, world.UndoPath+"[") }
+
+// coroutine is the last part of its path.
+func (e *Entry) coroutine() string { return e.Path[strings.LastIndexByte(e.Path, '/')+1:] }
 
 // Title is the entry's name for people, with its coroutine and its occurrence where these tell it from others.
 func (e *Entry) Title() string {
 	k := e.Key()
 	switch {
 	case e.Undo():
-		k.Path = ""
+		k.Path = strings.TrimSuffix(strings.TrimSuffix(k.Path, e.coroutine()), "/")
 	case e.hook.Name != "":
 		k.Path, k.Name = "", e.hook.Name
 	}

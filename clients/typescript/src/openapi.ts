@@ -4089,7 +4089,10 @@ export interface components {
             /** @description For people. */
             text: string;
             token?: string;
+            /** @description The step undoes another. */
             undo?: boolean;
+            /** @description And not as the run ends: its code said so, and goes on. */
+            undoNow?: boolean;
             /** Format: date-time */
             until?: string;
             version: number;

@@ -42,7 +42,7 @@ var Buy = stepwell.Define("order", func(ctx stepwell.Context, o Order) (string, 
 	if err != nil {
 		return "", err
 	}
-	stepwell.Compensate(ctx, "refund", func(ctx context.Context) error { return refund(ctx, receipt) })
+	stepwell.AddUndo(ctx, "refund", refund, receipt)
 	err = stepwell.Exec(ctx, "ship", ship, o)
 	return receipt, err
 })

@@ -43,12 +43,12 @@ var Buy = stepwell.Define("order", func(ctx stepwell.Context, o Order) (string, 
 	if err != nil {
 		return "", err
 	}
-	stepwell.Compensate(ctx, "refund", func(ctx context.Context) error { return refund(ctx, receipt) })
+	stepwell.AddUndo(ctx, "refund", refund, receipt)
 	err = stepwell.Exec(ctx, "ship", ship, o)
 	if err != nil {
 		return "", err
 	}
-	stepwell.DropUndo(ctx, "refund") // it is on its way
+	stepwell.DropUndo(ctx) // it is on its way
 	if err := stepwell.Sleep(ctx, "two-weeks", 14*24*time.Hour); err != nil {
 		return "", err // only when the run is cancelled
 	}

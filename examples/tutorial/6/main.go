@@ -50,12 +50,12 @@ func buyV1(ctx stepwell.Context, o Order) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	stepwell.Compensate(ctx, "refund", func(ctx context.Context) error { return refund(ctx, receipt) })
+	stepwell.AddUndo(ctx, "refund", refund, receipt)
 	err = stepwell.Exec(ctx, "ship", ship, o)
 	if err != nil {
 		return "", err
 	}
-	stepwell.DropUndo(ctx, "refund") // it is on its way
+	stepwell.DropUndo(ctx) // it is on its way
 	if err := stepwell.Sleep(ctx, "two-weeks", 14*24*time.Hour); err != nil {
 		return "", err // only when the run is cancelled
 	}
@@ -81,7 +81,7 @@ func buyV2(ctx stepwell.Context, o Order) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	stepwell.Compensate(ctx, "refund", func(ctx context.Context) error { return refund(ctx, receipt) })
+	stepwell.AddUndo(ctx, "refund", refund, receipt)
 	if o.Gift {
 		err = stepwell.Exec(ctx, "wrap", wrap, o)
 		if err != nil {
@@ -93,7 +93,7 @@ func buyV2(ctx stepwell.Context, o Order) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	stepwell.DropUndo(ctx, "refund")
+	stepwell.DropUndo(ctx)
 	if err := stepwell.Sleep(ctx, "two-weeks", 14*24*time.Hour); err != nil {
 		return "", err
 	}

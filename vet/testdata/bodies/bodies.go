@@ -147,7 +147,7 @@ func methods(ctx stepwell.Context, o, near Order) (int, error) {
 
 // A pointer that is handed on is of the workflow where it points at data, and of the program otherwise.
 func handed(ctx stepwell.Context, o *Order, s *shop) (int, error) {
-	stepwell.Compensate(ctx, "call", func(ctx context.Context) error { return s.call() })
+	stepwell.AddUndo(ctx, "call", func(ctx context.Context, _ any) error { return s.call() }, nil)
 	err := stepwell.Do(ctx, "load", func(ctx context.Context) error {
 		o.load() // want `the body of a step changes o with Order.load`
 		return s.call()

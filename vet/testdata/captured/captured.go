@@ -19,10 +19,10 @@ func wrong(ctx stepwell.Context, lines []string) error {
 	}
 	i := 0
 	for ; i < len(lines); i++ {
-		stepwell.Compensate(ctx, "refund", func(ctx context.Context) error { return charge(ctx, lines[i]) }) // want `what stepwell.Compensate is given runs when the loop has gone on, and sees the i of a later round`
+		stepwell.AddUndo(ctx, "refund", func(ctx context.Context, _ any) error { return charge(ctx, lines[i]) }, nil) // want `what stepwell.AddUndo is given runs when the loop has gone on, and sees the i of a later round`
 	}
 	for _, line = range lines {
-		undo := stepwell.Undo("refund", func(ctx context.Context, _ stepwell.StepInfo) error { return charge(ctx, line) }) // want `what stepwell.Undo is given runs when the loop has gone on, and sees the line of a later round`
+		undo := stepwell.Undo("refund", func(ctx context.Context, _ any) error { return charge(ctx, line) }, nil) // want `what stepwell.Undo is given runs when the loop has gone on, and sees the line of a later round`
 		if err := stepwell.Do(ctx, "charge", func(ctx context.Context) error { return charge(ctx, line) }, undo); err != nil {
 			return err
 		}
@@ -41,14 +41,14 @@ func right(ctx stepwell.Context, lines []string) error {
 		}))
 	}
 	for i := 0; i < len(lines); i++ {
-		stepwell.Compensate(ctx, "refund", func(ctx context.Context) error { return charge(ctx, lines[i]) })
+		stepwell.AddUndo(ctx, "refund", func(ctx context.Context, _ any) error { return charge(ctx, lines[i]) }, nil)
 	}
 	var line string
 	for _, line = range lines {
 		own := line
-		_ = stepwell.Do(ctx, "hold", func(ctx context.Context) error { return charge(ctx, line) }, stepwell.Undo("free", func(ctx context.Context, _ stepwell.StepInfo) error { return charge(ctx, own) }))
-		stepwell.Compensate(ctx, "refund", func(ctx context.Context) error { return charge(ctx, own) }) // near: captured
-		part := stepwell.Go(ctx, func(ctx stepwell.Context) (struct{}, error) {                         // the round waits for it
+		_ = stepwell.Do(ctx, "hold", func(ctx context.Context) error { return charge(ctx, line) }, stepwell.Undo("free", func(ctx context.Context, _ any) error { return charge(ctx, own) }, nil))
+		stepwell.AddUndo(ctx, "refund", func(ctx context.Context, _ any) error { return charge(ctx, own) }, nil) // near: captured
+		part := stepwell.Go(ctx, func(ctx stepwell.Context) (struct{}, error) {                                  // the round waits for it
 			return struct{}{}, stepwell.Do(ctx, "charge", func(ctx context.Context) error { return charge(ctx, line) })
 		})
 		if _, err := part.Get(ctx); err != nil {

@@ -67,7 +67,7 @@ var dynamic = stepwell.Define("dynamic", func(ctx stepwell.Context, names []stri
 
 // The log has the failure of the charge, and its undo.
 var undone = stepwell.Define("undone", func(ctx stepwell.Context, id string) (Quote, error) {
-	stepwell.Compensate(ctx, "release", work)
+	stepwell.AddUndo(ctx, "release", func(ctx context.Context, _ any) error { return work(ctx) }, nil)
 	if err := stepwell.Do(ctx, "charge", work); err != nil {
 		return Quote{}, err
 	}

@@ -147,10 +147,10 @@ func right(ctx stepwell.Context, s *shop) (time.Time, error) {
 	if errors.Is(err, sql.ErrNoRows) { // near: database
 		return day, nil
 	}
-	stepwell.Compensate(ctx, "undo", func(ctx context.Context) error {
+	stepwell.AddUndo(ctx, "undo", func(ctx context.Context, _ any) error {
 		_, err := charge(ctx)
 		return err
-	})
+	}, nil)
 	return day, err
 }
 

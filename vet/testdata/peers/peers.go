@@ -148,7 +148,7 @@ func Spins(ctx stepwell.Context) error {
 func Captured(ctx stepwell.Context, lines []string) error {
 	var line string
 	for _, line = range lines {
-		stepwell.Compensate(ctx, "undo", func(ctx context.Context) error { _, err := charge(ctx, line); return err })
+		stepwell.AddUndo(ctx, "undo", func(ctx context.Context, _ any) error { _, err := charge(ctx, line); return err }, nil)
 	}
 	return stepwell.Sleep(ctx, "nap", 1)
 }
@@ -249,7 +249,7 @@ func WritesByClosure(ctx stepwell.Context) (int, error) {
 // What is right.
 func RightCaptured(ctx stepwell.Context, lines []string) error {
 	for _, line := range lines {
-		stepwell.Compensate(ctx, "undo", func(ctx context.Context) error { _, err := charge(ctx, line); return err })
+		stepwell.AddUndo(ctx, "undo", func(ctx context.Context, _ any) error { _, err := charge(ctx, line); return err }, nil)
 	}
 	return stepwell.Sleep(ctx, "nap", 1)
 }

@@ -58,10 +58,6 @@ func keysThrough(ctx stepwell.Context, lines []string) error {
 		if _, err := Invoice.Child(stepwell.RunID("invoice")).Run(ctx, 3); err != nil { // want `each round of the loop has the same ID`
 			return err
 		}
-		stepwell.Compensate(ctx, "release", work)
-		if line == "" {
-			stepwell.DropUndo(ctx, "release") // want `DropUndo drops what all rounds of the loop have registered as "release"`
-		}
 	}
 	return nil
 }
@@ -124,12 +120,7 @@ func nearKeys(ctx stepwell.Context, lines []string) error {
 		if _, err := Invoice.Child(stepwell.RunID("invoice-"+line)).Run(ctx, 3); err != nil {
 			return err
 		}
-		name := "release-" + line
-		stepwell.Compensate(ctx, name, work)
-		stepwell.DropUndo(ctx, name)
 	}
-	stepwell.Compensate(ctx, "one", work)
-	stepwell.DropUndo(ctx, "one")
 	for _, line := range lines { // the first that is taken ends it
 		h, err := stepwell.NewHook[int](ctx, stepwell.Token("approve-one"))
 		if err != nil {

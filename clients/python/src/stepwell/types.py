@@ -977,7 +977,10 @@ class Why(_WhyRequired, total=False):
     startBy: str
     step: str
     token: str
+    # The step undoes another.
     undo: bool
+    # And not as the run ends: its code said so, and goes on.
+    undoNow: bool
     until: str
     # Of kind no_worker: the versions of the workflow that live workers have.
     versions: List[int]
