@@ -257,8 +257,8 @@ func checkCleanUp(problem func(string, ...any), r *simRun) {
 	})
 }
 
-// checkUndos: what was done in the newest segment is undone in reverse, once each, where the run does not complete; else
-// nothing is. What was registered with its step goes by when that was asked for, the rest by when its step ended: how
+// checkUndos: what was done in the newest segment is undone in reverse, once each, where the run does not complete, or its
+// code says so; else nothing is. What was registered with its step goes by when that was asked for, the rest by when its step ended: how
 // the two are to each other is not looked at.
 func checkUndos(problem func(string, ...any), r *simRun) {
 	checkUndone(problem, r, false, func(name string) int64 {
@@ -287,7 +287,7 @@ func checkUndone(problem func(string, ...any), r *simRun, early bool, since func
 	for _, n := range done {
 		want = append(want, n.Kids[1].Name)
 	}
-	if r.log.end.Type == world.RunCompleted {
+	if r.log.end.Type == world.RunCompleted && !r.program.segment(r.log.segment).Undoes {
 		want = nil
 	}
 	undo := map[string]bool{}

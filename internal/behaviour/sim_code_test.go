@@ -45,6 +45,9 @@ func (c *simCode) main(ctx stepwell.Context, p simNode) (int, error) {
 	if err == nil && p.Carry != nil {
 		v = mix(*p.Carry, v)
 	}
+	if err == nil && p.Undoes {
+		err = stepwell.UndoAll(ctx)
+	}
 	switch {
 	case err == nil && p.Next != nil:
 		next := *p.Next

@@ -30,7 +30,7 @@ var simMustSee = []string{
 	"gathers: cancelled", "gathers: not begun in time",
 	"gathers: held", "gathers: made again", "merged", "merged before it was answered", "gathers before it was answered",
 	"merged or begun, and not answered", "clock leapt", "clock set back", "run not begun in time",
-	"sent", "sent to a run that is over", "step undone that had but begun", "undone after a failure", "undone after a timeout", "unpatched", "value kept apart", "woken",
+	"sent", "sent to a run that is over", "step undone that had but begun", "undone after a failure", "undone after a timeout", "undone by its code", "unpatched", "value kept apart", "woken",
 }
 
 func (c *simCoverage) note(what string) {
@@ -170,6 +170,8 @@ func (c *simCoverage) seeRun(s *simulation, r *simRun, runs map[string]*simRun) 
 		}
 		if n.Op == "comp" && r.log.completed(n.Kids[1].Name) {
 			switch {
+			case r.program.segment(r.log.segment).Undoes && r.log.cancel == nil:
+				c.note("undone by its code")
 			case r.timedOut():
 				c.note("undone after a timeout")
 			case r.log.cancel != nil:

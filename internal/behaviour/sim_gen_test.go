@@ -88,6 +88,12 @@ func (g *simGen) program(depth int) simNode {
 	if g.IntN(8) == 0 {
 		last.Fails, last.Panics = -1, g.n%2 == 0
 	}
+	last.Undoes = g.n%3 == 0
+	last.walkSegment(func(n *simNode) {
+		if n.Op == "select" { // its losers may go on, and have something to undo yet
+			last.Undoes = false
+		}
+	})
 	return p
 }
 

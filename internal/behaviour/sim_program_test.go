@@ -46,6 +46,7 @@ type simNode struct {
 	Detached bool          `json:"detached,omitempty"` // child
 	Part     bool          `json:"part,omitempty"`     // select: its kids are a part of the run, which is cancelled as one
 	Panics   bool          `json:"panics,omitempty"`   // a program: it fails by a panic
+	Undoes   bool          `json:"undoes,omitempty"`   // a program, in its last segment: it undoes all, and goes on
 	Kids     []simNode     `json:"kids,omitempty"`
 	Next     *simNode      `json:"next,omitempty"`   // a program: that of its next segment
 	Carry    *int          `json:"carry,omitempty"`  // a program: what the segments before it came to

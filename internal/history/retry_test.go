@@ -124,6 +124,23 @@ func TestInsteadOfARetrySaysWhatIsUndone(t *testing.T) {
 	}
 }
 
+// TestARetryTakesWhatTheCodeUndid: what UndoAll runs is a step as any.
+func TestARetryTakesWhatTheCodeUndid(t *testing.T) {
+	t.Parallel()
+	h := failedRun(&world.Error{Message: "no"})
+	last := len(h.Events) - 1
+	h.Events = append(h.Events[:last:last],
+		world.Event{Type: world.StepCreated, ID: "step_9", Kind: world.KindClosure, Name: "refund", Path: "go[0]/" + world.UndoNowPath + "[1]"},
+		world.Event{Type: world.StepCompleted, ID: "step_9", Attempt: 1},
+		world.Event{Type: world.RunFailed, Error: &world.Error{Message: "no"}})
+	for i := range h.Events {
+		h.Events[i].Seq = int64(i + 1)
+	}
+	if r := h.Retry(nil); r.Refused != "" || r.At != h.Last()-1 || r.Undone != "" {
+		t.Errorf("Retry = %+v, want one that takes all but the end", r)
+	}
+}
+
 // TestARetryTakesWhatCameBehindTheFailure of what was asked for before: results, events, payloads and waits that ended.
 func TestARetryTakesWhatCameBehindTheFailure(t *testing.T) {
 	t.Parallel()

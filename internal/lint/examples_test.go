@@ -25,6 +25,8 @@ var shownIn = map[string]string{
 	"queue.Limits":            "ExampleQueue_Handle",
 	"Priority":                "ExampleRunID",
 	"Tags":                    "ExampleRunID",
+	"Undoing.Drop":            "ExampleAddUndo",
+	"Undoing.Run":             "ExampleAddUndo",
 	"App.Close":               "ExampleApp_Invoke",
 	"RunInfo.Owner":           "ExampleRunInfo_Why",
 	"App.Count":               "ExampleWhere",

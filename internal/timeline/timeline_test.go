@@ -30,3 +30,16 @@ func TestSaidAndBeginsBy(t *testing.T) {
 		}
 	}
 }
+
+// TestUndoIsWhatUndoes at the run's end, and where its code says so.
+func TestUndoIsWhatUndoes(t *testing.T) {
+	for path, want := range map[string]string{
+		"": "step refund", "go[0]": "step refund in go[0]", "undo[0]": "undo refund", "undo-now[2]": "undo refund",
+		"map[3]/undo-now[0]": "undo refund in map[3]", "undo-now[0]/go[0]": "step refund in undo-now[0]/go[0]",
+	} {
+		en := &journal.Entry{Kind: world.KindClosure, Name: "refund", Path: path}
+		if got := Kind(en) + " " + en.Title(); got != want {
+			t.Errorf("a step in %q is %q, want %q", path, got, want)
+		}
+	}
+}
