@@ -48,7 +48,7 @@ var (
 	ErrDraining = engine.ErrDraining
 	// ErrRunOver: the cause of a step's context when its run ended without it.
 	ErrRunOver = engine.ErrRunOver
-	// ErrTimeout: the cause of a step's context when the attempt took longer than its [Timeout], or the run longer than its own. [Hook.Receive]: nothing came within its [Timeout].
+	// ErrTimeout: the cause of a step's context when the attempt took longer than its [Timeout], or the run longer than its own.
 	ErrTimeout = engine.ErrTimeout
 )
 

@@ -48,7 +48,10 @@ func answerEveryOperation(r *answers) {
 			func(ctx stepwell.Context) error { _, _, err := counted.Wait(ctx); return err },
 			func(ctx stepwell.Context) error { _, _, err := hook.Wait(ctx); return err },
 			func(ctx stepwell.Context) error { _, err := nap.Child().Run(ctx, time.Hour); return err },
-			func(ctx stepwell.Context) error { _, err := stepwell.Await(ctx, func() bool { return false }); return err },
+			func(ctx stepwell.Context) error {
+				_, err := stepwell.Await(ctx, func() bool { return false })
+				return err
+			},
 		} {
 			fs = append(fs, stepwell.Go(ctx, func(ctx stepwell.Context) (int, error) { return 0, op(ctx) }))
 		}
