@@ -180,8 +180,7 @@ func TestUndoAllThatFailsForGood(t *testing.T) {
 				return failed.Undo + ": " + err.Error(), nil
 			}
 		})
-		cfg := stepwell.Config{Definitions: []stepwell.Definition{wf}, Errors: known()}
-		run := start(r, r.beginWith(cfg), wf, 0)
+		run := start(r, r.begin(append(known(), wf)...), wf, 0)
 		out, err := run.Result(r.ctx)
 		if err != nil || !strings.HasPrefix(out, `fatal: undo "fatal" failed`) || !strings.Contains(out, `undo "limited" failed`) {
 			r.Errorf("got %q, %v", out, err)
