@@ -34,6 +34,9 @@ func (k messages) DeclareQueue(ctx context.Context, q world.MessageQueue) error 
 
 // PauseQueue pauses a queue, or ends that; see [world.Messenger].
 func (k messages) PauseQueue(ctx context.Context, queue string, pause *world.QueuePause) error {
+	if err := world.CheckPause(pause); err != nil { // JSON would make another text of one that is not UTF-8
+		return fmt.Errorf("queue %.140s: %w", queue, err)
+	}
 	_, err := k.act(ctx, manner{twice: true}, &wire.MessageAct{Pause: &wire.QueuePaused{Queue: queue, Pause: pause}})
 	return err
 }
