@@ -67,7 +67,7 @@ type keepSegmentsOption int
 // reads it from an older one on gets what is left, and is told: see [StreamChunk].
 //
 // What the definition says when a run continues counts, for runs that began before it said so too. It is 1 to 100.
-func KeepSegments(n int) keepSegmentsOption { return keepSegmentsOption(n) }
+func KeepSegments(n int) WorkflowOption { return keepSegmentsOption(n) }
 
 const mostKeptSegments = 100
 

@@ -38,28 +38,26 @@ type Match map[string]any
 
 func (m Match) eventOption(o *waitOptions) { o.match = m }
 
-// listenOption fits waits for events.
-type listenOption struct {
-	since []sinceOption
-}
-
-type sinceOption time.Duration
+// listenOption is since when a wait listens: for so long before it began.
+type listenOption time.Duration
 
 // Listen lets a wait for an event get what is published under its name as well, see package topic: the first that
 // matches, whoever published it, without a word of which run waits for it. The name of the event is the topic then, or a
 // pattern of topics: words with dots between, where * is any one word and # any number of words.
 //
 // What was published before the wait began it gets with [Since] alone.
-func Listen(since ...sinceOption) listenOption { return listenOption{since} }
+func Listen() EventOption { return listenOption(0) }
 
-// Since lets a wait that listens get what was published up to d before it began, too, 24 hours at most: the oldest that
-// matches first. It gets the 100 oldest that match. A payload that another wait has had is given to this one as well.
-func Since(d time.Duration) sinceOption { return sinceOption(d) }
+// Since is [Listen] for what was published up to d before the wait began, too, 24 hours at most: the oldest that matches
+// first. It gets the 100 oldest that match. A payload that another wait has had is given to this one as well.
+func Since(d time.Duration) EventOption { return listenOption(d) }
 
 func (l listenOption) eventOption(o *waitOptions) {
-	o.listen = &replay.Listening{}
-	for _, s := range l.since {
-		o.listen.Since = time.Duration(s)
+	if o.listen == nil {
+		o.listen = &replay.Listening{}
+	}
+	if l != 0 {
+		o.listen.Since = time.Duration(l)
 	}
 }
 

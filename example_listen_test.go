@@ -18,8 +18,12 @@ func ExampleListen() {
 	}
 	paid := stepwell.Event[payment]("order.paid")
 	ship := stepwell.Define("ship", func(ctx stepwell.Context, order string) (bool, error) {
-		_, ok, err := paid.Wait(ctx, stepwell.Match{"order": order}, stepwell.Listen(stepwell.Since(time.Minute)), stepwell.Timeout(time.Hour))
-		return ok, err
+		_, ok, err := paid.Wait(ctx, stepwell.Match{"order": order}, stepwell.Since(time.Minute), stepwell.Timeout(time.Hour))
+		if err != nil || !ok {
+			return false, err
+		}
+		_, again, err := paid.Wait(ctx, stepwell.Match{"order": order}, stepwell.Listen(), stepwell.Timeout(2*time.Millisecond))
+		return !again, err // what was published before it began is not for this one
 	})
 	app, err := stepwell.New(memory.New(), stepwell.Config{Definitions: []stepwell.Definition{ship}, Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {

@@ -114,6 +114,29 @@ func ExampleAwaitRun() {
 	// nothing to send <nil>
 }
 
+// A question that is asked again until it is answered, three times at most.
+func ExampleRemind() {
+	answer := stepwell.Event[string]("answer")
+	asks := 0
+	ask := stepwell.Define("ask-again", func(ctx stepwell.Context, _ string) (string, error) {
+		text, ok, err := answer.Wait(ctx, stepwell.Timeout(35*time.Millisecond), stepwell.Remind(10*time.Millisecond, func(ctx stepwell.Context) error {
+			return stepwell.Do(ctx, "remind", func(context.Context) error { asks++; return nil })
+		}))
+		if err != nil || ok {
+			return text, err
+		}
+		return "nobody answered", nil
+	})
+	app, stop := exampleApp(ask)
+	defer stop()
+	run, _ := ask.Start(context.Background(), app, "")
+	fmt.Println(run.Result(context.Background()))
+	fmt.Println("reminded:", asks > 0)
+	// Output:
+	// nobody answered <nil>
+	// reminded: true
+}
+
 // Select waits for the first of futures of different types; what lost is cancelled with its part of the run.
 func ExampleSelect() {
 	type Answer struct {

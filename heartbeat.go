@@ -71,9 +71,16 @@ type heartbeatTimeout time.Duration
 // Given to [NewHook] it ends a wait for a payload when whoever holds the token has not said for d that they are still
 // at it: see [HeartbeatHook]. [Hook.Wait] returns [ErrHeartbeat] then, an eighth of d later at most; the time begins
 // with Receive. d is a second at least.
-func HeartbeatTimeout(d time.Duration) heartbeatTimeout { return heartbeatTimeout(d) }
+func HeartbeatTimeout(d time.Duration) interface {
+	StepOption
+	HookOption
+} {
+	return heartbeatTimeout(d)
+}
 
-func (h heartbeatTimeout) stepOption(p *engine.Policy) {
+func (heartbeatTimeout) stepOption() {}
+
+func (h heartbeatTimeout) stepDefinitionOption(p *engine.Policy) {
 	if p.Heartbeat = time.Duration(h); h == 0 {
 		p.Fault = nothing("heartbeat timeout")
 	}
@@ -84,9 +91,11 @@ type queueTimeout time.Duration
 // QueueTimeout fails a step that no worker has begun d after it was asked for: a registered step that is queued and that nobody has or has room for, or any step
 // that waits for a slot. It fails at once, with code NOT_STARTED and an error that is [ErrNotStarted] and says which workers there are; no attempt was made. It is
 // about the first attempt alone. A run that is paused meanwhile looks when it goes on.
-func QueueTimeout(d time.Duration) queueTimeout { return queueTimeout(d) }
+func QueueTimeout(d time.Duration) StepOption { return queueTimeout(d) }
 
-func (q queueTimeout) stepOption(p *engine.Policy) {
+func (queueTimeout) stepOption() {}
+
+func (q queueTimeout) stepDefinitionOption(p *engine.Policy) {
 	if p.Queue = time.Duration(q); q == 0 {
 		p.Fault = nothing("queue timeout")
 	}

@@ -120,23 +120,17 @@ func (s Singleton) workflowOption(o *workflowOptions) {
 	o.limits = append(o.limits, l)
 }
 
-// stepOption refuses a limit at one call of a step: limits are those of its definition.
-func (l Limit) stepOption(p *engine.Policy) {
-	if p.Fault == nil {
-		p.Fault = fmt.Errorf("%w: set the limit of a registered step where you define it, with DefineStep; it applies to all its calls", ErrInvalid)
-	}
-}
+// stepDefinitionOption changes nothing of how a step is tried: see limitsOf.
+func (l Limit) stepDefinitionOption(*engine.Policy) {}
 
-// limitsOf takes the limits out of the options of a registered step.
-func limitsOf(opts []StepOption) (all limits, others []StepOption) {
+// limitsOf are the limits among the options of a registered step.
+func limitsOf(opts []StepDefinitionOption) (all limits) {
 	for _, o := range opts {
 		if l, is := o.(Limit); is {
 			all = append(all, limit{Limit: l})
-		} else {
-			others = append(others, o)
 		}
 	}
-	return all, others
+	return all
 }
 
 // ofStep is [limits.named] of a registered step, which has no limits that only runs have.

@@ -16,6 +16,19 @@ import (
 // [Attributes], [In]; an event that goes with it: [EventDef.AlsoSend], [AlsoSignal].
 type StartOption interface{ startOption(*startOptions) }
 
+// BirthOption changes how a run starts, and how a child does: [RunID], [Key], [Delay], [Priority].
+type BirthOption interface {
+	StartOption
+	ChildOption
+}
+
+// RunOption is said of a workflow for all of its runs, or of a start or a child for that one: [Retention], [StartTTL],
+// [Attributes], [Version].
+type RunOption interface {
+	WorkflowOption
+	BirthOption
+}
+
 // startOptions says how a run starts. The zero value is a run that starts now, under a new ID.
 type startOptions struct {
 	ID         string
@@ -50,7 +63,7 @@ type runIDOption string
 // [ErrRunExists], unless a [Key] is there too, and that run's: then it is the same start again, and that run is
 // returned. Where they are two runs', the error names both. The future of a child whose ID is taken fails with
 // [ErrRunExists]. Without it, and for "", the ID is a new one; a child's is the same on replay.
-func RunID(id string) runIDOption { return runIDOption(id) }
+func RunID(id string) BirthOption { return runIDOption(id) }
 
 func (id runIDOption) startOption(o *startOptions) { o.ID = string(id) }
 
@@ -63,7 +76,7 @@ type keyOption string
 // the run that this one started. A second such start of the same workflow in one body is refused with [ErrInvalid].
 //
 // It fits children too: one whose key is used fails with [ErrRunExists], as a stranger is never adopted.
-func Key(key string) keyOption { return keyOption(key) }
+func Key(key string) BirthOption { return keyOption(key) }
 
 func (k keyOption) startOption(o *startOptions) { o.Key = string(k) }
 
@@ -82,7 +95,7 @@ func (receipt ackOption) startOption(o *startOptions) { o.ack = string(receipt) 
 type delayOption time.Duration
 
 // Delay is how long a run stays pending at least. It fits starts and children.
-func Delay(d time.Duration) delayOption { return delayOption(d) }
+func Delay(d time.Duration) BirthOption { return delayOption(d) }
 
 func (d delayOption) startOption(o *startOptions) { o.Delay = time.Duration(d) }
 
@@ -92,7 +105,7 @@ type priorityOption int
 
 // Priority is from 1 to 4; 4 is served first; 0 means 2. For each minute that a run has waited it counts one higher. It
 // fits starts and children.
-func Priority(n int) priorityOption { return priorityOption(n) }
+func Priority(n int) BirthOption { return priorityOption(n) }
 
 func (n priorityOption) startOption(o *startOptions) { o.Priority = int(n) }
 
@@ -110,7 +123,7 @@ type attributesOption map[string]any
 // Attributes are what a run starts with, as JSON: at most 64, of 8 KiB each and 16 KiB together; see [SetAttribute].
 // They fit workflows, starts and children: those of a workflow are what each of its runs starts with, by whatever way
 // it is started, as a worker tells the database when it joins; a start's own take the place of those of the same name.
-func Attributes(all map[string]any) attributesOption { return attributesOption(all) }
+func Attributes(all map[string]any) RunOption { return attributesOption(all) }
 
 func (a attributesOption) workflowOption(o *workflowOptions) {
 	all, err := encodeAttributes(a)

@@ -34,7 +34,12 @@ type payloadErrorsOption struct{}
 // is set aside: the log records it, [App.Why] and the journal show it with what did not fit, nobody gets it, and the wait goes on with the next.
 //
 // Either way the record decides on replay, whatever the type is by then, and whether the code asks for this by then.
-func PayloadErrors() payloadErrorsOption { return payloadErrorsOption{} }
+func PayloadErrors() interface {
+	EventOption
+	HookOption
+} {
+	return payloadErrorsOption{}
+}
 
 func (payloadErrorsOption) eventOption(o *waitOptions) { o.tell = true }
 func (payloadErrorsOption) hookOption(o *hookOptions)  { o.tell = true }

@@ -119,7 +119,7 @@ type startTTLOption time.Duration
 //
 // That of a workflow holds for all who start it, by whatever way; that of a start takes its place, and there 0 means as
 // the workflow says, and [Forever] that it may begin at any time.
-func StartTTL(d time.Duration) startTTLOption { return startTTLOption(d) }
+func StartTTL(d time.Duration) RunOption { return startTTLOption(d) }
 
 func (d startTTLOption) workflowOption(o *workflowOptions) {
 	if d <= 0 {

@@ -133,7 +133,7 @@ type RegisteredStep[In, Out any] struct {
 
 // DefineStep gives a function a name under which every worker can run it. Its input is recorded, so it must encode as
 // JSON. What is wrong with a definition shows in [New].
-func DefineStep[In, Out any](name string, fn func(ctx context.Context, in In) (Out, error), opts ...StepOption) *RegisteredStep[In, Out] {
+func DefineStep[In, Out any](name string, fn func(ctx context.Context, in In) (Out, error), opts ...StepDefinitionOption) *RegisteredStep[In, Out] {
 	s := &RegisteredStep[In, Out]{name: name, fn: fn}
 	s.define(opts)
 	if fn == nil {
@@ -142,8 +142,8 @@ func DefineStep[In, Out any](name string, fn func(ctx context.Context, in In) (O
 	return s
 }
 
-func (s *RegisteredStep[In, Out]) define(opts []StepOption) {
-	s.limits, opts = limitsOf(opts)
+func (s *RegisteredStep[In, Out]) define(opts []StepDefinitionOption) {
+	s.limits = limitsOf(opts)
 	s.fault = errors.Join(world.CheckName("step name", s.name), stepPolicy(&s.policy, opts))
 	s.fault = errors.Join(append([]error{s.fault}, s.limits.ofStep(s.name, reflect.TypeFor[In]())...)...)
 }
@@ -154,7 +154,7 @@ func (s *RegisteredStep[In, Out]) define(opts []StepOption) {
 // step worker says which of its errors are final. Have it in [Config].Definitions, as its limits are known by that.
 //
 // A test gives it a function with stepwelltest.FakeStep.
-func DefineRemoteStep[In, Out any](name string, opts ...StepOption) *RegisteredStep[In, Out] {
+func DefineRemoteStep[In, Out any](name string, opts ...StepDefinitionOption) *RegisteredStep[In, Out] {
 	s := &RegisteredStep[In, Out]{name: name, remote: true}
 	s.fn = func(context.Context, In) (out Out, err error) { return out, &notHereError{name} }
 	s.define(opts)
@@ -314,12 +314,18 @@ func (s *RegisteredStep[In, Out]) start(ctx Context, in In, opts []StepOption, a
 	return &Future[Out]{f: f, get: func(ctx Context) (Out, error) { return back.result(ctx, f) }}
 }
 
-// StepOption changes how a step is tried, and what follows of it: [Retry], [Timeout], [NonRetryable], [Transactional],
-// [Undo]. Of [DefineStep] it may be a [Limit], too.
-type StepOption interface{ stepOption(*engine.Policy) }
+// StepOption changes how a step is tried, and what follows of it: [Retry], [Timeout], [HeartbeatTimeout],
+// [QueueTimeout], [NonRetryable], [Transactional], [Undo].
+type StepOption interface {
+	StepDefinitionOption
+	stepOption()
+}
 
-func stepPolicy(p *engine.Policy, opts []StepOption) error {
-	if err := kit.Given(opts, func(o StepOption) { o.stepOption(p) }); err != nil {
+// StepDefinitionOption is said where a registered step is defined, for all of its calls: a [Limit], or any [StepOption].
+type StepDefinitionOption interface{ stepDefinitionOption(*engine.Policy) }
+
+func stepPolicy[O StepDefinitionOption](p *engine.Policy, opts []O) error {
+	if err := kit.Given(opts, func(o O) { o.stepDefinitionOption(p) }); err != nil {
 		return err
 	}
 	return p.Validate()
@@ -359,28 +365,41 @@ func NonRetryable[T error]() StepOption {
 	}}
 }
 
-func (n nonRetryable) stepOption(p *engine.Policy) {
+func (nonRetryable) stepOption() {}
+
+func (n nonRetryable) stepDefinitionOption(p *engine.Policy) {
 	before := p.Final
 	p.Final = func(err error) bool { return n.is(err) || before != nil && before(err) }
 }
 
-func (r Retry) stepOption(p *engine.Policy) {
+func (Retry) stepOption() {}
+
+func (r Retry) stepDefinitionOption(p *engine.Policy) {
 	p.Attempts, p.Backoff, p.Base, p.Cap, p.Jitter, p.Total = r.Attempts, r.Backoff, r.Base, r.Cap, r.Jitter, r.Total
 }
 
-// timeoutOption fits steps, waits, hooks, workflows, starts and children.
+// TimeoutOption is what [Timeout] returns.
+type TimeoutOption interface {
+	StepOption
+	WaitOption
+	WorkflowOption
+	BirthOption
+}
+
 type timeoutOption time.Duration
 
-// Timeout limits one attempt of a step, or a wait for an event or for a payload of a hook. The context of an attempt whose time is up ends, with
+// Timeout limits one attempt of a step, or a wait for an event, at a hook or for a condition. The context of an attempt whose time is up ends, with
 // cause [ErrTimeout]; an error that the body returns then is tried again, if attempts are left. A value that it returns
 // all the same counts: the work is done.
 //
 // Of a workflow, a start or a child it limits the whole run, from when it begins and over all its segments; [Forever]:
 // no limit. Then the run is cancelled (see [CancelCause]), its code cleans up, and it fails with code TIMEOUT and an
 // error that is [ErrTimeout].
-func Timeout(d time.Duration) timeoutOption { return timeoutOption(d) }
+func Timeout(d time.Duration) TimeoutOption { return timeoutOption(d) }
 
-func (t timeoutOption) stepOption(p *engine.Policy) {
+func (timeoutOption) stepOption() {}
+
+func (t timeoutOption) stepDefinitionOption(p *engine.Policy) {
 	if p.Timeout = time.Duration(t); t == 0 {
 		p.Fault = nothing("timeout")
 	}

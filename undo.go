@@ -45,7 +45,9 @@ func Undo[In any](name string, fn func(ctx context.Context, in In) error, in In,
 	return undoOption(u)
 }
 
-func (o undoOption) stepOption(p *engine.Policy) {
+func (undoOption) stepOption() {}
+
+func (o undoOption) stepDefinitionOption(p *engine.Policy) {
 	u := engine.Undo(o)
 	u.Next, p.Undo = p.Undo, &u
 }
@@ -306,4 +308,6 @@ func stepOf(ctx Context, f *replay.Future) *StepInfo {
 // policyOption is a whole policy.
 type policyOption engine.Policy
 
-func (o policyOption) stepOption(p *engine.Policy) { *p = engine.Policy(o) }
+func (policyOption) stepOption() {}
+
+func (o policyOption) stepDefinitionOption(p *engine.Policy) { *p = engine.Policy(o) }

@@ -83,7 +83,12 @@ type versionOption int
 // with; an App can have several versions of one workflow. A start, and a child, gets the version of the definition that
 // starts it, or, where it is started by name, the highest that a live worker has; where none is alive, the first one
 // that claims the run decides. A Version there chooses another, and 0 none.
-func Version(n int) versionOption { return versionOption(n) }
+func Version(n int) interface {
+	RunOption
+	ContinueOption
+} {
+	return versionOption(n)
+}
 
 func (v versionOption) continueOption(o *continueOptions) { o.version = int(v) }
 
@@ -105,7 +110,7 @@ type retentionOption time.Duration
 // workflow holds for all who start it, by whatever way: a worker tells the database when it joins. It is lowered to
 // [Config].MaxRetention, 365 days by default: what is lowered is said in the log, of a workflow by [New], of a start
 // when it is made; [Run.Retention] and [App.Get] tell what holds.
-func Retention(d time.Duration) retentionOption { return retentionOption(d) }
+func Retention(d time.Duration) RunOption { return retentionOption(d) }
 
 // Forever is the retention of runs that are never deleted; it needs [Config].MaxRetention to be Forever too.
 const Forever = time.Duration(-1)

@@ -46,7 +46,7 @@ func publishesFrom(t *testing.T, r *rig, keys *keyring.Ring) {
 		return text, stepwell.Do(ctx, "work", func(context.Context) error { return nil })
 	})
 	hears := stepwell.Define("hears", func(ctx stepwell.Context, _ string) (string, error) {
-		got, _, err := stepwell.Event[string]("news.*").Wait(ctx, stepwell.Listen(stepwell.Since(time.Hour)), stepwell.Timeout(time.Hour))
+		got, _, err := stepwell.Event[string]("news.*").Wait(ctx, stepwell.Since(time.Hour), stepwell.Timeout(time.Hour))
 		return got, err
 	})
 	ctx := t.Context()

@@ -84,7 +84,7 @@ func ExampleTopic_PublishFrom() {
 	})
 	ship := stepwell.Define("ship", func(ctx stepwell.Context, order string) (string, error) {
 		event := stepwell.Event[Payment]("order.paid")
-		p, _, err := event.Wait(ctx, stepwell.Match{"order": order}, stepwell.Listen(stepwell.Since(time.Minute)))
+		p, _, err := event.Wait(ctx, stepwell.Match{"order": order}, stepwell.Since(time.Minute))
 		return "shipped to " + p.Land, err
 	})
 	app, err := stepwell.New(memory.New(), stepwell.Config{Logger: slog.New(slog.DiscardHandler), Definitions: []stepwell.Definition{pay, ship}})

@@ -29,14 +29,14 @@ func listens(ctx stepwell.Context, order int, options ...stepwell.EventOption) (
 
 // looker is a waiter that looks back.
 var looker = stepwell.Define("looker", func(ctx stepwell.Context, order int) (float64, error) {
-	return listens(ctx, order, stepwell.Listen(stepwell.Since(time.Hour)))
+	return listens(ctx, order, stepwell.Since(time.Hour))
 })
 
 // chain waits in two segments; one that looks back gets in the second what it had in the first.
 var chain = stepwell.Define("chain", func(ctx stepwell.Context, c link) (float64, error) {
 	listen := stepwell.Listen()
 	if c.Back {
-		listen = stepwell.Listen(stepwell.Since(time.Hour))
+		listen = stepwell.Since(time.Hour)
 	}
 	got, err := listens(ctx, c.Order, listen)
 	if c.Total += got; err != nil || c.Second {

@@ -38,7 +38,7 @@ func TestListen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := memory.New()
 		late := stepwell.Define("late", func(ctx stepwell.Context, since time.Duration) (float64, error) {
-			got, ok, err := stepwell.Event[paid]("order.*").Wait(ctx, stepwell.Match{"order": 1}, stepwell.Listen(stepwell.Since(since)), stepwell.Timeout(time.Hour))
+			got, ok, err := stepwell.Event[paid]("order.*").Wait(ctx, stepwell.Match{"order": 1}, stepwell.Since(since), stepwell.Timeout(time.Hour))
 			if err != nil || !ok {
 				return -1, err
 			}
@@ -100,7 +100,7 @@ func newEnv(t *testing.T, kind string, definitions ...stepwell.Definition) *step
 func TestListenCrashes(t *testing.T) {
 	twice := stepwell.Define("twice", func(ctx stepwell.Context, order int) (string, error) {
 		event := stepwell.Event[paid]("order.paid")
-		first, _, err := event.Wait(ctx, stepwell.Match{"order": order}, stepwell.Listen(stepwell.Since(time.Hour)), stepwell.Timeout(24*time.Hour))
+		first, _, err := event.Wait(ctx, stepwell.Match{"order": order}, stepwell.Since(time.Hour), stepwell.Timeout(24*time.Hour))
 		if err != nil {
 			return "", err
 		}

@@ -95,7 +95,7 @@ func TestMethodsOfErrorsAreCalledInTheBody(t *testing.T) {
 			return 0, make()
 		}
 		opts := []stepwell.StepOption{stepwell.Timeout(time.Hour), stepwell.NonRetryable[*shortage](), stepwell.Retry{Attempts: 3}}
-		task := stepwell.DefineStep("task", func(ctx context.Context, _ int) (int, error) { return fail(ctx) }, opts...)
+		task := stepwell.DefineStep("task", func(ctx context.Context, _ int) (int, error) { return fail(ctx) }, defining(opts)...)
 		wf := stepwell.Define("strange", func(ctx stepwell.Context, _ struct{}) (int, error) {
 			n, err := stepwell.Step(ctx, "closure", fail, opts...)
 			if err != nil {

@@ -492,3 +492,11 @@ func forge(r *rig, w world.World, run string, events []world.Event) {
 		r.Fatal(err)
 	}
 }
+
+// defining are options of a step for its definition.
+func defining(opts []stepwell.StepOption) (all []stepwell.StepDefinitionOption) {
+	for _, o := range opts {
+		all = append(all, o)
+	}
+	return all
+}

@@ -37,7 +37,7 @@ func everyStep[Out any](t *testing.T, body func(r *rig, ctx context.Context) (Ou
 	})
 	t.Run("queued", func(t *testing.T) {
 		everywhere(t, func(r *rig) {
-			task := stepwell.DefineStep("read", func(ctx context.Context, _ int) (Out, error) { return body(r, ctx) }, opts...)
+			task := stepwell.DefineStep("read", func(ctx context.Context, _ int) (Out, error) { return body(r, ctx) }, defining(opts)...)
 			wf := stepwell.Define("pages", func(ctx stepwell.Context, _ int) (Out, error) {
 				rest := stepwell.Go(ctx, func(ctx stepwell.Context) (int, error) {
 					return 0, stepwell.Do(ctx, "first", func(ctx context.Context) error { <-time.After(time.Millisecond); return nil })

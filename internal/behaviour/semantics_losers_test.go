@@ -45,7 +45,7 @@ func TestAnswer08ErrorTypesThatAreNotRetriedCountThroughJoinedErrors(t *testing.
 		opts := []stepwell.StepOption{
 			stepwell.Retry{Attempts: 3, Base: time.Millisecond}, stepwell.NonRetryable[*declined](), stepwell.NonRetryable[busyError](),
 		}
-		task := stepwell.DefineStep("task", func(_ context.Context, name string) (int, error) { return body(name) }, opts...)
+		task := stepwell.DefineStep("task", func(_ context.Context, name string) (int, error) { return body(name) }, defining(opts)...)
 		wf := stepwell.Define("declines", func(ctx stepwell.Context, name string) (string, error) {
 			_, err := stepwell.Step(ctx, "step", func(context.Context) (int, error) { return body(name) }, opts...)
 			_, too := task.Run(ctx, name)

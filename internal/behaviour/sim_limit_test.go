@@ -52,7 +52,7 @@ func (s *simulation) stepsAtOnce() int {
 // ofSteps is a limit of the registered step, among those of the workflow.
 type ofSteps struct{ stepwell.Limit }
 
-func stepLimits(all []stepwell.WorkflowOption) (of []stepwell.StepOption) {
+func stepLimits(all []stepwell.WorkflowOption) (of []stepwell.StepDefinitionOption) {
 	for _, o := range all {
 		if l, is := o.(ofSteps); is {
 			of = append(of, l.Limit)

@@ -60,7 +60,7 @@ func (c *carrier) definitions(t *testing.T) []stepwell.Definition {
 		return stepwell.Step(ctx, "count", func(context.Context) (bool, error) { c.shipped.Add(1); return true, nil })
 	})
 	c.ears = stepwell.Define("ears", func(ctx stepwell.Context, s sack) (bool, error) {
-		_, ok, err := heard.Wait(ctx, stepwell.Match{"n": s.N}, stepwell.Listen(stepwell.Since(time.Minute)), stepwell.Timeout(time.Minute))
+		_, ok, err := heard.Wait(ctx, stepwell.Match{"n": s.N}, stepwell.Since(time.Minute), stepwell.Timeout(time.Minute))
 		return ok, err
 	})
 	all := []stepwell.Definition{

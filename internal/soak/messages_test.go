@@ -76,7 +76,7 @@ var (
 	})
 	// awaitFlow waits for what is published.
 	awaitFlow = stepwell.Define("await", func(ctx stepwell.Context, n int) (int, error) {
-		got, ok, err := stepwell.Event[parcel](paid.Name()).Wait(ctx, stepwell.Match{"n": n}, stepwell.Listen(stepwell.Since(time.Hour)), stepwell.Timeout(patience))
+		got, ok, err := stepwell.Event[parcel](paid.Name()).Wait(ctx, stepwell.Match{"n": n}, stepwell.Since(time.Hour), stepwell.Timeout(patience))
 		if err == nil && !ok {
 			err = errors.New("nothing came")
 		}
