@@ -84,8 +84,28 @@ func (h *replayHandler) WithGroup(name string) slog.Handler {
 }
 
 // StepInfo is what a step's body can know of itself.
-type StepInfo = engine.StepInfo
+type StepInfo struct {
+	Run            string // run ID
+	Workflow       string
+	Step           string // correlation ID of the step, the same on every attempt
+	Name           string
+	Attempt        int       // from 1
+	IdempotencyKey string    // the same on every attempt, and for no other step: hand it to whatever the step calls
+	Undoes         *StepInfo // the step that this one undoes; nil: none
+}
 
 // Info tells the body of a step which run, step and attempt it is, and the idempotency key that is the same on every attempt.
 // Outside a step it is zero.
-func Info(ctx context.Context) StepInfo { return engine.Info(ctx) }
+func Info(ctx context.Context) StepInfo {
+	info := engine.Info(ctx)
+	return stepInfo(&info)
+}
+
+func stepInfo(i *engine.StepInfo) StepInfo {
+	info := StepInfo{Run: i.Run, Workflow: i.Workflow, Step: i.Step, Name: i.Name, Attempt: i.Attempt, IdempotencyKey: i.IdempotencyKey}
+	if i.Undoes != nil {
+		of := stepInfo(i.Undoes)
+		info.Undoes = &of
+	}
+	return info
+}

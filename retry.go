@@ -14,7 +14,41 @@ import (
 )
 
 // RetryAdvice says what [App.Retry] does with a run, or why it refuses, and what there is instead.
-type RetryAdvice = history.Retry
+type RetryAdvice struct {
+	// At is the number of the last event that the new run takes over, and Steps the names of the steps
+	// that failed the run, and run again; without any, only its code does. Of what is behind At the
+	// new run has the results of what was asked for before.
+	At    int64    `json:"at,omitempty"`
+	Steps []string `json:"steps,omitempty"`
+	Anew  bool     `json:"anew,omitempty"` // the new run has its whole timeout again: the run had run out of it
+
+	// Healed are the names of the steps that failed the run because another run did, and now complete
+	// with what the newest in that one's place came to; Results are these, by the IDs of the steps.
+	Healed  []string                   `json:"healed,omitempty"`
+	Results map[string]json.RawMessage `json:"-"`
+
+	Refused string `json:"refused,omitempty"` // why there is no retry; "": there is
+	Child   string `json:"child,omitempty"`   // the failed child that could be retried instead
+	Awaited string `json:"awaited,omitempty"` // the awaited run that did not complete, which could be
+
+	// Peer is the newest run in the place of Child or Awaited, where a retry of that does not help, as
+	// it goes on or was cancelled: see PeerIs, which is a status, or blocked, or paused.
+	Peer   string `json:"peer,omitempty"`
+	PeerIs string `json:"peerIs,omitempty"`
+
+	Newest  string `json:"newest,omitempty"`  // the run that this is about, which took the place of the one asked for
+	Result  string `json:"result,omitempty"`  // the step whose result a fork could be given
+	Fork    int64  `json:"fork,omitempty"`    // a fork behind this event takes the risk that Refused names; 0: none
+	Restart bool   `json:"restart,omitempty"` // it can be restarted
+	Undone  string `json:"undone,omitempty"`  // the undo functions that ran: a fork from before them goes on without what they undid
+	Input   bool   `json:"input,omitempty"`   // the run's own input does not fit: a restart or a fork needs another
+}
+
+// Does says what a retry does.
+func (r *RetryAdvice) Does() string { return (*history.Retry)(r).Does() }
+
+// Instead says what can be done where there is no retry; "": nothing.
+func (r *RetryAdvice) Instead() string { return (*history.Retry)(r).Instead() }
 
 // RetryRefusedError says why a run is not retried: a new run could not be right. It is [ErrInvalid].
 type RetryRefusedError struct {
@@ -139,7 +173,7 @@ func adviseOn(ctx context.Context, a *App, run string, newest *RunInfo, h *Histo
 func heal(ctx context.Context, a *App, h *History) (RetryAdvice, error) {
 	healed := map[string]json.RawMessage{}
 	for {
-		advice := h.Retry(healed)
+		advice := RetryAdvice(h.Retry(healed))
 		run := cmp.Or(advice.Child, advice.Awaited)
 		if _, known := healed[run]; run == "" || known {
 			return advice, nil
@@ -170,10 +204,10 @@ func heal(ctx context.Context, a *App, h *History) (RetryAdvice, error) {
 // advise says what a retry of a history's run would do. The history needs no payloads.
 func (a *App) advise(ctx context.Context, h *History) (RetryAdvice, error) {
 	advice, err := heal(ctx, a, h)
-	if err != nil {
+	if err != nil || advice.Refused != "" {
 		return advice, err
 	}
-	for _, t := range advice.Tokens {
+	for _, t := range h.Tokens(advice.At) {
 		holder, err := a.holder(ctx, t.Token)
 		if err != nil {
 			return advice, err

@@ -332,13 +332,13 @@ func stepPolicy[O StepDefinitionOption](p *engine.Policy, opts []O) error {
 }
 
 // Backoff says how the delays between attempts grow.
-type Backoff = engine.Backoff
+type Backoff string
 
 // The ways in which delays grow: always Base; Base, 2 × Base, 3 × Base…; Base, doubled each time.
 const (
-	Fixed       = engine.Fixed
-	Linear      = engine.Linear
-	Exponential = engine.Exponential
+	Fixed       Backoff = "fixed"
+	Linear      Backoff = "linear"
+	Exponential Backoff = "exponential"
 )
 
 // Unlimited, as [Retry].Attempts, sets no limit.
@@ -375,7 +375,7 @@ func (n nonRetryable) stepDefinitionOption(p *engine.Policy) {
 func (Retry) stepOption() {}
 
 func (r Retry) stepDefinitionOption(p *engine.Policy) {
-	p.Attempts, p.Backoff, p.Base, p.Cap, p.Jitter, p.Total = r.Attempts, r.Backoff, r.Base, r.Cap, r.Jitter, r.Total
+	p.Attempts, p.Backoff, p.Base, p.Cap, p.Jitter, p.Total = r.Attempts, engine.Backoff(r.Backoff), r.Base, r.Cap, r.Jitter, r.Total
 }
 
 // TimeoutOption is what [Timeout] returns.

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"iter"
-	"slices"
 	"time"
 
 	"github.com/stepwell/stepwell/internal/codec"
@@ -47,7 +46,12 @@ func (e *StreamError) Error() string {
 func (e *StreamError) Unwrap() error { return e.err }
 
 // StreamInfo is one stream of a run.
-type StreamInfo = world.StreamRow
+type StreamInfo struct {
+	Name   string          `json:"name"`
+	Next   int64           `json:"next"`             // index of the next chunk
+	Closed world.ChunkKind `json:"closed,omitempty"` // the mark that closed it; "": it is open
+	At     time.Time       `json:"at"`               // of the last chunk
+}
 
 // Streams lists the streams of a run by name, but for those that keep the progress of steps: see [Heartbeat].
 func (a *App) Streams(ctx context.Context, run string) ([]StreamInfo, error) {
@@ -58,7 +62,13 @@ func (a *App) Streams(ctx context.Context, run string) ([]StreamInfo, error) {
 	if err != nil {
 		return nil, fmt.Errorf("streams of run %s: %w", run, err)
 	}
-	return slices.DeleteFunc(rows, func(row StreamInfo) bool { return world.ProgressOf(row.Name) != "" }), nil
+	var list []StreamInfo
+	for _, row := range rows {
+		if world.ProgressOf(row.Name) == "" {
+			list = append(list, StreamInfo(row))
+		}
+	}
+	return list, nil
 }
 
 // ReadStream yields the chunks of a stream of a run from an index on, 0 for all, each once and in order, and then those that are written meanwhile. It ends

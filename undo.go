@@ -274,7 +274,7 @@ func compensate(ctx Context, err error) error {
 
 // run runs it as a step.
 func (u *undo) run(ctx Context) error {
-	var of *StepInfo
+	var of *engine.StepInfo
 	if u.of != nil {
 		if of = stepOf(ctx, u.of); of.Attempt == 0 {
 			return nil // it had not begun
@@ -294,7 +294,7 @@ func (u *undo) run(ctx Context) error {
 }
 
 // stepOf is what an undo is told of a step, when that is over.
-func stepOf(ctx Context, f *replay.Future) *StepInfo {
+func stepOf(ctx Context, f *replay.Future) *engine.StepInfo {
 	ctx.x.CancelFuture(f) // one that no cancel of the run reaches
 	ctx.x.Wait(f)
 	op := f.Op()
@@ -302,7 +302,7 @@ func stepOf(ctx Context, f *replay.Future) *StepInfo {
 	if err, ok := errors.AsType[*world.Error](f.Err()); f.Err() == nil || ok && err.Code != world.CodeCancelled && err.Code != world.CodeNotStarted {
 		attempt = max(attempt, 1)
 	}
-	return &StepInfo{Run: ctx.RunID(), Workflow: ctx.env.workflow, Step: op.ID, Name: op.Key.Name, Attempt: attempt, IdempotencyKey: op.ID}
+	return &engine.StepInfo{Run: ctx.RunID(), Workflow: ctx.env.workflow, Step: op.ID, Name: op.Key.Name, Attempt: attempt, IdempotencyKey: op.ID}
 }
 
 // policyOption is a whole policy.

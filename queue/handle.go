@@ -35,7 +35,7 @@ func Parallel(n int) HandleOption { return func(h *handling) { h.parallel = n } 
 // tried: Attempts and Total say nothing here.
 func Retry(r stepwell.Retry) HandleOption {
 	return func(h *handling) {
-		h.policy = engine.Policy{Backoff: r.Backoff, Base: r.Base, Cap: r.Cap, Jitter: r.Jitter}
+		h.policy = engine.Policy{Backoff: engine.Backoff(r.Backoff), Base: r.Base, Cap: r.Cap, Jitter: r.Jitter}
 	}
 }
 

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/stepwell/stepwell"
-	"github.com/stepwell/stepwell/internal/history"
 	"github.com/stepwell/stepwell/internal/human"
 	"github.com/stepwell/stepwell/internal/operate"
 	"github.com/stepwell/stepwell/world"
@@ -225,7 +224,7 @@ func retryOf(r *stepwell.RetryAdvice) *Retry {
 	if r == nil {
 		return nil
 	}
-	out := &Retry{Steps: some(r.Steps), Refused: short(r.Refused), Instead: short((*history.Retry)(r).Instead())}
+	out := &Retry{Steps: some(r.Steps), Refused: short(r.Refused), Instead: short(r.Instead())}
 	if r.Refused == "" {
 		out.Does = short(r.Does())
 	}

@@ -39,8 +39,6 @@ type Retry struct {
 	Restart bool   `json:"restart,omitempty"` // it can be restarted
 	Undone  string `json:"undone,omitempty"`  // the undo functions that have undone what it did, as a list: a fork that takes over what they undid goes on without it
 	Input   bool   `json:"input,omitempty"`   // of a restart, or a fork, that needs another input: the run's own does not fit
-
-	Tokens []Token `json:"-"` // of hooks that are open at At
 }
 
 // Does says what a retry does.
@@ -179,9 +177,6 @@ func (h *History) Retry(healed map[string]json.RawMessage) Retry {
 		if r = f.at(cut); r.Refused == "" || r.Child != "" || r.Awaited != "" { // behind what stays failed it would fail of that again
 			break
 		}
-	}
-	if r.Refused == "" {
-		r.Tokens = h.tokens(r.At)
 	}
 	return r
 }
@@ -365,8 +360,8 @@ func list(names []string) string {
 	return b.String()
 }
 
-// tokens are those of the hooks that are open behind an event.
-func (h *History) tokens(at int64) (list []Token) {
+// Tokens are those of the hooks that are open behind an event.
+func (h *History) Tokens(at int64) (list []Token) {
 	open := map[string]string{}
 	for i := range h.Events {
 		switch e := &h.Events[i]; {

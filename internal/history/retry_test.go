@@ -165,7 +165,7 @@ func TestARetryTakesWhatCameBehindTheFailure(t *testing.T) {
 	add(world.Event{Type: world.StepCreated, ID: "step_3", Kind: world.KindClosure, Name: "c"})
 	add(world.Event{Type: world.RunFailed, Error: &world.Error{Message: "no", Step: "step_1"}})
 	r := h.Retry(nil)
-	if r.Refused != "" || r.At != 8 || len(r.Tokens) != 1 {
+	if r.Refused != "" || r.At != 8 || len(h.Tokens(r.At)) != 1 {
 		t.Fatalf("the retry: %+v", r)
 	}
 	events, err := h.Fork(Cut{Run: "wrun_2", At: r.At, Late: true, Created: created.Add(time.Hour)})
