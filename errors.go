@@ -56,7 +56,25 @@ var (
 var ErrNotStarted = errors.New("no worker began the step in time")
 
 // DivergedError says that a workflow's code no longer matches a run's log.
-type DivergedError = replay.DivergedError
+type DivergedError struct {
+	Run   string
+	Seq   int64  // the event in the log where it was found
+	Log   string // what the log holds
+	Build string // of the program that wrote the event
+	Code  string // what the code asks for instead
+	Where string // and where: file:line, if known
+	Name  string // of the operation in the log
+	// AskedBy is the build of the code that asks, and Worker the name of the worker that ran it.
+	AskedBy, Worker string
+	// Same: the build that wrote the event is the one that replayed it: the code does not match itself.
+	Same bool
+	// Strict: [Config].Strict found that the code does not match itself. Log is what it did when it ran, At
+	// where that was, if known; Code and Where are of a replay beside it.
+	Strict bool
+	At     string
+}
+
+func (e *DivergedError) Error() string { return (*replay.DivergedError)(e).Error() }
 
 // Fatal marks an error of a step as one that another attempt would not help: the step fails at once. nil stays nil.
 func Fatal(err error) error {

@@ -17,6 +17,7 @@ import (
 	"github.com/stepwell/stepwell/internal/engine"
 	"github.com/stepwell/stepwell/internal/history"
 	"github.com/stepwell/stepwell/internal/kit"
+	"github.com/stepwell/stepwell/internal/replay"
 	"github.com/stepwell/stepwell/world"
 )
 
@@ -239,8 +240,11 @@ func (a *App) Check(ctx context.Context, h *History) error {
 		return fmt.Errorf("%w: check: a history without events", ErrInvalid)
 	}
 	err := a.replay(ctx, h)
-	if _, ok := errors.AsType[*DivergedError](err); ok && h.Events[0].Birth.Seed == 0 {
-		err = fmt.Errorf("%w (the history has no seed, because it was exported with a viewer's key, so random values in the code differ; export it with an operator's key)", err)
+	if diverged, ok := errors.AsType[*replay.DivergedError](err); ok {
+		err = fmt.Errorf("run %s: %w", h.Run, (*DivergedError)(diverged))
+		if h.Events[0].Birth.Seed == 0 {
+			err = fmt.Errorf("%w (the history has no seed, because it was exported with a viewer's key, so random values in the code differ; export it with an operator's key)", err)
+		}
 	}
 	if err != nil {
 		return fmt.Errorf("check: %w", err)

@@ -20,7 +20,12 @@ import (
 )
 
 // HookConflictError says that a chosen hook token is held by another run.
-type HookConflictError = replay.ConflictError
+type HookConflictError struct {
+	Token  string `json:"-"` // what is recorded of the error has no token: who reads it may not send
+	Holder string // the run that holds it
+}
+
+func (e *HookConflictError) Error() string { return (*replay.ConflictError)(e).Error() }
 
 // HookOption changes a hook: [Named], [Token], [Metadata], [PayloadErrors], [HeartbeatTimeout].
 type HookOption interface{ hookOption(o *hookOptions) }

@@ -35,6 +35,9 @@ func waitFor(ctx Context, f *replay.Future) error {
 	if errors.Is(f.Err(), replay.ErrCancelled) {
 		return ErrCancelled
 	}
+	if taken, ok := f.Err().(*replay.ConflictError); ok {
+		return (*HookConflictError)(taken)
+	}
 	return f.Err()
 }
 

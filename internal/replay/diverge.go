@@ -23,8 +23,6 @@ type DivergedError struct {
 	// Strict: the code does not match itself. Log is what it did when it ran, At where that was, if known; Code and Where are of a replay beside it.
 	Strict bool
 	At     string
-
-	id string // of what the event is about
 }
 
 func (e *DivergedError) Error() string {
@@ -129,7 +127,8 @@ func (m *Machine) instead(k world.Key) *Op {
 }
 
 func (m *Machine) diverged(e *world.Event, log string, op *Op) *DivergedError {
-	d := &DivergedError{Run: m.cfg.Run, Seq: e.Seq, Log: log, Build: e.Build, Name: e.Name, id: e.ID, Same: sameBuild(e.Build, m.cfg.Build),
+	m.strayed = e.ID
+	d := &DivergedError{Run: m.cfg.Run, Seq: e.Seq, Log: log, Build: e.Build, Name: e.Name, Same: sameBuild(e.Build, m.cfg.Build),
 		AskedBy: m.cfg.Build, Worker: m.cfg.Worker}
 	switch {
 	case op != nil:

@@ -118,6 +118,7 @@ type Machine struct {
 	thrown    thrown
 
 	transcript []said // strict mode
+	strayed    string // ID of what the event is about at which the code diverged
 
 	local any // see Ctx.Local
 

@@ -4,6 +4,7 @@ package replay
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -96,7 +97,7 @@ func Mismatch(live, replayed *Machine, seq int64, err error) error {
 		err = live.failed()
 	}
 	if d, ok := err.(*DivergedError); ok && !d.Strict {
-		return live.strictly(d.Seq, d.Log, live.place(d.id), d.Code, d.Where)
+		return live.strictly(d.Seq, d.Log, live.place(cmp.Or(replayed.strayed, live.strayed)), d.Code, d.Where)
 	}
 	if err != nil {
 		return err
