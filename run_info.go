@@ -39,7 +39,7 @@ type RunInfo struct {
 	Gather     *world.Gather              `json:"gather,omitempty"`    // lists show the first input
 	Timeout    Span                       `json:"timeout,omitempty"`   // that the whole run has, from when it begins; of a fork, from when its source began; 0: none
 	Attributes map[string]json.RawMessage `json:"attributes,omitempty"`
-	Takes      int64                      `json:"takes"`                // how often a worker took it, to go on with it
+	Claims     int64                      `json:"claims"`               // how often a worker claimed it
 	Encryption string                     `json:"encryption,omitempty"` // ID of the key that its payloads are encrypted with; "": none
 	Sealed     bool                       `json:"sealed,omitempty"`     // and they are shown so: the key is not here
 	Queue      *world.QueueRow            `json:"queue,omitempty"`      // nil when it is over
@@ -93,7 +93,7 @@ func infoOf(row world.Run) RunInfo {
 	return RunInfo{
 		ID: row.ID, Workflow: row.Workflow, Version: row.Version, Status: row.Status, Key: row.Key, FirstKey: row.FirstKey, Priority: row.Priority + 1,
 		Input: row.Input, Output: row.Output, InputApart: world.WholeApart(row.InputApart), OutputApart: world.WholeApart(row.OutputApart), Error: row.Error, Parent: row.Parent, Origin: row.Origin, Newest: row.Newest, CreatedAt: row.CreatedAt, StartedAt: row.StartedAt, EndedAt: row.EndedAt,
-		Retention: Kept(fromLog(row.Retention)), Timeout: Span(row.Timeout), StartTTL: Span(row.StartTTL), Gather: row.Gather, Attributes: row.Attributes, Takes: row.Claims, Encryption: row.Encryption, Sealed: row.Encrypted,
+		Retention: Kept(fromLog(row.Retention)), Timeout: Span(row.Timeout), StartTTL: Span(row.StartTTL), Gather: row.Gather, Attributes: row.Attributes, Claims: row.Claims, Encryption: row.Encryption, Sealed: row.Encrypted,
 		Queue: row.Queue, Late: row.Late, Damage: row.Damage, Merged: row.Merged,
 	}
 }

@@ -45,7 +45,7 @@ func (all acceptsOption) workflowOption(o *workflowOptions) {
 	}
 	for i, one := range all {
 		if e, ok := one.(interface{ missing() bool }); one == nil || ok && e.missing() {
-			o.faults = append(o.faults, fmt.Errorf("%w: argument %d of Takes is nil", ErrInvalid, i+1))
+			o.faults = append(o.faults, fmt.Errorf("%w: argument %d of Accepts is nil", ErrInvalid, i+1))
 			continue
 		}
 		one.accepted(&o.accepts)

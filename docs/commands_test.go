@@ -292,7 +292,7 @@ var changing = []struct {
 	{regexp.MustCompile(`\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d+( +LONG)?`), "WHEN"},
 	{regexp.MustCompile(`(Mon|Tue|Wed|Thu|Fri|Sat|Sun) \d+ \w+ \d\d:\d\d`), "WHEN"},
 	{regexp.MustCompile(`\d\d:\d\d:\d\d`), "WHEN"},
-	{regexp.MustCompile(`\d+ commits?, \d+ invocations?`), "COUNTS"},
+	{regexp.MustCompile(`\d+ commits?, \d+ claims?`), "COUNTS"},
 	{regexp.MustCompile(`process \d+`), "process N"},
 	{regexp.MustCompile(`\bworker \S+:\d+`), "worker NAME"},
 	{regexp.MustCompile(` on \S+:\d+`), " on NAME"},

@@ -91,7 +91,7 @@ func (r *flowRig) untouched(why string) {
 		r.Fatal(err)
 	}
 	if row.Status != world.Pending || row.Claims != 0 || len(stats.Workers) != 0 {
-		r.Fatalf("%s: the run is %s after %d takes, and there are %d workers", why, row.Status, row.Claims, len(stats.Workers))
+		r.Fatalf("%s: the run is %s after %d claims, and there are %d workers", why, row.Status, row.Claims, len(stats.Workers))
 	}
 }
 

@@ -219,7 +219,7 @@ func TestPushYields(t *testing.T) {
 			row := r.completed(run, "3")
 			r.stop()
 			if runs, _ := p.got(); row.Claims < 2 || runs < 2 || cut.Load() != 0 {
-				t.Errorf("%d takes, %d messages, %d bodies cut; want 2 or more, 2 or more, 0", row.Claims, runs, cut.Load())
+				t.Errorf("%d claims, %d messages, %d bodies cut; want 2 or more, 2 or more, 0", row.Claims, runs, cut.Load())
 			}
 			if n := r.count(run, world.StepCompleted); n != 3 {
 				t.Errorf("%d completions, want 3", n)

@@ -174,7 +174,7 @@ func TestWebhookRequest(t *testing.T) {
 			}
 			row, err := r.world.Run(t.Context(), "echo")
 			if err != nil || row.Claims > 3 {
-				t.Errorf("%d invocations, %v; want one at birth and one a request", row.Claims, err)
+				t.Errorf("%d claims, %v; want one at birth and one a request", row.Claims, err)
 			}
 		})
 	}

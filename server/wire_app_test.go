@@ -197,7 +197,7 @@ func TestRemoteAppOutlivesServer(t *testing.T) {
 		t.Fatalf("got %d, %v, want 3", got, err)
 	}
 	info, err := app.Get(t.Context(), run.ID())
-	if err != nil || info.Takes != 1 || bodies.Load() != 1 {
-		t.Errorf("got %d takes, %d bodies, %v; want one of each", info.Takes, bodies.Load(), err)
+	if err != nil || info.Claims != 1 || bodies.Load() != 1 {
+		t.Errorf("got %d claims, %d bodies, %v; want one of each", info.Claims, bodies.Load(), err)
 	}
 }

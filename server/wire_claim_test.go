@@ -45,14 +45,14 @@ func TestTakesOnce(t *testing.T) {
 			for i, s := range c.tries {
 				_, err := all.once(t.Context(), "key k", &wire.TakeQuery{Worker: "w", N: s.n, Again: s.again}, claim)
 				if !errors.Is(err, s.err) || made != s.made {
-					t.Errorf("try %d of take %d: got %v, with %d takes made; want %v, with %d", i+1, s.n, err, made, s.err, s.made)
+					t.Errorf("try %d of take %d: got %v, with %d claims made; want %v, with %d", i+1, s.n, err, made, s.err, s.made)
 				}
 			}
 		})
 	}
 }
 
-// TestHeldIsBehindTakes: what a worker holds is said when its last claim is over, and no earlier one takes anything then; asked twice it waits again.
+// TestHeldIsBehindClaims: what a worker holds is said when its last claim is over, and no earlier one takes anything then; asked twice it waits again.
 func TestHeldIsBehindTakes(t *testing.T) {
 	var all claims
 	began, end := make(chan struct{}), make(chan struct{})

@@ -184,8 +184,8 @@ func TestRemoteAppOutlivesKilledServer(t *testing.T) {
 				t.Fatalf("got %d, %v, want 4", got, err)
 			}
 			info, err := app.Get(t.Context(), run.ID())
-			if err != nil || info.Takes != 1 || bodies.Load() != 3 {
-				t.Errorf("got %d takes, %d bodies, %v; want 1 and 3", info.Takes, bodies.Load(), err)
+			if err != nil || info.Claims != 1 || bodies.Load() != 3 {
+				t.Errorf("got %d claims, %d bodies, %v; want 1 and 3", info.Claims, bodies.Load(), err)
 			}
 		})
 	}

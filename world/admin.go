@@ -35,7 +35,7 @@ type Run struct {
 	Gather     *Gather                    `json:"gather,omitempty"`    // see [Birth.Gather]: Input is the first
 	StartTTL   time.Duration              `json:"startTTL,omitempty"`  // see [Birth.StartTTL]
 	Attributes map[string]json.RawMessage `json:"attributes,omitempty"`
-	Claims     int64                      `json:"takes"`                // invocations so far
+	Claims     int64                      `json:"claims"`               // so far
 	Encryption string                     `json:"encryption,omitempty"` // ID of the key that its payloads are encrypted with; "": none
 	Encrypted  bool                       `json:"sealed,omitempty"`     // and they are shown so: whoever reads does not have the key
 	Queue      *QueueRow                  `json:"queue,omitempty"`      // nil when it is over

@@ -37,7 +37,7 @@ type Claimed struct {
 // ClaimedRun is one run that the worker now owns.
 type ClaimedRun struct {
 	Run      string
-	Claim    int64 // grows with each claim: the number of this invocation
+	Claim    int64 // grows with each claim: the number of this one
 	Class    Class
 	Status   Status // pending or running
 	Priority int

@@ -113,7 +113,7 @@ type Run struct {
 	CreatedAt   time.Time      `json:"createdAt"`
 	StartedAt   time.Time      `json:"startedAt,omitzero"`
 	EndedAt     time.Time      `json:"endedAt,omitzero"`
-	Takes       int64          `json:"takes" jsonschema:"how often a worker took it"`
+	Claims      int64          `json:"claims" jsonschema:"how often a worker claimed it"`
 	Parent      *world.Parent  `json:"parent,omitempty"`
 	Origin      *world.Origin  `json:"origin,omitempty" jsonschema:"the run that this one was forked, restarted or retried from"`
 	Newest      *world.Heir    `json:"newest,omitempty" jsonschema:"the run that took its place, as a retry does"`
@@ -129,7 +129,7 @@ type Run struct {
 func (v view) run(r *stepwell.RunInfo, most int) Run {
 	return Run{
 		ID: r.ID, Workflow: r.Workflow, Version: r.Version, Status: r.Status, Key: short(r.Key), Priority: r.Priority, CreatedAt: r.CreatedAt, StartedAt: r.StartedAt,
-		EndedAt: r.EndedAt, Takes: r.Takes, Parent: r.Parent, Origin: r.Origin, Newest: r.Newest, Error: v.failure(r.Error), Damage: v.text(r.Damage),
+		EndedAt: r.EndedAt, Claims: r.Claims, Parent: r.Parent, Origin: r.Origin, Newest: r.Newest, Error: v.failure(r.Error), Damage: v.text(r.Damage),
 		InputBytes: len(r.Input), OutputBytes: len(r.Output), Attributes: v.attributes(r.Attributes), Input: v.payload(r.Input, most), Output: v.payload(r.Output, most),
 	}
 }

@@ -210,7 +210,7 @@ func answerNothing(r *answers) {
 	gives(r, run, false)
 	row, err := r.world.Run(r.ctx, run.ID())
 	if err != nil || row.Claims != 1 {
-		r.Errorf("takes = %d, %v, want 1", row.Claims, err)
+		r.Errorf("claims = %d, %v, want 1", row.Claims, err)
 	}
 }
 

@@ -190,8 +190,8 @@ func TestUnknownCodeWaits(t *testing.T) {
 		want(r, start(r, wk, other, 0), 0)
 		r.pass(10 * time.Second)
 		for _, id := range []string{unknownVersion.ID(), unknownWorkflow.ID()} {
-			if row := r.get(id); row.Status != world.Pending || row.Takes != 0 {
-				r.Errorf("run of unknown code is %s after %d takes, want pending, 0", row.Status, row.Takes)
+			if row := r.get(id); row.Status != world.Pending || row.Claims != 0 {
+				r.Errorf("run of unknown code is %s after %d claims, want pending, 0", row.Status, row.Claims)
 			}
 		}
 		wk.stop(r)

@@ -433,7 +433,7 @@ func (r *rig) dump(run string) {
 	}
 	row := r.get(run)
 	b, _ := json.Marshal(row.Queue)
-	r.Log(row.Status, "takes", row.Takes, "queue", string(b))
+	r.Log(row.Status, "claims", row.Claims, "queue", string(b))
 }
 
 // replays evaluates a run that is over again from its log, in another world and by another App: it must come to the same end with no step run.

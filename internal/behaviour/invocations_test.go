@@ -31,10 +31,10 @@ func serial(n int) *stepwell.Workflow[int, int] {
 // cost checks how often a run was claimed (at most) and how many commits it took (0: any).
 func (r *rig) cost(run string, claims int64, wantCommits int) {
 	r.Helper()
-	got, n := r.get(run).Takes, commits(r.T, r.world, run)
+	got, n := r.get(run).Claims, commits(r.T, r.world, run)
 	if got > claims || wantCommits != 0 && n != wantCommits {
 		r.dump(run)
-		r.Errorf("%d invocations, %d commits; want %d, %d", got, n, claims, wantCommits)
+		r.Errorf("%d claims, %d commits; want %d, %d", got, n, claims, wantCommits)
 	}
 }
 

@@ -289,7 +289,7 @@ func TestADrainEndsABodyThatWaitsForARun(t *testing.T) {
 		wk := oneSlot(r, sleeper, outer)
 		app = wk.App
 		run := start(r, wk, outer, 20*time.Minute)
-		until(r, "the inner run", func() bool { return r.get(run.ID()).Takes == 1 && r.count(run.ID(), world.StepStarted, "") == 1 })
+		until(r, "the inner run", func() bool { return r.get(run.ID()).Claims == 1 && r.count(run.ID(), world.StepStarted, "") == 1 })
 		r.pass(time.Second)
 		wk.stop(r)
 		if got := r.count(run.ID(), world.StepRetrying, ""); got != 1 {

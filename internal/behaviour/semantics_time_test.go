@@ -178,7 +178,7 @@ func TestAnswer05SleepsOfNothingAndTimesInThePastAreDueAtOnce(t *testing.T) {
 			r.dump(run.ID())
 			r.Errorf("took %s, %v, want next to nothing", took, err)
 		}
-		if got := r.get(run.ID()).Takes; got != 1 {
+		if got := r.get(run.ID()).Claims; got != 1 {
 			r.Errorf("takes = %d, want 1", got)
 		}
 		r.replays(run.ID(), nothing)
@@ -221,7 +221,7 @@ func clockStepsBack(t *testing.T, mode func(*stepwell.Config)) {
 			r.dump(run.ID())
 			r.Error("an event is earlier than the one before it")
 		}
-		if got := r.get(run.ID()).Takes; got != 1 {
+		if got := r.get(run.ID()).Claims; got != 1 {
 			r.Errorf("takes = %d, want 1: the lease ended", got)
 		}
 	})

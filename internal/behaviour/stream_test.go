@@ -55,7 +55,7 @@ func (r *rig) appends() int64 {
 	return s.Counters.Appends
 }
 
-// TestStreamCostsNothingMore: a workflow of 5 serial steps that write to one stream is 1 invocation, and as many commits as without.
+// TestStreamCostsNothingMore: a workflow of 5 serial steps that write to one stream is 1 claim, and as many commits as without.
 func TestStreamCostsNothingMore(t *testing.T) {
 	everywhere(t, func(r *rig) {
 		wf := stepwell.Define("five", func(ctx stepwell.Context, _ int) (int, error) {

@@ -92,7 +92,7 @@ func TestNeverIsATime(t *testing.T) {
 				r.Errorf("never is %s, want %s", e.Until, world.MaxTime)
 			}
 		}
-		if n := r.get(run.ID()).Takes; n > 3 {
+		if n := r.get(run.ID()).Claims; n > 3 {
 			r.Errorf("taken %d times", n)
 		}
 		r.cancel(app.App, run.ID())

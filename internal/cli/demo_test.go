@@ -70,7 +70,7 @@ func TestDemo(t *testing.T) {
 	for _, want := range []string{
 		"in the middle of charge-card", "attempt 2   (1 × its process died)", "attempt 3   (2 × mail: connection refused", "timed out",
 		"ada completed: \"verified\"", "bob completed: \"nudged\"", "order completed: \"A-17 shipped, 3 items\"",
-		"commits", "invocations", "No finished step ran twice:", "\nNext, a program of your own:  stepwell init hello\n",
+		"commits", "claims", "No finished step ran twice:", "\nNext, a program of your own:  stepwell init hello\n",
 	} {
 		if !strings.Contains(out, want) {
 			t.Errorf("it does not say %q; stdout:\n%s", want, out)

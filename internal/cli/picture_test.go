@@ -15,7 +15,7 @@ import (
 
 func TestPicture(t *testing.T) {
 	at := ago(time.Minute)
-	run := stepwell.RunInfo{ID: "wrun_1", Workflow: "all", Version: 1, Status: world.Running, CreatedAt: at, Takes: 2, Parent: &world.Parent{Run: "wrun_0"}, Queue: &world.QueueRow{}}
+	run := stepwell.RunInfo{ID: "wrun_1", Workflow: "all", Version: 1, Status: world.Running, CreatedAt: at, Claims: 2, Parent: &world.Parent{Run: "wrun_0"}, Queue: &world.QueueRow{}}
 	j := journal.New(run.ID, true)
 	seq := int64(0)
 	for _, e := range append(begins(at),

@@ -147,7 +147,7 @@ func standings(t *testing.T, lines string) (all []string) {
 		if err := json.Unmarshal([]byte(line), &r); err != nil {
 			t.Fatalf("%s: %v", line, err)
 		}
-		all = append(all, fmt.Sprintf("%s of %s v%d, taken %d times: %s, %s", r.ID, r.Workflow, r.Version, r.Takes, r.Status, r.Why.Kind))
+		all = append(all, fmt.Sprintf("%s of %s v%d, taken %d times: %s, %s", r.ID, r.Workflow, r.Version, r.Claims, r.Status, r.Why.Kind))
 	}
 	slices.Sort(all)
 	return all

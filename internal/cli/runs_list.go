@@ -294,16 +294,16 @@ func writeRuns(o *output, runs []listed, now time.Time) {
 	if len(runs) == 0 {
 		return
 	}
-	t := &table{Gap: "  ", Spare: []int{5, 4}, Dear: []int{6, 3}} // priority, then takes; key, then age
+	t := &table{Gap: "  ", Spare: []int{5, 4}, Dear: []int{6, 3}} // priority, then claims; key, then age
 	t.Add(cell{Text: "RUN", Tone: dim}, cell{Text: "WORKFLOW", Tone: dim}, cell{Text: "STATUS", Tone: dim}, cell{Text: "AGE", Tone: dim, Right: true},
-		cell{Text: "TAKES", Tone: dim, Right: true}, cell{Text: "PRIO", Tone: dim, Right: true}, cell{Text: "KEY", Tone: dim}, cell{Text: "WAITS FOR", Tone: dim})
+		cell{Text: "CLAIMS", Tone: dim, Right: true}, cell{Text: "PRIO", Tone: dim, Right: true}, cell{Text: "KEY", Tone: dim}, cell{Text: "WAITS FOR", Tone: dim})
 	for _, r := range runs {
 		name := r.Workflow
 		if r.Version > 1 {
 			name += " v" + strconv.Itoa(r.Version)
 		}
 		t.Add(cell{Text: r.ID}, cell{Text: name}, statusCell(&r), cell{Text: human.Age(now.Sub(r.CreatedAt)), Right: true},
-			cell{Text: strconv.FormatInt(r.Takes, 10), Right: true}, cell{Text: strconv.Itoa(r.Priority), Right: true}, cell{Text: keyText(o, &r)}, cell{Text: listReason(&r)})
+			cell{Text: strconv.FormatInt(r.Claims, 10), Right: true}, cell{Text: strconv.Itoa(r.Priority), Right: true}, cell{Text: keyText(o, &r)}, cell{Text: listReason(&r)})
 	}
 	t.Write(o.stdout, o.style())
 }

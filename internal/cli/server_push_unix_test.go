@@ -147,8 +147,8 @@ func TestPushOnPostgres(t *testing.T) {
 	}
 	for i, run := range runs {
 		endsWith(t, run, 45+i)
-		if info, err := client.Get(t.Context(), run.ID()); err != nil || info.Takes != 1 {
-			t.Errorf("run %s: %v, %d takes, want 1", run.ID(), err, info.Takes)
+		if info, err := client.Get(t.Context(), run.ID()); err != nil || info.Claims != 1 {
+			t.Errorf("run %s: %v, %d claims, want 1", run.ID(), err, info.Claims)
 		}
 	}
 	if got := second.messages.Load(); got != n {

@@ -86,12 +86,12 @@ func (p *play) name(run string) string {
 // played is what --json says of a run in the end, and counts of one of its steps.
 type (
 	played struct {
-		Run         string          `json:"run"`
-		Action      string          `json:"action"`
-		Result      string          `json:"result"`
-		Output      json.RawMessage `json:"output"`
-		Commits     int             `json:"commits"`
-		Invocations int64           `json:"invocations"`
+		Run     string          `json:"run"`
+		Action  string          `json:"action"`
+		Result  string          `json:"result"`
+		Output  json.RawMessage `json:"output"`
+		Commits int             `json:"commits"`
+		Claims  int64           `json:"claims"`
 	}
 	counts struct {
 		Step      string `json:"step"`
@@ -110,7 +110,7 @@ func (p *play) sum(ctx context.Context) error {
 			return err
 		}
 		r := &story.Run
-		if err := enc.Encode(played{a.run, "demo", string(r.Status), r.Output, story.Journal.Commits, r.Takes}); err != nil {
+		if err := enc.Encode(played{a.run, "demo", string(r.Status), r.Output, story.Journal.Commits, r.Claims}); err != nil {
 			return err
 		}
 	}
@@ -130,7 +130,7 @@ func (p *play) epilogue(ctx context.Context) error {
 		return p.sum(ctx)
 	}
 	sum := &draw.Table{Indent: "  ", Gap: "  "}
-	sum.Add(draw.Cell{Text: "run", Tone: draw.Dim}, draw.Cell{Text: "output", Tone: draw.Dim}, draw.Cell{Text: "commits", Tone: draw.Dim, Right: true}, draw.Cell{Text: "invocations", Tone: draw.Dim, Right: true})
+	sum.Add(draw.Cell{Text: "run", Tone: draw.Dim}, draw.Cell{Text: "output", Tone: draw.Dim}, draw.Cell{Text: "commits", Tone: draw.Dim, Right: true}, draw.Cell{Text: "claims", Tone: draw.Dim, Right: true})
 	for _, a := range p.cast {
 		story, err := p.app.Story(ctx, a.run, true)
 		if err != nil {
@@ -140,7 +140,7 @@ func (p *play) epilogue(ctx context.Context) error {
 		fmt.Fprintln(p.Out)
 		(&draw.Run{Story: &story, Style: p.Style}).Draw(p.Out)
 		sum.Add(draw.Cell{Text: a.name}, draw.Cell{Text: string(story.Run.Output)}, draw.Cell{Text: strconv.Itoa(story.Journal.Commits), Right: true},
-			draw.Cell{Text: strconv.FormatInt(story.Run.Takes, 10), Right: true})
+			draw.Cell{Text: strconv.FormatInt(story.Run.Claims, 10), Right: true})
 	}
 	fmt.Fprintln(p.Out)
 	sum.Write(p.Out, p.Style)

@@ -124,7 +124,7 @@ func (p *Run) facts(to io.Writer) {
 	if !j.StartedAt.IsZero() {
 		began, at = "started", j.StartedAt
 	}
-	fact(began, human.When(at, p.now())+"   "+human.Count(j.Commits, "commit")+", "+human.Count(int(r.Takes), "invocation"))
+	fact(began, human.When(at, p.now())+"   "+human.Count(j.Commits, "commit")+", "+human.Count(int(r.Claims), "claim"))
 	for _, name := range slices.Sorted(maps.Keys(r.Attributes)) {
 		fact("attribute", human.Visible(name)+" = "+human.Cut(string(r.Attributes[name]), PayloadWidth))
 	}

@@ -247,7 +247,7 @@ func (u *UI) facts(v *visit, s *stepwell.Story) (list []fact) {
 		name, means := timeline.LateFor(r.Status, &r.Late[i])
 		add(fact{Name: name, Text: human.Cut(visible(timeline.Late(&r.Late[i])), lineWidth) + "; " + means})
 	}
-	add(fact{Name: "cost", Text: human.Count(j.Commits, "commit") + ", " + human.Count(int(r.Takes), "invocation")})
+	add(fact{Name: "cost", Text: human.Count(j.Commits, "commit") + ", " + human.Count(int(r.Claims), "claim")})
 	if key := timeline.Key(r.Key, r.FirstKey); key != "" {
 		add(fact{Name: "key", Text: visible(key), Mono: true})
 	}

@@ -47,7 +47,7 @@ const mostAttributes = 4
 
 // runRow says of a run what its row says; no log is read.
 func (v *visit) runRow(r *stepwell.RunInfo, stats *world.Stats) runRow {
-	row := runRow{ID: r.ID, Workflow: r.Workflow, Version: r.Version, Path: runPath(r.ID), Status: runStatus(r), Created: v.moment(r.CreatedAt), Key: timeline.Key(r.Key, r.FirstKey), Priority: r.Priority, Claims: r.Takes, Merged: r.Merged}
+	row := runRow{ID: r.ID, Workflow: r.Workflow, Version: r.Version, Path: runPath(r.ID), Status: runStatus(r), Created: v.moment(r.CreatedAt), Key: timeline.Key(r.Key, r.FirstKey), Priority: r.Priority, Claims: r.Claims, Merged: r.Merged}
 	if v.waits == nil { // where it cannot be told what is held, the rows of runs are all that is said
 		waits, _ := operate.WaitsOf(v.Context(), v.u.app, stats)
 		v.waits = &waits

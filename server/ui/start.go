@@ -53,7 +53,7 @@ func newStart(u *UI, v *visit, version int, asJSON bool) (*form, error) {
 	case accepts == nil:
 		f.Fields = []field{{Name: "input", Label: "Input", Kind: "area", Value: "{}", Hint: "JSON. No live worker describes the input."}}
 	case asJSON || members == nil:
-		f.Fields = []field{{Name: "input", Label: "Input", Kind: "area", Value: string(accepts.Skeleton()), Hint: fmt.Sprintf("JSON, as version %d takes it.", known.Version)}}
+		f.Fields = []field{{Name: "input", Label: "Input", Kind: "area", Value: string(accepts.Skeleton()), Hint: fmt.Sprintf("JSON, as version %d claims it.", known.Version)}}
 	default:
 		f.Fields = members
 		f.Other, f.OtherPath = "Write it as JSON", f.Path+"?as=json"

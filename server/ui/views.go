@@ -118,7 +118,7 @@ type column struct {
 
 // columns are those that there are, and which are shown unless told.
 var columns = []column{
-	{"key", "key", true}, {"attributes", "attributes", true}, {"priority", "priority", true}, {"takes", "takes", false}, {"parent", "parent", false},
+	{"key", "key", true}, {"attributes", "attributes", true}, {"priority", "priority", true}, {"claims", "claims", false}, {"parent", "parent", false},
 	{"why", "why", true}, {"created", "created", true}, {"span", "for", true},
 }
 
@@ -153,7 +153,7 @@ var sorts = map[string]func(a, b *runRow) int{
 	"workflow": func(a, b *runRow) int { return cmp.Compare(a.Workflow, b.Workflow) },
 	"status":   func(a, b *runRow) int { return cmp.Compare(a.Status.Word, b.Status.Word) },
 	"priority": func(a, b *runRow) int { return cmp.Compare(b.Priority, a.Priority) },
-	"takes":    func(a, b *runRow) int { return cmp.Compare(b.Claims, a.Claims) },
+	"claims":   func(a, b *runRow) int { return cmp.Compare(b.Claims, a.Claims) },
 	"span":     func(a, b *runRow) int { return cmp.Compare(b.lasted, a.lasted) },
 	"created":  func(a, b *runRow) int { return a.created.Compare(b.created) }, // the oldest first
 }

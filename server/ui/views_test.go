@@ -42,11 +42,11 @@ func TestViewsColumnsAndSort(t *testing.T) {
 		`<a class="sort" href="/ui/runs?workflow=filler">Priority`)
 
 	p := s.want("/ui/runs", "Priority", "key key-run-1")
-	if strings.Contains(p.body, ">Takes<") || strings.Contains(p.body, "Save view") {
+	if strings.Contains(p.body, ">Claims<") || strings.Contains(p.body, "Save view") {
 		t.Error("a column that nobody asked for is shown, or nothing can be saved as a view")
 	}
-	p = s.post("/ui/prefs", "columns", "yes", "column", "takes", "column", "why", "back", "/ui/runs")
-	if p.at.Path != "/ui/runs" || !strings.Contains(p.body, ">Takes<") || strings.Contains(p.body, ">Priority<") || strings.Contains(p.body, "key key-run-1") {
+	p = s.post("/ui/prefs", "columns", "yes", "column", "claims", "column", "why", "back", "/ui/runs")
+	if p.at.Path != "/ui/runs" || !strings.Contains(p.body, ">Claims<") || strings.Contains(p.body, ">Priority<") || strings.Contains(p.body, "key key-run-1") {
 		t.Errorf("the columns are not those that were chosen: %.3000s", p.body)
 	}
 

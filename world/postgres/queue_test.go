@@ -41,7 +41,7 @@ func TestIdleWorkerAsksLittle(t *testing.T) {
 		claim(t, w, wk, 1)
 	}
 	if got := w.counters.statements.Load() - before; got > 2*10 || got < 10 {
-		t.Fatalf("got %d statements in ten minutes, with %d heartbeats and %d takes; want 10 to 20", got, heartbeats, took)
+		t.Fatalf("got %d statements in ten minutes, with %d heartbeats and %d claims; want 10 to 20", got, heartbeats, took)
 	}
 }
 

@@ -124,7 +124,7 @@ func (d *duel) stillOwned() {
 	}
 	must(d, d.old, stepCommit("r", d.oldWk.ID, int64(len(page.Events))-2))
 	if row.Claims != 1 {
-		d.Fatalf("got %d takes, want the first", row.Claims)
+		d.Fatalf("got %d claims, want the first", row.Claims)
 	}
 }
 

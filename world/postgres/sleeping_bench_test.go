@@ -58,7 +58,7 @@ func BenchmarkSleepingRun(b *testing.B) {
 	b.Logf("%d commits in %d groups, %d statements; %d fell due: late by %v ms (p50, p99, most), taken in %v ms; a look that finds nothing takes %s",
 		r.Counters.Commits, r.Counters.Groups, r.Counters.Statements, due, r.Late, r.Took, time.Duration(r.ClaimNs))
 	if r.Early > 0 || r.Disorder > 0 || r.Claims != due {
-		b.Errorf("%d takes of runs that fell due, %d early, %d after one that was due later; want %d, 0, 0", r.Claims, r.Early, r.Disorder, due)
+		b.Errorf("%d claims of runs that fell due, %d early, %d after one that was due later; want %d, 0, 0", r.Claims, r.Early, r.Disorder, due)
 	}
 	b.ReportMetric(r.Created.Seconds(), "s-created")
 	b.ReportMetric(n/r.Created.Seconds(), "runs/s")

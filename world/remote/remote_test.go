@@ -176,7 +176,7 @@ func TestTakeAnswerLost(t *testing.T) {
 	}
 	want := []key{{1, false, ""}, {1, true, "srv_1"}, {2, false, ""}, {2, true, "srv_1"}, {2, true, "srv_1"}}
 	if !slices.Equal(got, want) {
-		t.Errorf("takes: got %v, want %v", got, want)
+		t.Errorf("claims: got %v, want %v", got, want)
 	}
 }
 

@@ -56,7 +56,7 @@ func TestTheLockGoesByTheFile(t *testing.T) {
 				t.Fatalf("got error %v, want ErrWorkerExists", err)
 			}
 			if run, err := a.Run(t.Context(), "r"); err == nil && run.Claims != 1 { // the first may have stopped by now
-				t.Errorf("got %d takes, want the first worker's alone", run.Claims)
+				t.Errorf("got %d claims, want the first worker's alone", run.Claims)
 			}
 		})
 	}

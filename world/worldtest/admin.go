@@ -213,7 +213,7 @@ var admin = []check{
 			{Workflow: "b", Running: 1, Failed: 1, Cancelled: 1, Blocked: 1},
 		}, "workflows")
 	}},
-	{"counters tell what was done", "Commits, Takes, Deliveries and log rows are counted since the world was opened", func(r *rig) {
+	{"counters tell what was done", "Commits, Claims, Deliveries and log rows are counted since the world was opened", func(r *rig) {
 		count := func() world.Counters {
 			st, err := r.w.Stats(r.ctx)
 			r.must(err, "stats")
@@ -230,7 +230,7 @@ var admin = []check{
 		after := count()
 		for what, c := range map[string][2]int64{
 			"commits":      {after.Commits - before.Commits, 3},
-			"takes":        {after.Claims - before.Claims, 1},
+			"claims":       {after.Claims - before.Claims, 1},
 			"deliveries":   {after.Deliveries - before.Deliveries, 1},
 			"rows read":    {after.RowsRead - before.RowsRead, 2},
 			"rows written": {after.RowsWritten - before.RowsWritten, 2},

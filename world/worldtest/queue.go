@@ -60,7 +60,7 @@ var queue = []check{
 				}
 			}
 		}
-		r.same(quiet, 3, "runs of the quiet workflow among 16 takes")
+		r.same(quiet, 3, "runs of the quiet workflow among 16 claims")
 	}},
 	{"limits are kept", "at most as many as asked for; More says that the limit cut it", func(r *rig) {
 		k := r.worker("greet")
@@ -193,7 +193,7 @@ var queue = []check{
 			r.Fatalf("got block %+v, want none", got.Blocked)
 		}
 	}},
-	{"claims are counted", "the claim number grows with each invocation and is kept with the run", func(r *rig) {
+	{"claims are counted", "the claim number grows with each claim and is kept with the run", func(r *rig) {
 		k := r.worker("greet")
 		s := k.create("greet")
 		for want := int64(2); want < 5; want++ {

@@ -80,7 +80,7 @@ var readies = []check{
 				r.same(i, want, "item")
 			}
 		}
-		r.same(r.run(first).Claims, int64(0), "takes")
+		r.same(r.run(first).Claims, int64(0), "claims")
 		k.only(first, "")
 		k.only(mailed.run, "")
 		k.only(s.run, "step_1")

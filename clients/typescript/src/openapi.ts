@@ -2986,6 +2986,8 @@ export interface components {
             attributes?: {
                 [key: string]: unknown;
             };
+            /** @description How often a worker claimed it. */
+            claims: number;
             /** Format: date-time */
             createdAt: string;
             /** @description What of its row is not what was written, and is left out here; none: nothing. */
@@ -3030,8 +3032,6 @@ export interface components {
              */
             startedAt?: string;
             status: components["schemas"]["Status"];
-            /** @description How often a worker took it. */
-            takes: number;
             /** @description How long the whole run may take from when it begins, as 90s or 7d; of a fork, from when its source began. None: it has no timeout. */
             timeout?: string;
             /** @description 0: the first taker's. */
@@ -3509,6 +3509,8 @@ export interface components {
             attributes?: {
                 [key: string]: unknown;
             };
+            /** @description How often a worker claimed it. */
+            claims: number;
             /** Format: date-time */
             createdAt: string;
             /** @description What of its row is not what was written, and is left out here; none: nothing. */
@@ -3553,8 +3555,6 @@ export interface components {
              */
             startedAt?: string;
             status: components["schemas"]["Status"];
-            /** @description How often a worker took it. */
-            takes: number;
             /** @description How long the whole run may take from when it begins, as 90s or 7d; of a fork, from when its source began. None: it has no timeout. */
             timeout?: string;
             /** @description 0: the first taker's. */
@@ -4277,6 +4277,7 @@ export interface components {
         };
         WireCounters: {
             appends: number;
+            claims: number;
             commits: number;
             deliveries: number;
             groups: number;
@@ -4284,7 +4285,6 @@ export interface components {
             rowsTrimmed: number;
             rowsWritten: number;
             statements: number;
-            takes: number;
         };
         WireCut: {
             id: string;
@@ -4658,6 +4658,7 @@ export interface components {
             attributes?: {
                 [key: string]: unknown;
             };
+            claims: number;
             /** Format: date-time */
             createdAt: string;
             damage?: string;
@@ -4689,7 +4690,6 @@ export interface components {
             /** Format: date-time */
             startedAt?: string;
             status: string;
-            takes: number;
             timeout?: number;
             version: number;
             workflow: string;
@@ -4895,6 +4895,7 @@ export interface components {
             attributes?: {
                 [key: string]: unknown;
             };
+            claims: number;
             /** Format: date-time */
             createdAt: string;
             damage?: string;
@@ -4925,7 +4926,6 @@ export interface components {
             /** Format: date-time */
             startedAt?: string;
             status: string;
-            takes: number;
             timeout?: number;
             version: number;
             workflow: string;

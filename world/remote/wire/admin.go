@@ -221,7 +221,7 @@ type WorkerRow struct {
 type Counters struct {
 	Commits     int64 `json:"commits"`
 	Groups      int64 `json:"groups"`
-	Claims      int64 `json:"takes"`
+	Claims      int64 `json:"claims"`
 	Deliveries  int64 `json:"deliveries"`
 	Appends     int64 `json:"appends"`
 	RowsRead    int64 `json:"rowsRead"`

@@ -989,13 +989,13 @@ class Why(_WhyRequired, total=False):
 
 
 class _ListedRunRequired(TypedDict):
+    # How often a worker claimed it.
+    claims: int
     createdAt: str
     id: str
     # 4 is served first.
     priority: int
     status: Status
-    # How often a worker took it.
-    takes: int
     # 0: the first taker's.
     version: int
     why: Why
@@ -1058,13 +1058,13 @@ class RunPage(_RunPageRequired, total=False):
 
 
 class _RunRequired(TypedDict):
+    # How often a worker claimed it.
+    claims: int
     createdAt: str
     id: str
     # 4 is served first.
     priority: int
     status: Status
-    # How often a worker took it.
-    takes: int
     # 0: the first taker's.
     version: int
     workflow: str
