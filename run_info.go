@@ -34,7 +34,7 @@ type RunInfo struct {
 	CreatedAt  time.Time                  `json:"createdAt"`
 	StartedAt  time.Time                  `json:"startedAt,omitzero"` // zero: it has not begun, or its log does not say
 	EndedAt    time.Time                  `json:"endedAt,omitzero"`
-	Retention  Kept                       `json:"retention,omitempty"` // after its end
+	Retention  Span                       `json:"retention,omitempty"` // after its end
 	StartTTL   Span                       `json:"startTTL,omitempty"`  // within which it has to begin, from when it was to; 0: whenever it does
 	Gather     *world.Gather              `json:"gather,omitempty"`    // lists show the first input
 	Timeout    Span                       `json:"timeout,omitempty"`   // that the whole run has, from when it begins; of a fork, from when its source began; 0: none
@@ -48,40 +48,25 @@ type RunInfo struct {
 	Damage     string                     `json:"damage,omitempty"`     // what of its row is not what was written, and is left out here; "": nothing
 }
 
-// Kept is for how long a run is kept after its end: a [time.Duration], or [Forever]. As text it is like 36h or 30d, or forever.
-type Kept time.Duration
-
-func (k Kept) String() string {
-	if time.Duration(k) == Forever {
-		return "forever"
-	}
-	return human.SpanText(time.Duration(k))
-}
-
-// MarshalText writes it as String does.
-func (k Kept) MarshalText() ([]byte, error) { return []byte(k.String()), nil }
-
-// UnmarshalText reads what MarshalText writes.
-func (k *Kept) UnmarshalText(text []byte) error {
-	if string(text) == "forever" {
-		*k = Kept(Forever)
-		return nil
-	}
-	d, err := human.ParseSpan(string(text))
-	*k = Kept(d)
-	return err
-}
-
-// Span is a [time.Duration] that is text like 90s, 36h or 30d.
+// Span is a [time.Duration] that is text like 90s, 36h or 30d, or forever where it is [Forever].
 type Span time.Duration
 
-func (s Span) String() string { return human.SpanText(time.Duration(s)) }
+func (s Span) String() string {
+	if time.Duration(s) == Forever {
+		return "forever"
+	}
+	return human.SpanText(time.Duration(s))
+}
 
 // MarshalText writes it as String does.
 func (s Span) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
 // UnmarshalText reads what MarshalText writes.
 func (s *Span) UnmarshalText(text []byte) error {
+	if string(text) == "forever" {
+		*s = Span(Forever)
+		return nil
+	}
 	d, err := human.ParseSpan(string(text))
 	*s = Span(d)
 	return err
@@ -93,7 +78,7 @@ func infoOf(row world.Run) RunInfo {
 	return RunInfo{
 		ID: row.ID, Workflow: row.Workflow, Version: row.Version, Status: row.Status, Key: row.Key, FirstKey: row.FirstKey, Priority: row.Priority + 1,
 		Input: row.Input, Output: row.Output, InputApart: world.WholeApart(row.InputApart), OutputApart: world.WholeApart(row.OutputApart), Error: row.Error, Parent: row.Parent, Origin: row.Origin, Newest: row.Newest, CreatedAt: row.CreatedAt, StartedAt: row.StartedAt, EndedAt: row.EndedAt,
-		Retention: Kept(fromLog(row.Retention)), Timeout: Span(row.Timeout), StartTTL: Span(row.StartTTL), Gather: row.Gather, Attributes: row.Attributes, Claims: row.Claims, Encryption: row.Encryption, Sealed: row.Encrypted,
+		Retention: Span(fromLog(row.Retention)), Timeout: Span(row.Timeout), StartTTL: Span(row.StartTTL), Gather: row.Gather, Attributes: row.Attributes, Claims: row.Claims, Encryption: row.Encryption, Sealed: row.Encrypted,
 		Queue: row.Queue, Late: row.Late, Damage: row.Damage, Merged: row.Merged,
 	}
 }

@@ -142,7 +142,7 @@ func TestDefinitionsHoldForEveryStarter(t *testing.T) {
 			}
 			is := func(how, id string, output string, version int, kept, timeout time.Duration) {
 				t.Helper()
-				if r := ended(id); string(r.Output) != output || r.Version != version || r.Retention != stepwell.Kept(kept) || r.Timeout != stepwell.Span(timeout) {
+				if r := ended(id); string(r.Output) != output || r.Version != version || r.Retention != stepwell.Span(kept) || r.Timeout != stepwell.Span(timeout) {
 					t.Errorf("%s: version %d gave %s, kept %s, timeout %s; want version %d, %s, %s, %s", how, r.Version, r.Output, r.Retention, time.Duration(r.Timeout), version, output, kept, timeout)
 				}
 			}
@@ -192,7 +192,7 @@ func TestDefinitionsHoldForEveryStarter(t *testing.T) {
 			await(t, "it is known that nobody is alive", func() bool {
 				id = first(t, "greet")
 				r, err := app.Get(t.Context(), id)
-				if err != nil || r.Retention != stepwell.Kept(2*day) || r.Timeout != stepwell.Span(time.Minute) {
+				if err != nil || r.Retention != stepwell.Span(2*day) || r.Timeout != stepwell.Span(time.Minute) {
 					t.Fatalf("nobody is alive: kept %s, timeout %s, %v; want those of version 2", r.Retention, time.Duration(r.Timeout), err)
 				}
 				return r.Version == 0

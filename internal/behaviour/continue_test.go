@@ -228,7 +228,7 @@ func TestContinueAsNewKeepsTheRest(t *testing.T) {
 		run := start(r, app, wf, 2, stepwell.RunID("kept"), stepwell.Key("k"), stepwell.Priority(4), stepwell.Retention(time.Hour))
 		want(r, run, "kept")
 		got := r.get("kept")
-		if got.Key != "k" || got.Priority != 4 || got.Retention != stepwell.Kept(time.Hour) {
+		if got.Key != "k" || got.Priority != 4 || got.Retention != stepwell.Span(time.Hour) {
 			r.Errorf("key %q, priority %d, retention %s; want k, 4, 1h", got.Key, got.Priority, got.Retention)
 		}
 		attrs := map[string]string{}

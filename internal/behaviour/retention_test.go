@@ -65,7 +65,7 @@ func TestRetention(t *testing.T) {
 			}
 			said.want(r, "a restart of what is kept so already", 0)
 			for id, told := range map[string]time.Duration{typed: first.Retention(), raw: second.Retention(), restarted: third.Retention()} {
-				if info, err := app.Get(r.ctx, id); err != nil || info.Retention != stepwell.Kept(c.want) || told != c.want {
+				if info, err := app.Get(r.ctx, id); err != nil || info.Retention != stepwell.Span(c.want) || told != c.want {
 					r.Errorf("workflow %s, start %s, at most %s: run %s is kept %s, its start says %s, want %s, %v", c.workflow, c.start, c.most, id, info.Retention, told, c.want, err)
 				}
 			}
@@ -116,7 +116,7 @@ func TestRetentionOfChildren(t *testing.T) {
 		said := &heeded{}
 		app := r.beginWith(stepwell.Config{Definitions: []stepwell.Definition{child, parent}, MaxRetention: time.Hour, Logger: slog.New(said)})
 		want(r, start(r, app, parent, 0), "kept")
-		if got := r.get("kept").Retention; got != stepwell.Kept(time.Hour) {
+		if got := r.get("kept").Retention; got != stepwell.Span(time.Hour) {
 			r.Errorf("the child is kept %s, want 1h", got)
 		}
 		app.stop(r)
@@ -146,7 +146,7 @@ func TestRetentionOfWhatIsMadeOfOlderRuns(t *testing.T) {
 		if restarted.Retention() != time.Hour || retried.Retention() != time.Hour {
 			r.Errorf("restart says %s, retry %s; want 1h", restarted.Retention(), retried.Retention())
 		}
-		for id, want := range map[string]stepwell.Kept{"old": stepwell.Kept(stepwell.Forever), restarted.ID(): stepwell.Kept(time.Hour), retried.ID(): stepwell.Kept(time.Hour)} {
+		for id, want := range map[string]stepwell.Span{"old": stepwell.Span(stepwell.Forever), restarted.ID(): stepwell.Span(time.Hour), retried.ID(): stepwell.Span(time.Hour)} {
 			if got := r.get(id).Retention; got != want {
 				r.Errorf("run %s is kept %s, want %s", id, got, want)
 			}

@@ -240,7 +240,7 @@ func TestJSONReadsBack(t *testing.T) {
 	_, out, _ := call{}.do(context.Background(), "runs", "list", "--json", "--db", path)
 	lines := strings.Split(strings.TrimSpace(out), "\n")
 	var r stepwell.RunInfo
-	if err := json.Unmarshal([]byte(lines[len(lines)-1]), &r); err != nil || r.ID != waitingRun || r.Queue == nil || r.Key != "user-42" || r.Retention != stepwell.Kept(30*24*time.Hour) {
+	if err := json.Unmarshal([]byte(lines[len(lines)-1]), &r); err != nil || r.ID != waitingRun || r.Queue == nil || r.Key != "user-42" || r.Retention != stepwell.Span(30*24*time.Hour) {
 		t.Errorf("the oldest run reads back as %+v, %v", r, err)
 	}
 	_, out, _ = call{}.do(context.Background(), "events", waitingRun, "--json", "--db", path)

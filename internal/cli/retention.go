@@ -16,8 +16,8 @@ import (
 
 // keptAtMost is what --json says of the limit.
 type keptAtMost struct {
-	Retention stepwell.Kept `json:"retention"`
-	Before    stepwell.Kept `json:"before,omitempty"` // none: nothing was asked for
+	Retention stepwell.Span `json:"retention"`
+	Before    stepwell.Span `json:"before,omitempty"` // none: nothing was asked for
 	Said      bool          `json:"said"`             // false: nobody has said it, and it is the default
 }
 
@@ -39,9 +39,9 @@ it needs the scope admin.
 		Example: "  stepwell retention\n  stepwell retention 90d --db postgres://localhost/app",
 		Args:    arguments(0, 1, "no arguments, or a limit"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			var limit stepwell.Kept
+			var limit stepwell.Span
 			if len(args) > 0 {
-				if err := limit.UnmarshalText([]byte(args[0])); err != nil || limit == 0 || limit < stepwell.Kept(stepwell.Forever) {
+				if err := limit.UnmarshalText([]byte(args[0])); err != nil || limit == 0 || limit < stepwell.Span(stepwell.Forever) {
 					return usagef("give a duration above zero, like 90d, or forever", "%q is not a limit", args[0])
 				}
 			}
@@ -67,7 +67,7 @@ func limitRetention(ctx context.Context, c *cli, db *database, limit time.Durati
 	}
 	is := keptAtMost{Retention: keptOf(now), Said: now != 0}
 	text := fmt.Sprintf("ended runs are kept for %s at most", is.Retention)
-	if is.Retention == stepwell.Kept(stepwell.Forever) {
+	if is.Retention == stepwell.Span(stepwell.Forever) {
 		text = "ended runs are kept for as long as the start of each run says"
 	}
 	switch {
@@ -80,11 +80,11 @@ func limitRetention(ctx context.Context, c *cli, db *database, limit time.Durati
 	return c.tell(is, text)
 }
 
-func keptOf(limit time.Duration) stepwell.Kept {
+func keptOf(limit time.Duration) stepwell.Span {
 	if limit == 0 {
 		limit = defaultKept
 	}
-	return stepwell.Kept(limit)
+	return stepwell.Span(limit)
 }
 
 // sayRetention lowers the limit of the database to what this server says, and tells what holds.
@@ -99,7 +99,7 @@ func sayRetention(ctx context.Context, w world.World, limit time.Duration, log *
 		return err
 	case now != limit:
 		log.Warn("ended runs are kept for less time than --max-retention-days says: another program of this database has set a lower limit",
-			"asked", stepwell.Kept(limit), "kept", stepwell.Kept(now), "hint", "To raise it: stepwell retention")
+			"asked", stepwell.Span(limit), "kept", stepwell.Span(now), "hint", "To raise it: stepwell retention")
 	case before != now && (before != 0 || limit < defaultKept):
 		log.Warn("from now on all programs of this database keep ended runs for less: --max-retention-days of this server is lower", "before", keptOf(before), "now", keptOf(now),
 			"hint", "It stays when this server exits; to raise it: stepwell retention")

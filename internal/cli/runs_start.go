@@ -24,7 +24,7 @@ type begun struct {
 	acted
 	Workflow string `json:"workflow"`
 	// Retention is how long it is kept after its end; none where it was there.
-	Retention stepwell.Kept `json:"retention,omitempty"`
+	Retention stepwell.Span `json:"retention,omitempty"`
 }
 
 // startFlags are how a run is started.
@@ -208,7 +208,7 @@ func spanFlag(cmd *cobra.Command, set func(time.Duration), flag, usage string) {
 // lastingFlag is a span, or forever: then what the workflow says does not hold.
 func lastingFlag(cmd *cobra.Command, into *time.Duration, flag, usage string) {
 	cmd.Flags().Func(flag, usage, func(text string) error {
-		var k stepwell.Kept
+		var k stepwell.Span
 		if err := k.UnmarshalText([]byte(text)); err != nil {
 			return usagef("", "--%s %q: %w", flag, text, err)
 		}
@@ -225,7 +225,7 @@ func startNow(ctx context.Context, c *cli, db *database, workflow string, input 
 	if err != nil {
 		return c.explain(err, flags.id)
 	}
-	kept := stepwell.Kept(run.Retention())
+	kept := stepwell.Span(run.Retention())
 	if info, err := db.app.Get(ctx, run.ID()); err == nil && kept != 0 { // a server may have lowered it
 		kept = info.Retention
 	}
