@@ -2,6 +2,7 @@
 package examples_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -12,6 +13,10 @@ import (
 
 // shown is a command of the list, and the output that follows it.
 var shown = regexp.MustCompile("(?s)```sh\ngo run \\./examples/(\\w+)\n```\n\n```text\n(.*?)```\n")
+
+// endless are the programs that work until somebody ends them: they print nothing by themselves. Their tests kill them, and the list says what to
+// type meanwhile.
+var endless = []string{"orders"}
 
 // TestTheListIsTrue: each example is in the list, with the output that its own test wants.
 func TestTheListIsTrue(t *testing.T) {
@@ -27,7 +32,11 @@ func TestTheListIsTrue(t *testing.T) {
 	}
 	for _, main := range mains {
 		name := filepath.Dir(main)
-		if got, want := outputs[name], wanted(t, name); got != want {
+		if slices.Contains(endless, name) {
+			if !strings.Contains(list, "```sh\ngo run ./examples/"+name+"\n```\n") || !strings.Contains(read(t, filepath.Join(name, "main_test.go")), "func TestKilled(") {
+				t.Errorf("%s: want its command in the list, and a test that kills it", name)
+			}
+		} else if got, want := outputs[name], wanted(t, name); got != want {
 			t.Errorf("%s: the list shows\n%swant\n%s", name, got, want)
 		}
 		if !strings.Contains(list, "]("+name+"/main.go)") {
@@ -74,9 +83,23 @@ func TestEachExampleFitsOnAPage(t *testing.T) {
 		}
 	}
 	if others, _ := filepath.Glob("*/*.go"); slices.ContainsFunc(others, func(p string) bool {
-		return filepath.Base(p) != "main.go" && filepath.Base(p) != "main_test.go"
+		return filepath.Base(p) != "main.go" && filepath.Base(p) != "main_test.go" && filepath.Base(p) != "services.go"
 	}) {
-		t.Errorf("got the files %s, want a main.go and a main_test.go each", others)
+		t.Errorf("got the files %s, want a main.go and a main_test.go each, and perhaps a services.go", others)
+	}
+}
+
+// TestOrdersIsShort: the list says of how many lines it is, without blank ones and comments; bench/orders/lines counts the same.
+func TestOrdersIsShort(t *testing.T) {
+	t.Parallel()
+	n := 0
+	for line := range strings.Lines(read(t, "orders/main.go")) {
+		if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "//") {
+			n++
+		}
+	}
+	if said := fmt.Sprintf("the whole system in %d lines", n); n > 50 || !strings.Contains(read(t, "README.md"), said) {
+		t.Errorf("it has %d lines, want 50 at most, and the list to say so", n)
 	}
 }
 
