@@ -16,7 +16,7 @@ var shown = regexp.MustCompile("(?s)```sh\ngo run \\./examples/(\\w+)\n```\n\n``
 
 // endless are the programs that work until somebody ends them: they print nothing by themselves. Their tests kill them, and the list says what to
 // type meanwhile.
-var endless = []string{"orders"}
+var endless = []string{"orders", "pipeline"}
 
 // TestTheListIsTrue: each example is in the list, with the output that its own test wants.
 func TestTheListIsTrue(t *testing.T) {
