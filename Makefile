@@ -176,7 +176,7 @@ bench-micro: ## all benchmarks beside the code, BENCHTIME each (default 1s)
 	go test -run '^$$' -bench . -benchmem -benchtime $(BENCHTIME) $(PKG)
 
 # The bench without the peers that are dear to build: every change passes this.
-BENCHPKGS := ./compare ./engine ./floor ./measure ./work ./engines/stepwell ./engines/dbos
+BENCHPKGS := ./compare ./engine ./floor ./measure ./work ./engines/stepwell ./engines/dbos ./orders/lines ./orders/dbos
 
 bench-check: ## vet, staticcheck and a tiny run of the bench, its own module (BENCHPKGS=./... for the peers too)
 	@mkdir -p bin && $(STATICCHECK)
