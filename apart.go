@@ -11,7 +11,6 @@ import (
 
 	"github.com/stepwell/stepwell/internal/apart"
 	"github.com/stepwell/stepwell/internal/engine"
-	"github.com/stepwell/stepwell/internal/kit"
 	"github.com/stepwell/stepwell/world"
 )
 
@@ -71,21 +70,18 @@ func withInput(ctx context.Context, a *App, run string, input []byte, id string,
 //
 // Errors: [ErrNotFound] where the run is not there, or its log does not refer to the value, [ErrInvalid] for what is
 // no ID of one, [ErrNoKey], and those of the world.
-func OpenValue(ctx context.Context, app *App, run, id string) (r io.Reader, size int64, err error) {
-	if app == nil {
-		return nil, 0, kit.Missing("open a value: the App")
-	}
+func (a *App) OpenValue(ctx context.Context, run, id string) (r io.Reader, size int64, err error) {
 	if err := world.CheckApart(id); err != nil {
 		return nil, 0, err
 	}
 	q := world.EventQuery{Types: world.ApartTypes()}
 	for {
-		page, err := app.world.Events(ctx, run, q)
+		page, err := a.world.Events(ctx, run, q)
 		if err != nil {
 			return nil, 0, err
 		}
 		for i := range page.Events {
-			if r, size, found, err := openOf(ctx, app.able.ApartKeeper, run, &page.Events[i], id); found || err != nil {
+			if r, size, found, err := openOf(ctx, a.able.ApartKeeper, run, &page.Events[i], id); found || err != nil {
 				return r, size, err
 			}
 		}

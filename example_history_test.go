@@ -117,7 +117,7 @@ func ExampleWithValues() {
 		fmt.Println(err, other.Import(ctx, h, stepwell.ImportOptions{}))
 	}
 	info, _ := other.Get(ctx, run.ID())
-	_, size, err := stepwell.OpenValue(ctx, other, run.ID(), info.InputApart)
+	_, size, err := other.OpenValue(ctx, run.ID(), info.InputApart)
 	fmt.Println(size, err)
 	// Output:
 	// <nil>

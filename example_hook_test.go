@@ -47,7 +47,7 @@ func ExampleHook_All() {
 }
 
 // Whoever looks at the roof says now and then that they are still there. Where nobody does, the code goes on.
-func ExampleHeartbeatHook() {
+func ExampleApp_HeartbeatHook() {
 	survey := stepwell.Define("survey", func(ctx stepwell.Context, house string) (string, error) {
 		hook, err := stepwell.NewHook[string](ctx, stepwell.Token("survey-"+house), stepwell.HeartbeatTimeout(10*time.Minute))
 		if err != nil {
@@ -64,7 +64,7 @@ func ExampleHeartbeatHook() {
 	ctx := context.Background()
 	run, _ := survey.Start(ctx, app, "7")
 	waitsFor(app, run.ID(), stepwell.WhyHook)
-	fmt.Println(stepwell.HeartbeatHook(ctx, app, "survey-7", map[string]int{"tiles": 40}))
+	fmt.Println(app.HeartbeatHook(ctx, "survey-7", map[string]int{"tiles": 40}))
 	fmt.Println(app.SendHook(ctx, "survey-7", json.RawMessage(`"it is tight"`)))
 	fmt.Println(run.Result(ctx))
 	// Output:

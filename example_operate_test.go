@@ -162,6 +162,9 @@ func ExampleApp_Retry() {
 	fmt.Println(err != nil)
 
 	advice, _ := app.RetryAdvice(ctx, run.ID())
+	if advice.Refused != "" {
+		fmt.Println(advice.Refused, advice.Instead())
+	}
 	fmt.Println(advice.Does())
 
 	mended = true

@@ -59,7 +59,7 @@ func ExampleAccepts() {
 	if unfit, is := errors.AsType[*world.UnfitError](err); is {
 		fmt.Println(unfit.Places[0].Error())
 	}
-	known, err := stepwell.SchemasOf(ctx, client, "expense", 0)
+	known, err := client.Schemas(ctx, "expense", 0)
 	fmt.Println(string(known.Input), err)
 
 	stop()

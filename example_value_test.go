@@ -13,7 +13,7 @@ import (
 
 // A result of 3 MB is kept apart from the log, which has a reference. The workflow's code sees nothing of it; who looks
 // at the run opens the value.
-func ExampleOpenValue() {
+func ExampleApp_OpenValue() {
 	render := stepwell.Define("render", func(ctx stepwell.Context, pages int) (string, error) {
 		return stepwell.Step(ctx, "render", func(context.Context) (string, error) { return strings.Repeat("page ", pages), nil })
 	})
@@ -32,7 +32,7 @@ func ExampleOpenValue() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	value, size, err := stepwell.OpenValue(ctx, app, run.ID(), info.OutputApart)
+	value, size, err := app.OpenValue(ctx, run.ID(), info.OutputApart)
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -69,7 +69,7 @@ type heartbeatTimeout time.Duration
 // does not return keeps its slot: it is not overlapped by the next attempt.
 //
 // Given to [NewHook] it ends a wait for a payload when whoever holds the token has not said for d that they are still
-// at it: see [HeartbeatHook]. [Hook.Wait] returns [ErrHeartbeat] then, an eighth of d later at most; the time begins
+// at it: see [App.HeartbeatHook]. [Hook.Wait] returns [ErrHeartbeat] then, an eighth of d later at most; the time begins
 // with Receive. d is a second at least.
 func HeartbeatTimeout(d time.Duration) interface {
 	StepOption

@@ -9,8 +9,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/stepwell/stepwell/internal/codec"
 	"github.com/stepwell/stepwell/internal/human"
-	"github.com/stepwell/stepwell/internal/kit"
 	"github.com/stepwell/stepwell/internal/replay"
 	"github.com/stepwell/stepwell/world"
 	"github.com/stepwell/stepwell/world/journal"
@@ -101,18 +101,15 @@ func (e *silentError) Is(target error) bool { return target == ErrHeartbeat || t
 //
 // Errors: [ErrNotFound] where no active hook has the token; [ErrTerminal] where the hook ended with its run;
 // [ErrInvalid] for a hook that has no HeartbeatTimeout; [ErrTooLarge]; encoding errors.
-func HeartbeatHook[T any](ctx context.Context, app *App, token string, details T) error {
-	if app == nil {
-		return kit.Missing("heartbeat of a hook: the App")
-	}
-	b, err := sent(&details, world.MaxProgress)
-	if raw, ok := any(&details).(*json.RawMessage); ok && err == nil { // it is nothing that Go encoded
-		err = world.CheckJSON("details", *raw)
+func (a *App) HeartbeatHook(ctx context.Context, token string, details any) error {
+	b, err := codec.Encode(details, world.MaxProgress)
+	if raw, ok := details.(json.RawMessage); ok && err == nil { // it is nothing that Go encoded
+		err = world.CheckJSON("details", raw)
 	}
 	if err != nil {
 		return fmt.Errorf("heartbeat of hook %q: %w", world.ShownToken(token), err)
 	}
-	if err := heartbeatHook(ctx, app, token, b); err != nil {
+	if err := heartbeatHook(ctx, a, token, b); err != nil {
 		return fmt.Errorf("heartbeat of hook %q: %w", world.ShownToken(token), err)
 	}
 	return nil

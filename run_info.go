@@ -24,7 +24,7 @@ type RunInfo struct {
 	Input    json.RawMessage `json:"input,omitempty"`
 	Output   json.RawMessage `json:"output,omitempty"`
 
-	InputApart  string `json:"inputApart,omitempty"`  // see [OpenValue]; "": the input is the value
+	InputApart  string `json:"inputApart,omitempty"`  // see [App.OpenValue]; "": the input is the value
 	OutputApart string `json:"outputApart,omitempty"` // the same of the output
 
 	Error      *world.Error               `json:"error,omitempty"`

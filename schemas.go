@@ -13,7 +13,6 @@ import (
 	"sync"
 
 	"github.com/stepwell/stepwell/internal/engine"
-	"github.com/stepwell/stepwell/internal/kit"
 	"github.com/stepwell/stepwell/internal/schema"
 	"github.com/stepwell/stepwell/world"
 )
@@ -93,17 +92,15 @@ func describe(in, out reflect.Type, accepts *accepted) json.RawMessage {
 	return set.JSON()
 }
 
-// SchemasOf are the schemas of a version of a workflow, as a live worker has published them; of version 0, those of the highest that one has. Where no live worker has
-// it, or none has published any, they are empty.
-func SchemasOf(ctx context.Context, app *App, workflow string, version int) (world.Schemas, error) {
+// Schemas are the schemas of a version of a workflow, as a live worker has published them; of version 0,
+// those of the highest that one has. Where no live worker has it, or none has published any, they are
+// empty.
+func (a *App) Schemas(ctx context.Context, workflow string, version int) (world.Schemas, error) {
 	out := world.Schemas{Workflow: workflow}
-	if app == nil {
-		return out, kit.Missing("schemas of " + workflow + ": the App")
-	}
 	if err := cmp.Or(world.CheckWorkflowName(workflow), world.CheckVersion(version)); err != nil {
 		return out, fmt.Errorf("schemas: %w", err)
 	}
-	text, version, err := published(ctx, app, workflow, version)
+	text, version, err := published(ctx, a, workflow, version)
 	if err != nil {
 		return out, fmt.Errorf("schemas of %s: %w", workflow, err)
 	}

@@ -222,7 +222,7 @@ func (h *handler[In, Out]) same(ctx context.Context, run string, in *In) error {
 	}
 	input := []byte(info.Input)
 	if info.InputApart != "" {
-		from, _, err := stepwell.OpenValue(ctx, h.app, run, info.InputApart)
+		from, _, err := h.app.OpenValue(ctx, run, info.InputApart)
 		if err == nil {
 			input, err = io.ReadAll(from)
 		}

@@ -145,7 +145,7 @@ func knowsHook(s *Server, r *request) error {
 
 func heartbeatHook(s *Server, w http.ResponseWriter, r *request) error {
 	token := r.PathValue("token")
-	if err := stepwell.HeartbeatHook(r.Context(), s.app, token, r.payload()); err != nil {
+	if err := s.app.HeartbeatHook(r.Context(), token, r.payload()); err != nil {
 		return gone(err)
 	}
 	return accept(w)

@@ -93,7 +93,7 @@ func TestHeartbeatOfAHookOverAServer(t *testing.T) {
 		t.Fatal(err)
 	}
 	for err = stepwell.ErrNotFound; errors.Is(err, stepwell.ErrNotFound); { // until the hook is open
-		err = stepwell.HeartbeatHook(t.Context(), app, "survey", 3)
+		err = app.HeartbeatHook(t.Context(), "survey", 3)
 	}
 	if err != nil {
 		t.Fatal(err)

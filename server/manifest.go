@@ -76,7 +76,7 @@ const mostDescribed = 4 << 20
 func describeAll(ctx context.Context, app *stepwell.App, all gathering) error {
 	bytes := 0
 	for _, wf := range all.list(false) {
-		known, err := stepwell.SchemasOf(ctx, app, wf.Name, wf.Version)
+		known, err := app.Schemas(ctx, wf.Name, wf.Version)
 		if err != nil {
 			return err
 		}

@@ -170,7 +170,7 @@ func (y *system) showSchemas(w http.ResponseWriter, r *request) error {
 			return invalid("query parameter version is %.40q: want a number from 1", text)
 		}
 	}
-	known, err := stepwell.SchemasOf(r.Context(), y.app, r.PathValue("workflow"), version)
+	known, err := y.app.Schemas(r.Context(), r.PathValue("workflow"), version)
 	if err != nil {
 		return err
 	}

@@ -8,7 +8,6 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/stepwell/stepwell"
 	"github.com/stepwell/stepwell/world"
 )
 
@@ -31,7 +30,7 @@ func value(s *Server, w http.ResponseWriter, r *request) error {
 	if err != nil {
 		return err
 	}
-	from, size, err := stepwell.OpenValue(r.Context(), s.app, run, r.PathValue("value"))
+	from, size, err := s.app.OpenValue(r.Context(), run, r.PathValue("value"))
 	if err != nil {
 		return err
 	}

@@ -45,7 +45,7 @@ var survey = stepwell.Define("survey", func(ctx stepwell.Context, within time.Du
 
 func sayHeartbeat(env *stepwelltest.Env, details any) {
 	env.Do(func(ctx context.Context, app *stepwell.App) error {
-		return stepwell.HeartbeatHook(ctx, app, "survey", details)
+		return app.HeartbeatHook(ctx, "survey", details)
 	})
 }
 
@@ -165,14 +165,14 @@ func TestHeartbeatsOfHooksThatAreRefused(t *testing.T) {
 	over.MustComplete()
 	env.Do(func(ctx context.Context, app *stepwell.App) error {
 		for token, want := range map[string]error{"plain": stepwell.ErrInvalid, "none": stepwell.ErrNotFound, "survey": stepwell.ErrTerminal, "": stepwell.ErrInvalid} {
-			if err := stepwell.HeartbeatHook(ctx, app, token, 1); !errors.Is(err, want) {
+			if err := app.HeartbeatHook(ctx, token, 1); !errors.Is(err, want) {
 				t.Errorf("token %q: got %v, want %v", token, err, want)
 			}
 		}
-		if err := stepwell.HeartbeatHook(ctx, app, "plain", json.RawMessage("{")); !errors.Is(err, stepwell.ErrInvalid) {
+		if err := app.HeartbeatHook(ctx, "plain", json.RawMessage("{")); !errors.Is(err, stepwell.ErrInvalid) {
 			t.Errorf("no JSON: got %v", err)
 		}
-		if err := stepwell.HeartbeatHook(ctx, app, "plain", strings.Repeat("x", 5000)); !errors.Is(err, stepwell.ErrTooLarge) {
+		if err := app.HeartbeatHook(ctx, "plain", strings.Repeat("x", 5000)); !errors.Is(err, stepwell.ErrTooLarge) {
 			t.Errorf("5000 bytes: got %v", err)
 		}
 		return nil

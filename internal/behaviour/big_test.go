@@ -95,7 +95,7 @@ func TestBigValues(t *testing.T) {
 		if !ok || of.Size != int64(len(want)+2) {
 			r.Fatalf("the output is %.100s, want a reference to %d bytes", row.Output, len(want)+2)
 		}
-		from, size, err := stepwell.OpenValue(r.ctx, app, run.ID(), of.ID)
+		from, size, err := app.OpenValue(r.ctx, run.ID(), of.ID)
 		if err != nil || size != of.Size {
 			r.Fatal(size, err)
 		}

@@ -160,7 +160,7 @@ func TestBlobs(t *testing.T) {
 		}
 		for i, ref := range got.Files {
 			r.wantsBlob(app, run.ID(), ref, uint64(i), b.size)
-			from, size, err := stepwell.OpenValue(r.ctx, app, run.ID(), ref.ID())
+			from, size, err := app.OpenValue(r.ctx, run.ID(), ref.ID())
 			if err != nil || size != b.size {
 				r.Fatal(size, err)
 			}

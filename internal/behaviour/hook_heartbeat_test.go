@@ -29,7 +29,7 @@ func TestAHeartbeatThatNoWorkerHeard(t *testing.T) {
 		r.pass(time.Minute)
 		first.stop(r.T)
 		r.pass(7 * time.Minute)
-		if err := stepwell.HeartbeatHook(r.ctx, r.client(), "survey", 1); err != nil {
+		if err := r.client().HeartbeatHook(r.ctx, "survey", 1); err != nil {
 			r.Fatal(err)
 		}
 		r.pass(4 * time.Minute) // the time is over since three
@@ -64,7 +64,7 @@ func TestAForkOfAHookWithHeartbeats(t *testing.T) {
 			}
 			return hooks[0].Token
 		}
-		if err := stepwell.HeartbeatHook(r.ctx, r.client(), tokenOf(run.ID()), 1); err != nil {
+		if err := r.client().HeartbeatHook(r.ctx, tokenOf(run.ID()), 1); err != nil {
 			r.Fatal(err)
 		}
 		r.pass(time.Minute)
@@ -75,7 +75,7 @@ func TestAForkOfAHookWithHeartbeats(t *testing.T) {
 		}
 		r.pass(time.Minute)
 		for range 3 {
-			if err := stepwell.HeartbeatHook(r.ctx, r.client(), tokenOf(fork.ID()), 2); err != nil {
+			if err := r.client().HeartbeatHook(r.ctx, tokenOf(fork.ID()), 2); err != nil {
 				r.Fatal(err)
 			}
 			r.pass(5 * time.Minute)

@@ -59,7 +59,7 @@ func TestWhatLooksLikeAReferenceIsNone(t *testing.T) {
 					r.Errorf("%s: event %d refers to value %s", what, e.Seq, e.Apart)
 				}
 			}
-			if _, _, err := stepwell.OpenValue(r.ctx, app, run, of.InputApart); !errors.Is(err, stepwell.ErrNotFound) {
+			if _, _, err := app.OpenValue(r.ctx, run, of.InputApart); !errors.Is(err, stepwell.ErrNotFound) {
 				r.Errorf("%s: the value of another run is opened: %v", what, err)
 			}
 		}

@@ -164,11 +164,6 @@ var nilOutside = map[string]func(ctx context.Context, app *stepwell.App) error{
 	"Accepts.what": func(context.Context, *stepwell.App) error {
 		return defined(stepwell.Define("w", func(stepwell.Context, int) (int, error) { return 0, nil }, stepwell.Accepts(nil)))
 	},
-	"OpenValue.app": func(ctx context.Context, _ *stepwell.App) error {
-		_, _, err := stepwell.OpenValue(ctx, nil, "r", "v")
-		return err
-	},
-	"SchemasOf.app":             func(ctx context.Context, _ *stepwell.App) error { return second(stepwell.SchemasOf(ctx, nil, "w", 0)) },
 	"RegisteredStep.Alone.opts": func(context.Context, *stepwell.App) error { return defined(oneStep.Alone(nil)) },
 	"App.Signal.payload":        func(ctx context.Context, app *stepwell.App) error { return app.Signal(ctx, "r", "e", nil) },
 	"App.Signal.opts":           func(ctx context.Context, app *stepwell.App) error { return app.Signal(ctx, "r", "e", []byte("1"), nil) },
@@ -204,9 +199,6 @@ var nilOutside = map[string]func(ctx context.Context, app *stepwell.App) error{
 			return err
 		}
 		return nil
-	},
-	"HeartbeatHook.app": func(ctx context.Context, _ *stepwell.App) error {
-		return stepwell.HeartbeatHook(ctx, nil, "t", 1)
 	},
 	"App.RunUntil.fn": func(ctx context.Context, app *stepwell.App) error { return app.RunUntil(ctx, nil) },
 	"KeyOf.of": func(context.Context, *stepwell.App) error {
@@ -247,6 +239,7 @@ var nilMeans = map[string]string{
 	"Fatal.err":                       "nil stays nil",
 	"RetryAfter.err":                  "nil stays nil",
 	"StreamWriter.CloseWithError.err": "Close",
+	"App.HeartbeatHook.details":       "no details",
 	"Metadata.v":                      "no metadata",
 	"webhook.Metadata.v":              "no metadata",
 	"observe.Join.all":                "left out",

@@ -36,7 +36,7 @@ func (s *simulation) attends(h world.HookRow, rnd *rand.Rand) func(*stepwell.App
 		if rnd.IntN(8) > 0 {
 			return func(app *stepwell.App) error {
 				s.beaten.Add(1)
-				return stepwell.HeartbeatHook(context.Background(), app, h.Token, fmt.Sprint(h.Token))
+				return app.HeartbeatHook(context.Background(), h.Token, fmt.Sprint(h.Token))
 			}
 		}
 	}

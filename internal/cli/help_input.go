@@ -13,7 +13,7 @@ import (
 
 // helpInput prints an input to fill in, which fits as it is, and beside it, for people, what each member takes.
 func helpInput(ctx context.Context, c *cli, app *stepwell.App, workflow string, version int) error {
-	known, err := stepwell.SchemasOf(ctx, app, workflow, version)
+	known, err := app.Schemas(ctx, workflow, version)
 	if err != nil {
 		return c.explain(err, "")
 	}

@@ -56,7 +56,7 @@ func TestHelpInput(t *testing.T) {
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
 	for known := (world.Schemas{}); known.Input == nil; <-tick.C {
-		if known, err = stepwell.SchemasOf(t.Context(), app, "send-parcel", 0); err != nil || t.Context().Err() != nil {
+		if known, err = app.Schemas(t.Context(), "send-parcel", 0); err != nil || t.Context().Err() != nil {
 			t.Fatal(err)
 		}
 	}

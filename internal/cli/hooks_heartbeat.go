@@ -7,7 +7,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/stepwell/stepwell"
 	"github.com/stepwell/stepwell/internal/human"
 )
 
@@ -27,7 +26,7 @@ Details are JSON, at most 4 KiB; they are shown with the run.
 		ValidArgsFunction: c.completeToken,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.with(cmd.Context(), func(db *database) error {
-				if err := stepwell.HeartbeatHook(cmd.Context(), db.app, args[0], json.RawMessage(details)); err != nil {
+				if err := db.app.HeartbeatHook(cmd.Context(), args[0], json.RawMessage(details)); err != nil {
 					return c.explainHook(err, args[0])
 				}
 				is := hookSent{acted{Action: "heartbeat", Result: "sent"}, args[0]}

@@ -10,7 +10,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/stepwell/stepwell"
 	"github.com/stepwell/stepwell/internal/human"
 	"github.com/stepwell/stepwell/world"
 )
@@ -33,7 +32,7 @@ the IDs of values. If a part of the value is missing or damaged, the command fai
 				if err != nil {
 					return err
 				}
-				value, _, err := stepwell.OpenValue(cmd.Context(), db.app, run, args[1])
+				value, _, err := db.app.OpenValue(cmd.Context(), run, args[1])
 				if errors.Is(err, world.ErrNotFound) {
 					known, _ := world.CodeOf(err)
 					return &fault{

@@ -115,7 +115,7 @@ func works(t *testing.T, w world.World, defs ...stepwell.Definition) *stepwell.A
 func untilKnown(t *testing.T, app *stepwell.App, workflow string) {
 	t.Helper()
 	for end := time.Now().Add(time.Minute); time.Now().Before(end); <-time.After(time.Millisecond) {
-		known, err := stepwell.SchemasOf(t.Context(), app, workflow, 0)
+		known, err := app.Schemas(t.Context(), workflow, 0)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -13,7 +13,6 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/stepwell/stepwell"
 	"github.com/stepwell/stepwell/internal/human"
 	"github.com/stepwell/stepwell/internal/timeline"
 	"github.com/stepwell/stepwell/world"
@@ -317,7 +316,7 @@ func (u *UI) eventPayload(v *visit) error {
 	var from io.Reader = bytes.NewReader(e.Payload)
 	size := int64(len(e.Payload))
 	if whole := world.WholeApart(e.Apart); whole != "" {
-		if from, size, err = stepwell.OpenValue(v.Context(), u.app, info.ID, whole); err != nil {
+		if from, size, err = u.app.OpenValue(v.Context(), info.ID, whole); err != nil {
 			return err
 		}
 	}
@@ -330,7 +329,7 @@ func value(u *UI, v *visit) error {
 	if err != nil {
 		return err
 	}
-	from, size, err := stepwell.OpenValue(v.Context(), u.app, info.ID, v.PathValue("value"))
+	from, size, err := u.app.OpenValue(v.Context(), info.ID, v.PathValue("value"))
 	if err != nil {
 		return err
 	}

@@ -48,7 +48,7 @@ func signalForm(u *UI, v *visit, info *stepwell.RunInfo) (*form, error) {
 			names = append(names, en.Name)
 		}
 	}
-	known, err := stepwell.SchemasOf(v.Context(), u.app, info.Workflow, info.Version)
+	known, err := u.app.Schemas(v.Context(), info.Workflow, info.Version)
 	if err != nil {
 		return nil, err
 	}
@@ -166,7 +166,7 @@ func hookForm(u *UI, v *visit, info *stepwell.RunInfo) (*form, error) {
 	if err != nil {
 		return nil, err
 	}
-	known, err := stepwell.SchemasOf(v.Context(), u.app, info.Workflow, info.Version)
+	known, err := u.app.Schemas(v.Context(), info.Workflow, info.Version)
 	if err != nil {
 		return nil, err
 	}
@@ -264,5 +264,5 @@ func sendHeartbeat(u *UI, v *visit, info *stepwell.RunInfo) (run, did string, er
 	if err != nil {
 		return "", "", err
 	}
-	return info.ID, "heartbeat", stepwell.HeartbeatHook(v.Context(), u.app, token, payload)
+	return info.ID, "heartbeat", u.app.HeartbeatHook(v.Context(), token, payload)
 }

@@ -34,7 +34,7 @@ func newStart(u *UI, v *visit, version int, asJSON bool) (*form, error) {
 	if err := world.CheckWorkflowName(name); err != nil {
 		return nil, err
 	}
-	known, err := stepwell.SchemasOf(v.Context(), u.app, name, version)
+	known, err := u.app.Schemas(v.Context(), name, version)
 	if err != nil {
 		return nil, err
 	}
