@@ -12,7 +12,15 @@ import (
 
 // TxOption is what [In] returns: it fits starts and sends, what is done with messages of package queue, and what is
 // published by package topic.
-type TxOption struct{ tx world.Tx }
+type TxOption interface {
+	StartOption
+	SendOption
+	SendsMessage(s *kit.Sending)
+	SettlesMessage(in *world.Tx)
+	PublishesTo(p *kit.Publishing)
+}
+
+type inOption struct{ tx world.Tx }
 
 // In makes a start or a send part of a transaction of the caller's, in the database of the App's world: it happens when the transaction commits, and
 // never happened when it is rolled back. So it does with a message that is sent to a queue, with its
@@ -26,25 +34,25 @@ func In(tx world.Tx) TxOption {
 	if tx == nil {
 		tx = noTx{} // which every world refuses: a transaction was meant
 	}
-	return TxOption{tx}
+	return inOption{tx}
 }
 
 // noTx is a transaction that is not there.
 type noTx struct{ world.Tx }
 
-func (o TxOption) startOption(s *startOptions) { s.In = o.tx }
+func (o inOption) startOption(s *startOptions) { s.In = o.tx }
 
 // sendsIn reports whether a send is part of a transaction.
 func sendsIn(opts []SendOption) bool {
-	return slices.ContainsFunc(opts, func(o SendOption) bool { _, ok := o.(TxOption); return ok })
+	return slices.ContainsFunc(opts, func(o SendOption) bool { _, ok := o.(inOption); return ok })
 }
 
-func (o TxOption) sendOption(s *sending) { s.in = o.tx }
+func (o inOption) sendOption(s *sending) { s.in = o.tx }
 
 // SendsMessage and SettlesMessage make it an option of package queue, PublishesTo one of package topic.
-func (o TxOption) SendsMessage(s *kit.Sending)   { s.In = o.tx }
-func (o TxOption) SettlesMessage(in *world.Tx)   { *in = o.tx }
-func (o TxOption) PublishesTo(p *kit.Publishing) { p.In = o.tx }
+func (o inOption) SendsMessage(s *kit.Sending)   { s.In = o.tx }
+func (o inOption) SettlesMessage(in *world.Tx)   { *in = o.tx }
+func (o inOption) PublishesTo(p *kit.Publishing) { p.In = o.tx }
 
 // deliverIn sends within the caller's transaction.
 func (a *App) deliverIn(ctx context.Context, tx world.Tx, d *world.Delivery) error {

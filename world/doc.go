@@ -78,7 +78,7 @@
 //   - Its story, from package world/journal: journal.Journal, journal.AttemptError, journal.Aside.
 //   - What a run gathers before it begins: [Gather].
 //   - Where a run stands that waits for a place of a limit: [InLine]. What it keeps from others: [Place].
-//   - What is listed beside runs: [HookRow], [StreamRow], [WorkerRow].
+//   - What is listed beside runs: [HookRow], [WorkerRow]; the mark that closed a stream: [ChunkKind].
 //   - What JSON a workflow takes and makes: [Schemas].
 //   - What servers ask an App to check before it is written: [Commit], [Delivery].
 //

@@ -16,7 +16,7 @@ import (
 )
 
 // starving asks for a step that its own workers do not have, beside one that holds their slot, and says what it came to and when.
-func starving(opts ...stepwell.StepOption) (*stepwell.Workflow[int, string], *stepwell.RegisteredStep[int, int]) {
+func starving(opts ...stepwell.StepDefinitionOption) (*stepwell.Workflow[int, string], *stepwell.RegisteredStep[int, int]) {
 	task := stepwell.DefineStep("far", func(_ context.Context, in int) (int, error) { return in, nil }, opts...)
 	wf := stepwell.Define("starving", func(ctx stepwell.Context, _ int) (string, error) {
 		began := ctx.Now()
