@@ -289,7 +289,7 @@ func (c variables) globals() {
 			continue
 		}
 		f = f.whole()
-		if told[f][v] || !global(v) && c.ofWorkflow(v, f) || c.onlyWrites(cur) {
+		if told[f][v] || !global(v) && c.ofWorkflow(v, f) || c.onlyWrites(cur) || c.givesMethod(cur) {
 			continue
 		}
 		read := ""
@@ -306,6 +306,28 @@ func (c variables) globals() {
 		told[f][v] = true
 		c.report(ruleGlobals, id, fmt.Sprintf("workflow code reads %s, %s: it may hold something else when the run goes on; read it in a step, whose result is recorded", v.Name(), how))
 	}
+}
+
+// givesMethod reports whether code hands a method of what a variable points to, or of its address, to a step or an undo
+// as its function: it is the step that reads it.
+func (c variables) givesMethod(cur inspector.Cursor) bool {
+	if cur.ParentEdgeKind() != edge.SelectorExpr_X {
+		return false
+	}
+	up := cur.Parent()
+	sel := c.info.Selections[up.Node().(*ast.SelectorExpr)]
+	if sel == nil || sel.Kind() != types.MethodVal || pointedAt(sel.Obj().(*types.Func).Signature().Recv().Type()) == nil || up.ParentEdgeKind() != edge.CallExpr_Args {
+		return false
+	}
+	f := c.callee(up.Parent().Node().(*ast.CallExpr))
+	if f == nil || f.Pkg() == nil || f.Pkg().Path() != module {
+		return false
+	}
+	switch f.Name() {
+	case "Call", "Exec", "Undo", "AddUndo":
+		return true
+	}
+	return false
 }
 
 // ofWorkflow reports whether a variable is declared in workflow code.
