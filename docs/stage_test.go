@@ -230,11 +230,23 @@ func (p *program) stop() {
 
 var called = regexp.MustCompile(`process (\d+)(?: works on run (wrun_\w+))?`)
 
+// mainFirst are lines of which the one that names the process is the first: the runs of a program print beside its main.
+func mainFirst(lines []string) []string {
+	i := slices.IndexFunc(lines, called.MatchString)
+	if i <= 0 {
+		return lines
+	}
+	return slices.Concat(lines[i:i+1], lines[:i], lines[i+1:])
+}
+
 // says waits until it has printed what the page shows, and learns what the page calls it.
 func (p *program) says(at string, shown []string) {
 	p.s.t.Helper()
 	for end := time.Now().Add(time.Minute); ; {
 		got := p.lines()[p.said:]
+		if n := len(shown); len(got) >= n {
+			got = mainFirst(got[:n])
+		}
 		if n := len(shown); len(got) >= n && slices.Equal(steady(got[:n]), steady(shown)) {
 			p.said += n
 			if is, as := called.FindStringSubmatch(got[0]), called.FindStringSubmatch(shown[0]); is != nil && as != nil {

@@ -68,8 +68,8 @@ func TestANilOptionIsRefusedByName(t *testing.T) {
 		refused("BulkOption", err)
 	}
 	for which, d := range map[string]stepwell.Definition{
-		"WorkflowOption": stepwell.Define("w", func(stepwell.Context, int) (int, error) { return 0, nil }, nil),
-		"StepOption":     stepwell.DefineStep("s", func(context.Context, int) (int, error) { return 0, nil }, nil),
+		"WorkflowOption":       stepwell.Define("w", func(stepwell.Context, int) (int, error) { return 0, nil }, nil),
+		"StepDefinitionOption": stepwell.DefineStep("s", func(context.Context, int) (int, error) { return 0, nil }, nil),
 	} {
 		_, err := stepwell.New(memory.New(), stepwell.Config{Definitions: []stepwell.Definition{d}})
 		refused(which, err)
