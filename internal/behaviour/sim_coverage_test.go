@@ -42,6 +42,13 @@ func (c *simCoverage) note(what string) {
 	c.seen[what]++
 }
 
+// lacks reports whether something was not met as yet.
+func (c *simCoverage) lacks() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.ContainsFunc(simMustSee, func(what string) bool { return c.seen[what] == 0 })
+}
+
 // report fails the test where something was never met.
 func (c *simCoverage) report(t *testing.T) {
 	c.mu.Lock()
