@@ -151,7 +151,7 @@ type RunError struct {
 	Message       string // of what the workflow returned; "": its code said nothing, as it was cancelled before it began
 	Code          string // as that of a [StepError]
 	Where         string // file:line, as that of a [StepError]
-	By            string // who cancelled it; "": it failed
+	By            string // who cancelled it; "": it failed, or its log could not be read
 	err           error
 }
 

@@ -98,10 +98,9 @@ func (a *App) result(ctx context.Context, i *RunInfo, out any) error {
 		}
 		if failed.Cancelled {
 			for end, err := range a.Events(ctx, i.ID, EventFilter{Types: []world.EventType{world.RunCancelled}}) {
-				if err != nil {
-					return fmt.Errorf("who cancelled it: %w", err)
+				if err == nil { // else that it was cancelled is said all the same
+					failed.By = end.By
 				}
-				failed.By = end.By
 			}
 		}
 		return failed

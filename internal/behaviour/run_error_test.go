@@ -82,3 +82,32 @@ func TestARunErrorSaysHowTheRunEnded(t *testing.T) {
 		}
 	})
 }
+
+// unread is a store whose logs cannot be read.
+type unread struct{ world.World }
+
+func (unread) Events(context.Context, string, world.EventQuery) (world.EventPage, error) {
+	return world.EventPage{}, world.ErrStorage
+}
+
+// TestARunErrorWithoutTheLog: that a run was cancelled is said also where its log does not tell by whom.
+func TestARunErrorWithoutTheLog(t *testing.T) {
+	onWorlds(t, func(r *rig) {
+		waits := stepwell.Define("waits", func(ctx stepwell.Context, _ int) (int, error) {
+			return 0, stepwell.Sleep(ctx, "nap", time.Hour)
+		})
+		wk := r.begin(waits)
+		run := start(r, wk, waits, 0)
+		r.cancel(wk.App, run.ID())
+		wantErr(r, run, world.Cancelled)
+		client, err := stepwell.New(unread{r.world}, stepwell.Config{Definitions: []stepwell.Definition{waits}})
+		if err != nil {
+			r.Fatal(err)
+		}
+		_, err = waits.Get(client, run.ID()).Result(r.ctx)
+		failed, ok := errors.AsType[*stepwell.RunError](err)
+		if !ok || !failed.Cancelled || failed.By != "" || !errors.Is(err, stepwell.ErrCancelled) {
+			r.Errorf("got %v, want that it was cancelled", err)
+		}
+	})
+}
