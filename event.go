@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
-	"strings"
 	"time"
 
 	"github.com/stepwell/stepwell/internal/codec"
@@ -152,11 +151,9 @@ func (e *EventDef[T]) match(o *waitOptions) (json.RawMessage, error) {
 	if len(o.match) == 0 {
 		return nil, nil
 	}
-	if keys, closed := jsonKeys(reflect.TypeFor[T]()); closed {
-		for k := range o.match {
-			if !keys[k] {
-				return nil, fmt.Errorf("%w: match has the key %q, which %s does not have", ErrInvalid, k, reflect.TypeFor[T]())
-			}
+	for k := range o.match {
+		if t := reflect.TypeFor[T](); !codec.HasKey(t, k) {
+			return nil, fmt.Errorf("%w: match has the key %q, which %s does not have", ErrInvalid, k, t)
 		}
 	}
 	b, err := codec.Encode(map[string]any(o.match), world.MaxKey*8)
@@ -164,28 +161,6 @@ func (e *EventDef[T]) match(o *waitOptions) (json.RawMessage, error) {
 		return nil, fmt.Errorf("match: %w", err)
 	}
 	return b, nil
-}
-
-// jsonKeys lists the keys that a struct type has as JSON; closed is false for types that can have any.
-func jsonKeys(t reflect.Type) (keys map[string]bool, closed bool) {
-	for t.Kind() == reflect.Pointer {
-		t = t.Elem()
-	}
-	if t.Kind() != reflect.Struct || t.Implements(reflect.TypeFor[json.Marshaler]()) || reflect.PointerTo(t).Implements(reflect.TypeFor[json.Marshaler]()) {
-		return nil, false
-	}
-	keys = map[string]bool{}
-	for _, f := range reflect.VisibleFields(t) {
-		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-		switch {
-		case !f.IsExported() || name == "-":
-		case name != "":
-			keys[name] = true
-		case !f.Anonymous:
-			keys[f.Name] = true
-		}
-	}
-	return keys, true
 }
 
 // Send sends the event to a run. It returns when the payload is durable; it waits for nobody, and is kept until a wait takes it.

@@ -62,6 +62,18 @@ func Has(t reflect.Type, path string) bool {
 	return true
 }
 
+// HasKey reports whether the JSON of a type may have a key.
+func HasKey(t reflect.Type, name string) bool {
+	for t.Kind() == reflect.Pointer && !says(t) {
+		t = t.Elem()
+	}
+	if t.Kind() != reflect.Struct || says(t) {
+		return true
+	}
+	_, ok := field(t, name)
+	return ok
+}
+
 // says reports whether a type says itself how it is encoded.
 func says(t reflect.Type) bool {
 	for _, own := range []reflect.Type{reflect.TypeFor[json.Marshaler](), reflect.TypeFor[encoding.TextMarshaler]()} {
