@@ -27,7 +27,8 @@
 // # Steps
 //
 // What touches the world is a step: [Call] and [Exec] run a function that you have, [Step] and [Do] a closure, where the workflow runs;
-// [DefineStep] makes one that any worker can run from its recorded input. A step that has completed never runs again. One whose process died runs again, under the same
+// [DefineStep] makes one that any worker can run from its recorded input. A step that has completed never
+// runs again. One whose process died runs again, under the same
 // idempotency key ([Info]). One that fails is tried again as its [Retry] says; [Fatal], [RetryAfter] and [NonRetryable] decide
 // otherwise, [Timeout] limits an attempt, and in the end its error is a [*StepError]. [Transactional] steps commit together with
 // what they write to the application's own tables.
@@ -40,7 +41,8 @@
 //
 // # Concurrency
 //
-// [Go] runs code beside code, as a coroutine of the workflow; [Map] and [Each] do so for items, so many at once, and [MapSettled] goes on when one fails. What was asked for and can be
+// [Go] runs code beside code, as a coroutine of the workflow; [Map] and [Each] do so for items, so many at
+// once, and [MapSettled] goes on when one fails. What was asked for and can be
 // waited for later is a [Future]: [All] waits for all of several, [Race] and [Select] for the first. [Race] cancels what has lost, [Select]
 // nothing; [WithCancel] makes a part of a run that can be cancelled by itself.
 //

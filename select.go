@@ -21,7 +21,8 @@ func (f *Future[T]) future() *replay.Future {
 }
 
 // Select waits for the first of several futures, of whatever types, to end and returns its index. The others go on;
-// [WithCancel] makes a part of the run that ends them. A cancel of the run ends waits, too: their Get returns [ErrCancelled]. Without futures it is an error.
+// [WithCancel] makes a part of the run that ends them. A cancel of the run ends waits, too: their Get returns
+// [ErrCancelled]. Without futures it is an error.
 func Select(ctx Context, fs ...Awaitable) (int, error) {
 	if len(fs) == 0 {
 		return -1, fmt.Errorf("%w: a select needs at least one future", ErrInvalid)

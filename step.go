@@ -388,7 +388,8 @@ type TimeoutOption interface {
 
 type timeoutOption time.Duration
 
-// Timeout limits one attempt of a step, or a wait for an event, at a hook or for a condition. The context of an attempt whose time is up ends, with
+// Timeout limits one attempt of a step, or a wait for an event, at a hook or for a condition. The context of
+// an attempt whose time is up ends, with
 // cause [ErrTimeout]; an error that the body returns then is tried again, if attempts are left. A value that it returns
 // all the same counts: the work is done.
 //

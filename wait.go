@@ -1,5 +1,7 @@
 package stepwell
 
+// Waits: for time and for conditions, and what these have in common with waits for events and at hooks.
+
 import (
 	"cmp"
 	"encoding/json"

@@ -14,7 +14,8 @@ import (
 // shown is a command of the list, and the output that follows it.
 var shown = regexp.MustCompile("(?s)```sh\ngo run \\./examples/(\\w+)\n```\n\n```text\n(.*?)```\n")
 
-// endless are the programs that work until somebody ends them: they print nothing by themselves. Their tests kill them, and the list says what to
+// endless are the programs that work until somebody ends them: they print nothing by themselves. Their tests
+// kill them, and the list says what to
 // type meanwhile.
 var endless = []string{"orders", "pipeline"}
 

@@ -52,7 +52,8 @@ func TestTakesOnce(t *testing.T) {
 	}
 }
 
-// TestHeldIsBehindClaims: what a worker holds is said when its last claim is over, and no earlier one takes anything then; asked twice it waits again.
+// TestHeldIsBehindClaims: what a worker holds is said when its last claim is over, and no earlier one takes
+// anything then; asked twice it waits again.
 func TestHeldIsBehindTakes(t *testing.T) {
 	var all claims
 	began, end := make(chan struct{}), make(chan struct{})

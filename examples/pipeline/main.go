@@ -1,4 +1,5 @@
-// Pipeline converts the pictures of many tenants, each tenant's at a rate of his own. It says how far it is, and tries those that failed once
+// Pipeline converts the pictures of many tenants, each tenant's at a rate of his own. It says how far it is,
+// and tries those that failed once
 // more when somebody has said how. The functions that it calls are in services.go.
 //
 //	go run ./examples/pipeline

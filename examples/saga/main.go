@@ -25,7 +25,8 @@ type Purchase struct {
 	To      string `json:"to"`
 }
 
-// Order is the workflow. Beside each step stands what undoes it: release may run though nobody knows whether reserve did anything, and refund
+// Order is the workflow. Beside each step stands what undoes it: release may run though nobody knows whether
+// reserve did anything, and refund
 // needs what charge returned.
 var Order = stepwell.Define("order", func(ctx stepwell.Context, p Purchase) (string, error) {
 	if err := stepwell.Exec(ctx, "reserve", shop.reserve, p, stepwell.Undo("release", shop.release, p)); err != nil {

@@ -263,7 +263,8 @@ func TestCompensateWaitsForStepsThatRun(t *testing.T) {
 	})
 }
 
-// endings are how the saga that is killed comes to its end: its code fails; it is cancelled before that; or while it compensates already; or it undoes all and
+// endings are how the saga that is killed comes to its end: its code fails; it is cancelled before that; or
+// while it compensates already; or it undoes all and
 // completes, or is cancelled meanwhile.
 var endings = map[string]struct {
 	how  string // the saga's input

@@ -145,7 +145,8 @@ func ordersOf(n int) (all [][]int) {
 	return all
 }
 
-// TestSelectAtEveryOrder: five steps run against each other; the losers end late, in every order. What the code sees, live, is what a replay sees.
+// TestSelectAtEveryOrder: five steps run against each other; the losers end late, in every order. What the
+// code sees, live, is what a replay sees.
 func TestSelectAtEveryOrder(t *testing.T) {
 	orders := ordersOf(5)
 	if got, want := len(orders), 120; got != want {

@@ -80,7 +80,8 @@ func nth(n int, body string) *webhook.Response {
 	return &webhook.Response{Status: 201, Header: map[string]string{"X-N": fmt.Sprint(n)}, Body: webhook.Body(body)}
 }
 
-// TestWebhookIsAnsweredOnce: each sender gets its own answer, from a process that does not work on the run, and each request costs one claim.
+// TestWebhookIsAnsweredOnce: each sender gets its own answer, from a process that does not work on the run,
+// and each request costs one claim.
 func TestWebhookIsAnsweredOnce(t *testing.T) {
 	everywhere(t, func(r *rig) {
 		wk := r.begin(counter)

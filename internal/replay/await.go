@@ -20,7 +20,8 @@ func (w *cond) gone() bool { return w.over }
 func (w *cond) cancel(*Machine) { w.cancelled = true } // it is polled at the end of the turn
 
 // Await blocks the running coroutine until pred holds, and returns true, or until the timeout, if there is one (timeout > 0), has passed, and returns
-// false. A condition that already holds writes nothing; where both come true in one turn the condition wins. With a reminder it reminds meanwhile.
+// false. A condition that already holds writes nothing; where both come true in one turn the condition wins.
+// With a reminder it reminds meanwhile.
 func (x *Ctx) Await(name string, pred func() bool, timeout time.Duration, r *Reminder) (bool, error) {
 	m := x.m
 	c, err := m.operate()

@@ -1,5 +1,7 @@
 package journal
 
+// Reminders: the timers with which a wait does something each so often.
+
 import (
 	"strings"
 	"unicode/utf8"

@@ -1,4 +1,5 @@
-// Restate is the order system of examples/orders for Restate, as its documentation would have it and as short as that goes. It needs a server.
+// Restate is the order system of examples/orders for Restate, as its documentation would have it and as short
+// as that goes. It needs a server.
 package main
 
 import (

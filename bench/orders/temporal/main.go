@@ -1,4 +1,5 @@
-// Temporal is the order system of examples/orders for Temporal, as its documentation would have it and as short as that goes. It needs a server.
+// Temporal is the order system of examples/orders for Temporal, as its documentation would have it and as
+// short as that goes. It needs a server.
 package main
 
 import (
