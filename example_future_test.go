@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/stepwell/stepwell"
@@ -205,10 +206,9 @@ func ExampleWithTimeout() {
 
 // Items of which some fail: the others are done, and those that failed are tried again.
 func ExampleMapSettled() {
-	free := map[string]bool{"ann": true}
+	var called sync.Map // steps run side by side
 	call := func(_ context.Context, who string) (string, error) {
-		if !free[who] {
-			free[who] = true // by the next round
+		if _, again := called.LoadOrStore(who, true); who == "bob" && !again { // he is free by the next round
 			return "", stepwell.Fatal(errors.New("engaged"))
 		}
 		return "hello " + who, nil

@@ -91,10 +91,10 @@ func ExampleDecrypted() {
 		fmt.Println(err)
 		return
 	}
-	run, _ := app.Start(ctx, "pay", json.RawMessage(`{"card":"4111"}`))
+	run, _ := app.Start(ctx, "pay", json.RawMessage(`{"card":"4111 1111 1111 1111"}`))
 	var kept, plain strings.Builder
 	fmt.Println(app.Export(ctx, run.ID(), &kept), app.Export(ctx, run.ID(), &plain, stepwell.Decrypted()))
-	fmt.Println(strings.Contains(kept.String(), "4111"), strings.Contains(plain.String(), "4111"))
+	fmt.Println(strings.Contains(kept.String(), "1111 1111"), strings.Contains(plain.String(), "1111 1111"))
 	// Output:
 	// <nil> <nil>
 	// false true

@@ -279,10 +279,12 @@ func ExampleDefineRemoteStep() {
 	defer stop()
 	ctx := context.Background()
 	run, _ := publish.Start(ctx, app, "cat.png")
-	waitsFor(app, run.ID(), stepwell.WhyNoWorker)
-	why, err := app.Why(ctx, run.ID())
-	fmt.Println(why.Kind, err)
-	// Output: no_worker <nil>
+	why := waitsFor(app, run.ID(), stepwell.WhyNoWorker)
+	for why.Step == "" { // before the App has joined, nobody has the workflow
+		why = waitsFor(app, run.ID(), stepwell.WhyNoWorker)
+	}
+	fmt.Println(why.Kind, why.Step)
+	// Output: no_worker thumbnail
 }
 
 // A step that starts a run, with the App that works on it. It has a key, as the step may run again.

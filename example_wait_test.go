@@ -114,13 +114,15 @@ func ExampleAwaitRun() {
 	// nothing to send <nil>
 }
 
-// A question that is asked again until it is answered, three times at most.
+// A question that is asked again until it is answered.
 func ExampleRemind() {
 	answer := stepwell.Event[string]("answer")
-	asks := 0
-	ask := stepwell.Define("ask-again", func(ctx stepwell.Context, _ string) (string, error) {
-		text, ok, err := answer.Wait(ctx, stepwell.Timeout(35*time.Millisecond), stepwell.Remind(10*time.Millisecond, func(ctx stepwell.Context) error {
-			return stepwell.Do(ctx, "remind", func(context.Context) error { asks++; return nil })
+	remind := func(ctx context.Context, who string) error { // who answers at once
+		return answer.Send(ctx, stepwell.AppFrom(ctx), stepwell.Info(ctx).Run, "yes, says "+who)
+	}
+	ask := stepwell.Define("ask-again", func(ctx stepwell.Context, who string) (string, error) {
+		text, ok, err := answer.Wait(ctx, stepwell.Timeout(72*time.Hour), stepwell.Remind(5*time.Millisecond, func(ctx stepwell.Context) error { // or a day
+			return stepwell.Exec(ctx, "remind", remind, who)
 		}))
 		if err != nil || ok {
 			return text, err
@@ -129,12 +131,9 @@ func ExampleRemind() {
 	})
 	app, stop := exampleApp(ask)
 	defer stop()
-	run, _ := ask.Start(context.Background(), app, "")
+	run, _ := ask.Start(context.Background(), app, "ann")
 	fmt.Println(run.Result(context.Background()))
-	fmt.Println("reminded:", asks > 0)
-	// Output:
-	// nobody answered <nil>
-	// reminded: true
+	// Output: yes, says ann <nil>
 }
 
 // Select waits for the first of futures of different types; what lost is cancelled with its part of the run.
