@@ -7,8 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/stepwell/stepwell/internal/causes"
@@ -241,8 +239,57 @@ type ListFilter struct {
 	Parent string // only children of this run
 	Origin string // only runs that were made of this one: its forks, restarts and retries
 
-	Input      []json.RawMessage          // JSON that the input contains, all of it: [Where] makes it of a path and a value
-	Attributes map[string]json.RawMessage // attributes of the run, whose values contain these
+	Input      any   // JSON that the input contains, by the rule of [Match]: mostly a Match; nil: all
+	Attributes Match // attributes of the run, whose values contain these
+}
+
+// query checks a filter, and encodes what it matches.
+func (f *ListFilter) query() (q world.RunQuery, err error) {
+	if q, err = f.patterns(); err == nil {
+		err = f.check()
+	}
+	if err != nil {
+		return q, fmt.Errorf("list runs: filter by %w", err)
+	}
+	q.Workflow, q.Since, q.Until, q.Parent, q.Origin = f.Workflow, f.Since, f.Until, f.Parent, f.Origin
+	q.Key, q.Prefix, q.Version, q.Roots = f.Key, f.Prefix, f.Version, f.Roots
+	if q.Status = f.Status; len(q.Status) == 0 && (f.Cause != "" || !f.FailedSince.IsZero()) {
+		q.Status = causes.Kinds()
+	}
+	return q, nil
+}
+
+// patterns are what a filter matches, as JSON.
+func (f *ListFilter) patterns() (q world.RunQuery, err error) {
+	if m, ok := f.Input.(Match); f.Input != nil && (!ok || m != nil) {
+		p, err := pattern(f.Input)
+		if err != nil {
+			return q, fmt.Errorf("input: %w", err)
+		}
+		q.Input = []json.RawMessage{p}
+	}
+	if f.Attributes == nil {
+		return q, nil
+	}
+	q.Attributes = make(map[string]json.RawMessage, len(f.Attributes))
+	for name, v := range f.Attributes {
+		if q.Attributes[name], err = pattern(v); err != nil {
+			return q, fmt.Errorf("attribute %q: %w", name, err)
+		}
+	}
+	return q, nil
+}
+
+// pattern is a value that is matched, as JSON.
+func pattern(v any) (json.RawMessage, error) {
+	if raw, ok := v.(json.RawMessage); ok {
+		return raw, world.CheckJSON(fmt.Sprintf("%.100q", raw), raw)
+	}
+	b, err := codec.Encode(v, world.MaxCommit)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrInvalid, err)
+	}
+	return b, world.CheckJSON(fmt.Sprintf("%.100q", b), b)
 }
 
 func (f *ListFilter) check() error {
@@ -251,68 +298,29 @@ func (f *ListFilter) check() error {
 			continue
 		}
 		if err := world.CheckRunID(run); err != nil {
-			return fmt.Errorf("list runs: filter by %s: %w", name, err)
+			return fmt.Errorf("%s: %w", name, err)
 		}
 	}
 	for _, s := range f.Status {
-		if err := world.CheckStatus("list runs: filter by status", s); err != nil {
+		if err := world.CheckStatus("status", s); err != nil {
 			return err
 		}
 	}
 	if f.Version < 0 {
-		return fmt.Errorf("list runs: filter by version: %w: %d: must not be negative", ErrInvalid, f.Version)
+		return fmt.Errorf("version: %w: %d: must not be negative", ErrInvalid, f.Version)
 	}
 	for _, patch := range []string{f.Patch, f.Unpatched} {
 		if patch == "" {
 			continue
 		}
 		if err := world.CheckName("patch ID", patch); err != nil {
-			return fmt.Errorf("list runs: filter by patch: %w", err)
+			return fmt.Errorf("patch: %w", err)
 		}
 	}
 	if f.Cause != "" && !causes.IsID(f.Cause) {
-		return fmt.Errorf("list runs: filter by cause: %w: %.40q is not the ID of a cause: stepwell failures lists them", ErrInvalid, f.Cause)
-	}
-	for _, pattern := range f.Input {
-		if err := world.CheckJSON(fmt.Sprintf("%.100q", pattern), pattern); err != nil {
-			return fmt.Errorf("list runs: filter by input: %w", err)
-		}
-	}
-	for name, pattern := range f.Attributes {
-		if err := world.CheckJSON(fmt.Sprintf("%.100q", pattern), pattern); err != nil {
-			return fmt.Errorf("list runs: filter by attribute %q: %w", name, err)
-		}
+		return fmt.Errorf("cause: %w: %.40q is not the ID of a cause: stepwell failures lists them", ErrInvalid, f.Cause)
 	}
 	return nil
-}
-
-func (f *ListFilter) query() world.RunQuery {
-	status := f.Status
-	if len(status) == 0 && (f.Cause != "" || !f.FailedSince.IsZero()) {
-		status = causes.Kinds()
-	}
-	return world.RunQuery{
-		Workflow: f.Workflow, Status: status, Since: f.Since, Until: f.Until, Parent: f.Parent, Origin: f.Origin, Input: f.Input, Attributes: f.Attributes,
-		Key: f.Key, Prefix: f.Prefix, Version: f.Version, Roots: f.Roots,
-	}
-}
-
-// Where is the JSON that an input contains which has a value at a path: Where("customer.id", "42") is {"customer":{"id":42}}, and "" is the whole
-// input. A value that is not JSON is a string.
-func Where(path, value string) json.RawMessage {
-	v := json.RawMessage(value)
-	if !json.Valid(v) {
-		v, _ = codec.Encode(value, world.MaxCommit)
-	}
-	if path == "" {
-		return v
-	}
-	keys := strings.Split(path, ".")
-	for _, key := range slices.Backward(keys) {
-		name, _ := codec.Encode(key, world.MaxCommit)
-		v = slices.Concat([]byte("{"), name, []byte(":"), v, []byte("}"))
-	}
-	return v
 }
 
 // RunsPage is a part of a list of runs.
@@ -327,12 +335,9 @@ type RunsPage struct {
 // Page reads a part of the list that [App.List] yields, from its beginning or behind a cursor: at most limit runs, 100 by default and 1,000 at most. It looks at a bounded number
 // of runs, so that a page of a filtered list may be short, even empty, and have a cursor.
 func (a *App) Page(ctx context.Context, f ListFilter, cursor string, limit int) (out RunsPage, err error) {
-	if err := f.check(); err != nil {
-		return out, err
-	}
 	q, err := seek(ctx, a.world, &f)
 	if err != nil {
-		return out, fmt.Errorf("list runs: %w", err)
+		return out, err
 	}
 	q.Cursor, q.Limit = cursor, limit
 	page, err := readPage(ctx, a, &f, q)
@@ -350,13 +355,9 @@ func (a *App) Page(ctx context.Context, f ListFilter, cursor string, limit int) 
 // reading.
 func (a *App) List(ctx context.Context, f ListFilter) iter.Seq2[RunInfo, error] {
 	return func(yield func(RunInfo, error) bool) {
-		if err := f.check(); err != nil {
-			yield(RunInfo{}, err)
-			return
-		}
 		q, err := seek(ctx, a.world, &f)
 		if err != nil {
-			yield(RunInfo{}, fmt.Errorf("list runs: %w", err))
+			yield(RunInfo{}, err)
 			return
 		}
 		for {

@@ -2,7 +2,6 @@ package stepwell_test
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -88,7 +87,7 @@ func ExampleSetAttribute() {
 	if _, err := run.Result(ctx); err != nil {
 		panic(err)
 	}
-	for found, err := range app.List(ctx, stepwell.ListFilter{Attributes: map[string]json.RawMessage{"stage": []byte(`"packed"`)}}) {
+	for found, err := range app.List(ctx, stepwell.ListFilter{Attributes: stepwell.Match{"stage": "packed"}}) {
 		fmt.Println(found.ID == run.ID(), string(found.Attributes["stage"]), err)
 	}
 	// Output: true "packed" <nil>

@@ -114,13 +114,13 @@ func ExampleWithValues() {
 	var file bytes.Buffer
 	fmt.Println(app.Export(ctx, run.ID(), &file, stepwell.WithValues()))
 	for h, err := range stepwell.ReadHistories(&file) {
-		fmt.Println(err, other.Import(ctx, h, stepwell.ImportOptions{}))
+		fmt.Println(h.HasValues(), err, other.Import(ctx, h, stepwell.ImportOptions{}))
 	}
 	info, _ := other.Get(ctx, run.ID())
 	_, size, err := other.OpenValue(ctx, run.ID(), info.InputApart)
 	fmt.Println(size, err)
 	// Output:
 	// <nil>
-	// <nil> <nil>
+	// true <nil> <nil>
 	// 1835010 <nil>
 }

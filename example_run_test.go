@@ -231,7 +231,7 @@ func ExampleWhere() {
 		_, _ = run.Result(ctx)
 	}
 	n, err := app.Count(ctx, stepwell.ListFilter{
-		Status: []world.Status{world.Completed}, Input: []json.RawMessage{stepwell.Where("to.city", "Ulm")},
+		Status: []world.Status{world.Completed}, Input: stepwell.Match{"to": stepwell.Match{"city": "Ulm"}},
 	})
 	fmt.Println(n, err)
 	// Output: 2 <nil>

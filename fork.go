@@ -227,8 +227,8 @@ func (a *App) created(run string, b *world.Birth, asked time.Duration) *Run[json
 }
 
 // history reads the whole log of a run. Where it is damaged behind an event that is not 0, what is before the damage is enough.
-func (a *App) history(ctx context.Context, run string, upTo int64) (*History, error) {
-	h := &History{Run: run}
+func (a *App) history(ctx context.Context, run string, upTo int64) (*history.History, error) {
+	h := &history.History{Run: run}
 	for e, err := range wholeLog(ctx, a.world, run, upTo) {
 		if damaged := errors.Is(err, world.ErrCorrupt) || errors.Is(err, world.ErrFormat); damaged && upTo > 0 && h.Last() >= upTo {
 			break
@@ -277,7 +277,7 @@ func firstOf(events []world.Event) *world.Event {
 }
 
 // fork writes a fork.
-func (a *App) fork(ctx context.Context, h *History, cut history.Cut) (*Run[json.RawMessage], error) {
+func (a *App) fork(ctx context.Context, h *history.History, cut history.Cut) (*Run[json.RawMessage], error) {
 	cut.Created, cut.By = world.Now(), a.by(ctx)
 	if cut.Run == "" {
 		cut.Run = world.NewID(world.PrefixRun, cut.Created)
@@ -310,7 +310,7 @@ func (a *App) fork(ctx context.Context, h *History, cut history.Cut) (*Run[json.
 // tokenTries is how often a fork asks again who has its source's tokens, before it has new ones.
 const tokenTries = 3
 
-func createFork(ctx context.Context, a *App, h *History, cut history.Cut) (existing string, err error) {
+func createFork(ctx context.Context, a *App, h *history.History, cut history.Cut) (existing string, err error) {
 	events, err := h.Fork(cut)
 	if err != nil {
 		return "", err

@@ -21,16 +21,41 @@ import (
 	"github.com/stepwell/stepwell/world"
 )
 
-// History is the log of one run, outside of any database: what [App.Export] writes and [ReadHistories] reads.
-type History = history.History
+// History is the log of one run, outside of any database: what [App.Export] writes and
+// [ReadHistories] reads.
+type History struct {
+	Run        string
+	ExportedAt time.Time
+	Events     []world.Event // from run_created on, without trimmed segments; a running run's have no end
+	values     history.Values
+}
+
+// HasValues reports whether the history brings the values over 1 MiB that its events refer to: see
+// [WithValues].
+func (h *History) HasValues() bool { return h.values != nil }
+
+func (h *History) log() *history.History {
+	return &history.History{Run: h.Run, ExportedAt: h.ExportedAt, Events: h.Events, Values: h.values}
+}
 
 // ReadHistories yields the histories of a file that [App.Export] or stepwell export wrote, one behind the other. Each is a whole log that could
 // be; a file that was cut off, or holds something else, is an error that names the line, and the last thing that is yielded.
 func ReadHistories(from io.Reader) iter.Seq2[*History, error] {
-	if kit.IsNil(from) {
-		return func(yield func(*History, error) bool) { yield(nil, kit.Missing("read histories: the reader")) }
+	return func(yield func(*History, error) bool) {
+		if kit.IsNil(from) {
+			yield(nil, kit.Missing("read histories: the reader"))
+			return
+		}
+		for h, err := range history.Read(from) {
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			if !yield(&History{h.Run, h.ExportedAt, h.Events, h.Values}, nil) {
+				return
+			}
+		}
 	}
-	return history.Read(from)
 }
 
 // Export writes the log of a run as lines of JSON: a head, an event a line, and an end. Histories can follow each other in one file. What waits in
@@ -95,14 +120,14 @@ type decryptedOption bool
 func Decrypted() ExportOption { return decryptedOption(true) }
 
 // opened is a history that can be read.
-func (a *App) opened(h *History) (*History, error) {
+func (a *App) opened(h *history.History) (*history.History, error) {
 	if crypt.Encrypted(h.Run, h.Events) == nil {
 		return h, nil
 	}
 	c := *h
 	if a.cfg.Encryption != nil {
 		var err error
-		if c.Events, err = a.cfg.Encryption.OpenHistory(h.Events, h.Run); err != nil {
+		if c.Events, err = crypt.Of(a.cfg.Encryption).OpenHistory(h.Events, h.Run); err != nil {
 			return h, err
 		}
 	}
@@ -136,13 +161,13 @@ func (a *App) Import(ctx context.Context, h *History, o ImportOptions) error {
 	if h == nil {
 		return kit.Missing("import: the history")
 	}
-	if err := importRun(ctx, a, h, o); err != nil {
+	if err := importRun(ctx, a, h.log(), o); err != nil {
 		return fmt.Errorf("import run %s: %w", h.Run, err)
 	}
 	return nil
 }
 
-func importRun(ctx context.Context, a *App, h *History, o ImportOptions) (err error) {
+func importRun(ctx context.Context, a *App, h *history.History, o ImportOptions) (err error) {
 	h, state, err := mayImport(a, h)
 	if err != nil {
 		return err
@@ -176,7 +201,7 @@ func importRun(ctx context.Context, a *App, h *History, o ImportOptions) (err er
 }
 
 // mayImport refuses a history that no run can be made of, and returns it as it is imported: whole, and decrypted where its key is there.
-func mayImport(a *App, h *History) (*History, *world.State, error) {
+func mayImport(a *App, h *history.History) (*history.History, *world.State, error) {
 	whole, err := h.Whole()
 	if err != nil {
 		return nil, nil, err
@@ -196,7 +221,7 @@ func mayImport(a *App, h *History) (*History, *world.State, error) {
 }
 
 // imported are the events of a history as they are written elsewhere.
-func imported(h *History, state *world.State, o ImportOptions, by string) []world.Event {
+func imported(h *history.History, state *world.State, o ImportOptions, by string) []world.Event {
 	now := world.Now()
 	events := make([]world.Event, len(h.Events), len(h.Events)+1)
 	copy(events, h.Events)
@@ -223,7 +248,7 @@ func imported(h *History, state *world.State, o ImportOptions, by string) []worl
 }
 
 // buildOf is the build that wrote the end of the history.
-func buildOf(h *History) string { return h.Events[len(h.Events)-1].Build }
+func buildOf(h *history.History) string { return h.Events[len(h.Events)-1].Build }
 
 // checkTime is how long code may take between two operations before a check gives it up.
 const checkTime = 30 * time.Second
@@ -239,7 +264,7 @@ func (a *App) Check(ctx context.Context, h *History) error {
 	if h == nil || len(h.Events) == 0 {
 		return fmt.Errorf("%w: check: a history without events", ErrInvalid)
 	}
-	err := a.replay(ctx, h)
+	err := a.replay(ctx, h.log())
 	if diverged, ok := errors.AsType[*replay.DivergedError](err); ok {
 		err = fmt.Errorf("run %s: %w", h.Run, (*DivergedError)(diverged))
 		if h.Events[0].Birth.Seed == 0 {
@@ -253,7 +278,7 @@ func (a *App) Check(ctx context.Context, h *History) error {
 }
 
 // replay holds this App's code against a history.
-func (a *App) replay(ctx context.Context, h *History) error {
+func (a *App) replay(ctx context.Context, h *history.History) error {
 	ctx, cancel := context.WithTimeout(ctx, checkTime)
 	defer cancel()
 	h, err := a.opened(h)

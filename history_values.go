@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/stepwell/stepwell/internal/apart"
+	"github.com/stepwell/stepwell/internal/crypt"
 	"github.com/stepwell/stepwell/internal/history"
 	"github.com/stepwell/stepwell/world"
 )
@@ -170,7 +171,7 @@ func (v written) Piece(ctx context.Context, run, value string, number int) ([]by
 type brought struct {
 	world.Values // none
 	app          *App
-	h            *History
+	h            *history.History
 }
 
 // Piece reads a piece, decrypted where its key is there.
@@ -179,13 +180,13 @@ func (v brought) Piece(_ context.Context, run, value string, number int) ([]byte
 	if err != nil {
 		return nil, err
 	}
-	return v.app.cfg.Encryption.OpenPiece(run, value, number, data)
+	return crypt.Of(v.app.cfg.Encryption).OpenPiece(run, value, number, data)
 }
 
 // valuesToImport are the values that came with a history and that its log, decrypted, refers to: all of them were
 // read, and are what it says. What the log names and the file does not bring the run did not hold, and does not hold
 // here: its birth may name an origin that does.
-func valuesToImport(ctx context.Context, a *App, h *History, events []world.Event) (valueRefs, error) {
+func valuesToImport(ctx context.Context, a *App, h *history.History, events []world.Event) (valueRefs, error) {
 	refs := newValueRefs()
 	for i := range events {
 		e := &events[i]
@@ -227,7 +228,7 @@ func valuesToImport(ctx context.Context, a *App, h *History, events []world.Even
 // moving are values on their way into a world, for a run that is not there yet.
 type moving struct {
 	a     *App
-	h     *History
+	h     *history.History
 	refs  valueRefs
 	ids   map[string]string // that values have here, where another run has theirs
 	moved []*apart.Writer

@@ -133,7 +133,7 @@ func (a *App) retry(ctx context.Context, run string, newest *RunInfo) (*Run[json
 // RetryAdvice says what [App.Retry] would do with a run now. Where another run took its place, that is the one which is spoken of: see Newest in the answer. It
 // reads the whole log.
 func (a *App) RetryAdvice(ctx context.Context, run string) (RetryAdvice, error) {
-	advice, err := a.adviseOf(ctx, &History{Run: run})
+	advice, err := a.adviseOf(ctx, &history.History{Run: run})
 	if err != nil {
 		return RetryAdvice{}, fmt.Errorf("advise on a retry of run %s: %w", run, err)
 	}
@@ -141,7 +141,7 @@ func (a *App) RetryAdvice(ctx context.Context, run string) (RetryAdvice, error) 
 }
 
 // adviseOf says what a retry of a run would do, of the newest in its place. A history without events was not read yet.
-func (a *App) adviseOf(ctx context.Context, h *History) (RetryAdvice, error) {
+func (a *App) adviseOf(ctx context.Context, h *history.History) (RetryAdvice, error) {
 	run := h.Run
 	newest, err := a.Newest(ctx, run)
 	if err == nil && (newest.ID != run || len(h.Events) == 0) {
@@ -154,7 +154,7 @@ func (a *App) adviseOf(ctx context.Context, h *History) (RetryAdvice, error) {
 }
 
 // adviseOn says what a retry of a run would do, where newest has its place and that history.
-func adviseOn(ctx context.Context, a *App, run string, newest *RunInfo, h *History) (advice RetryAdvice, err error) {
+func adviseOn(ctx context.Context, a *App, run string, newest *RunInfo, h *history.History) (advice RetryAdvice, err error) {
 	switch {
 	case newest.driven():
 		return RetryAdvice{Refused: "its code runs in an app of Workflow DevKit, and only the app starts its runs: call start() there"}, nil
@@ -170,7 +170,7 @@ func adviseOn(ctx context.Context, a *App, run string, newest *RunInfo, h *Histo
 }
 
 // heal is what a retry of a history's run would do with the results of the runs that took the place of those that failed it.
-func heal(ctx context.Context, a *App, h *History) (RetryAdvice, error) {
+func heal(ctx context.Context, a *App, h *history.History) (RetryAdvice, error) {
 	healed := map[string]json.RawMessage{}
 	for {
 		advice := RetryAdvice(h.Retry(healed))
@@ -202,7 +202,7 @@ func heal(ctx context.Context, a *App, h *History) (RetryAdvice, error) {
 }
 
 // advise says what a retry of a history's run would do. The history needs no payloads.
-func (a *App) advise(ctx context.Context, h *History) (RetryAdvice, error) {
+func (a *App) advise(ctx context.Context, h *history.History) (RetryAdvice, error) {
 	advice, err := heal(ctx, a, h)
 	if err != nil || advice.Refused != "" {
 		return advice, err

@@ -6,28 +6,30 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/stepwell/stepwell/internal/causes"
+	"github.com/stepwell/stepwell/internal/codec"
 	"github.com/stepwell/stepwell/world"
 )
 
 // seek is the query of a filter: what is searched for is found out here, and nowhere else. A reading asks again for each of its pages, so that what it
 // means may change with the runs that there are.
 func seek(ctx context.Context, w world.World, f *ListFilter) (world.RunQuery, error) {
-	q := f.query()
+	q, err := f.query()
 	text := strings.TrimSpace(f.Search)
-	if text == "" {
-		return q, nil
+	if err != nil || text == "" {
+		return q, err
 	}
 	for _, set := range meanings(&q, text) {
 		found := world.RunQuery{Workflow: q.Workflow, Limit: 1}
 		set(&found)
 		page, err := w.Runs(ctx, found)
 		if err != nil && !errors.Is(err, ErrInvalid) {
-			return q, err
+			return q, fmt.Errorf("list runs: %w", err)
 		}
 		if len(page.Runs) > 0 || page.Cursor != "" {
 			set(&q)
@@ -52,9 +54,12 @@ func meanings(q *world.RunQuery, text string) (all []func(*world.RunQuery)) {
 		all = append(all, func(q *world.RunQuery) { q.Workflow = text })
 	}
 	if name, value, ok := strings.Cut(text, "="); ok && name != "" && q.Attributes[name] == nil {
-		had := q.Attributes
+		had, v := q.Attributes, json.RawMessage(value)
+		if !json.Valid(v) {
+			v, _ = codec.Encode(value, world.MaxCommit)
+		}
 		all = append(all, func(q *world.RunQuery) {
-			q.Attributes = map[string]json.RawMessage{name: Where("", value)}
+			q.Attributes = map[string]json.RawMessage{name: v}
 			for k, v := range had {
 				q.Attributes[k] = v
 			}

@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/stepwell/stepwell/internal/engine"
-	"github.com/stepwell/stepwell/internal/kit"
 	"github.com/stepwell/stepwell/world"
 )
 
@@ -15,9 +14,9 @@ import (
 type TxOption interface {
 	StartOption
 	SendOption
-	SendsMessage(s *kit.Sending)
-	SettlesMessage(in *world.Tx)
-	PublishesTo(p *kit.Publishing)
+	SendsIn() world.Tx     // of package queue
+	SettlesIn() world.Tx   // of package queue
+	PublishesIn() world.Tx // of package topic
 }
 
 type inOption struct{ tx world.Tx }
@@ -49,10 +48,9 @@ func sendsIn(opts []SendOption) bool {
 
 func (o inOption) sendOption(s *sending) { s.in = o.tx }
 
-// SendsMessage and SettlesMessage make it an option of package queue, PublishesTo one of package topic.
-func (o inOption) SendsMessage(s *kit.Sending)   { s.In = o.tx }
-func (o inOption) SettlesMessage(in *world.Tx)   { *in = o.tx }
-func (o inOption) PublishesTo(p *kit.Publishing) { p.In = o.tx }
+func (o inOption) SendsIn() world.Tx     { return o.tx }
+func (o inOption) SettlesIn() world.Tx   { return o.tx }
+func (o inOption) PublishesIn() world.Tx { return o.tx }
 
 // deliverIn sends within the caller's transaction.
 func (a *App) deliverIn(ctx context.Context, tx world.Tx, d *world.Delivery) error {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/stepwell/stepwell/internal/crypt"
+	"github.com/stepwell/stepwell/internal/history"
 	"github.com/stepwell/stepwell/world"
 	"github.com/stepwell/stepwell/world/journal"
 )
@@ -136,7 +137,7 @@ func (a *App) Story(ctx context.Context, run string, payloads bool) (Story, erro
 	}
 	s := Story{Journal: journal.New(run, payloads)}
 	var startBy, last time.Time
-	h := &History{Run: run} // without payloads, where a retry may be asked for
+	h := &history.History{Run: run} // without payloads, where a retry may be asked for
 	for e, err := range a.Events(ctx, run, EventFilter{}) {
 		if errors.Is(err, world.ErrCorrupt) || errors.Is(err, world.ErrFormat) {
 			s.Damage = err.Error()

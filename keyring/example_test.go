@@ -18,10 +18,11 @@ func ExampleNewKey() {
 	key, err := keyring.NewKey("2026-11")
 	fmt.Println(key, err)
 	ring, err := keyring.Parse(key.Text())
-	fmt.Println(ring, err)
+	again, ok := ring.Key("2026-11")
+	fmt.Println(ring, again == key, ok, err)
 	// Output:
 	// key 2026-11 <nil>
-	// keys 2026-11 <nil>
+	// keys 2026-11 true true <nil>
 }
 
 // The first key is that of new runs. A run keeps its own, so the old one stays until no run is kept that has it.
@@ -55,11 +56,11 @@ func ExampleParse() {
 	ring, err := keyring.Parse(`
 		2026:MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE= # since November
 		2025:YWJjZGVmZ2hpamFiY2RlZmdoaWphYmNkZWZnaGlqYWI=`)
-	fmt.Println(ring.Primary(), ring.IDs(), err)
+	fmt.Println(ring.Primary(), ring.IDs(), ring.Has("2024"), err)
 	_, err = keyring.Parse("2026:c2hvcnQ=")
 	fmt.Println(err)
 	// Output:
-	// 2026 [2026 2025] <nil>
+	// 2026 [2026 2025] false <nil>
 	// encryption key 1: invalid: key "2026": want the base64 of 32 bytes behind the colon
 }
 

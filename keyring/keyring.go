@@ -7,10 +7,12 @@ package keyring
 
 import (
 	"fmt"
+	"io"
+	"log/slog"
 	"os"
+	"slices"
 	"strings"
 
-	"github.com/stepwell/stepwell/internal/crypt"
 	"github.com/stepwell/stepwell/world"
 )
 
@@ -21,21 +23,54 @@ import (
 // A worker that lacks a run's key leaves the run as it is, blocked with the reason NO_KEY, and it goes on where the key
 // is there; who starts, signals and reads needs the keys too. A Ring does not change, and is safe for concurrent use;
 // printed, it names its keys and shows none.
-type Ring = crypt.Keyring
-
-// Key is one key of a [Ring]: an ID, which is kept with what is encrypted, and 32 secret bytes. Printed, it shows its
-// ID alone.
-type Key = crypt.Key
-
-// NewKey makes a random key. Its Text is what [Parse] reads.
-func NewKey(id string) (Key, error) { return crypt.NewKey(id) }
+type Ring struct {
+	ids  []string
+	keys map[string]Key
+}
 
 // New makes a ring of keys. Bad and repeated IDs are [world.ErrInvalid], and so is a key of zeros.
-func New(first Key, others ...Key) (*Ring, error) { return crypt.NewKeyring(first, others...) }
+func New(first Key, others ...Key) (*Ring, error) {
+	r := &Ring{keys: map[string]Key{}}
+	if len(others) >= maxKeys {
+		return nil, fmt.Errorf("%w: %d encryption keys: at most %d", world.ErrInvalid, len(others)+1, maxKeys)
+	}
+	for i, k := range append([]Key{first}, others...) {
+		if err := world.CheckKeyID(k.ID); err != nil {
+			return nil, fmt.Errorf("key %d: %w", i+1, err)
+		}
+		if k.Secret == [32]byte{} {
+			return nil, fmt.Errorf("%w: encryption key %q is all zeros", world.ErrInvalid, k.ID)
+		}
+		if _, exists := r.keys[k.ID]; exists {
+			return nil, fmt.Errorf("%w: encryption key %q is there twice", world.ErrInvalid, k.ID)
+		}
+		r.ids, r.keys[k.ID] = append(r.ids, k.ID), k
+	}
+	return r, nil
+}
 
 // Parse reads keys from text: each is ID:BASE64 with 32 bytes; commas or white space separate them, and # begins a
 // comment. Errors are [world.ErrInvalid], and show nothing of a key.
-func Parse(text string) (*Ring, error) { return crypt.Parse(text) }
+func Parse(text string) (*Ring, error) {
+	if len(text) > maxText {
+		return nil, fmt.Errorf("%w: encryption keys: more than %d bytes", world.ErrInvalid, maxText)
+	}
+	var keys []Key
+	for line := range strings.Lines(text) {
+		line, _, _ = strings.Cut(line, "#")
+		for word := range strings.FieldsFuncSeq(line, func(c rune) bool { return c == ',' || c == ' ' || c == '\t' || c == '\r' || c == '\n' }) {
+			k, err := parseKey(word)
+			if err != nil {
+				return nil, fmt.Errorf("encryption key %d: %w", len(keys)+1, err)
+			}
+			keys = append(keys, k)
+		}
+	}
+	if len(keys) == 0 {
+		return nil, fmt.Errorf("%w: no encryption keys: want ID:BASE64", world.ErrInvalid)
+	}
+	return New(keys[0], keys[1:]...)
+}
 
 // Read reads keys from a file, as [Parse] does.
 func Read(path string) (*Ring, error) {
@@ -44,7 +79,11 @@ func Read(path string) (*Ring, error) {
 		return nil, fmt.Errorf("encryption keys: %w", err)
 	}
 	defer func() { _ = f.Close() }() // it was read
-	r, err := crypt.Read(f)
+	text, err := io.ReadAll(io.LimitReader(f, maxText+1))
+	if err != nil {
+		return nil, fmt.Errorf("%s: read encryption keys: %w", path, err)
+	}
+	r, err := Parse(string(text))
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
@@ -80,3 +119,30 @@ func FromEnv(getenv func(string) string) (*Ring, error) {
 	}
 	return nil, nil
 }
+
+// Primary is the ID of the key of new runs.
+func (r *Ring) Primary() string { return r.ids[0] }
+
+// IDs are those of all keys, that of new runs first.
+func (r *Ring) IDs() []string { return slices.Clone(r.ids) }
+
+// Has reports whether the ring has a key.
+func (r *Ring) Has(id string) bool {
+	_, ok := r.keys[id]
+	return ok
+}
+
+// Key returns the key with an ID.
+func (r *Ring) Key(id string) (Key, bool) {
+	k, ok := r.keys[id]
+	return k, ok
+}
+
+// String names the keys, and shows no more.
+func (r *Ring) String() string { return "keys " + strings.Join(r.ids, ", ") }
+
+// Format shows the same, whatever the verb.
+func (r *Ring) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, r.String()) }
+
+// LogValue is the same, for logs.
+func (r *Ring) LogValue() slog.Value { return slog.StringValue(r.String()) }

@@ -135,7 +135,9 @@ func read[T any](room kit.App, m *world.Message) (*Message[T], error) {
 }
 
 // AckOption says something of an acknowledgement: [stepwell.In].
-type AckOption interface{ SettlesMessage(in *world.Tx) }
+type AckOption interface {
+	SettlesIn() world.Tx
+}
 
 // Ack ends the receive: the message is done, and gone. The error is [ErrReceipt] where somebody else has
 // received it since.
@@ -146,7 +148,7 @@ type AckOption interface{ SettlesMessage(in *world.Tx) }
 // receives it anew before the acknowledgement has it.
 func (m *Message[T]) Ack(ctx context.Context, opts ...AckOption) error {
 	var tx world.Tx
-	if err := kit.Given(opts, func(o AckOption) { o.SettlesMessage(&tx) }); err != nil {
+	if err := kit.Given(opts, func(o AckOption) { tx = o.SettlesIn() }); err != nil {
 		return fmt.Errorf("ack message %s: %w", m.ID, err)
 	}
 	return m.settle(ctx, tx, world.Settlement{Kind: world.Ack})

@@ -35,13 +35,12 @@ func (q *Queue[T]) sendFrom(ctx stepwell.Context, payload T, opts []SendOption) 
 	if q.fault != nil {
 		return q.fault
 	}
-	asked, err := q.like(opts)
+	like, in, err := q.like(opts)
 	if err != nil {
 		return err
 	}
-	like := asked.Message
 	switch {
-	case asked.In != nil:
+	case in != nil:
 		return fmt.Errorf("%w: a message that a workflow sends is part of the run's commit, so it cannot be part of another transaction", world.ErrInvalid)
 	case like.Dedupe != "":
 		return fmt.Errorf("%w: it has the dedupe ID %.80q: a workflow sends each message once and needs none", world.ErrInvalid, like.Dedupe)

@@ -97,7 +97,7 @@ func (f *bulkFilter) values() url.Values {
 }
 
 func (f *bulkFilter) query() (q stepwell.ListFilter, err error) {
-	q = stepwell.ListFilter{Workflow: f.Workflow, Status: f.Status, Parent: f.Parent, Origin: f.Origin, Attributes: f.Attributes,
+	q = stepwell.ListFilter{Workflow: f.Workflow, Status: f.Status, Parent: f.Parent, Origin: f.Origin,
 		Search: f.Search, Key: f.Key, Prefix: f.Prefix, Version: f.Version, Patch: f.Patch, Unpatched: f.Unpatched, Cause: f.Cause, Roots: f.Roots}
 	for _, status := range f.Status {
 		if err := world.CheckStatus("filter.status", status); err != nil {
@@ -118,7 +118,13 @@ func (f *bulkFilter) query() (q stepwell.ListFilter, err error) {
 		}
 	}
 	if f.Input != nil {
-		q.Input = []json.RawMessage{f.Input}
+		q.Input = f.Input
+	}
+	if f.Attributes != nil {
+		q.Attributes = stepwell.Match{}
+	}
+	for name, v := range f.Attributes {
+		q.Attributes[name] = v
 	}
 	now := world.Now()
 	if q.Since, err = moment("filter.since", f.Since, now); err == nil {

@@ -5,6 +5,7 @@ package server
 import (
 	"context"
 	"encoding/json"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -331,20 +332,23 @@ func filterOf(workflow string, query url.Values) (q stepwell.ListFilter, err err
 	if q.FailedSince, err = moment("query parameter failedSince", query.Get("failedSince"), now); err != nil {
 		return q, err
 	}
-	for name, values := range query {
+	var input json.RawMessage
+	for _, name := range slices.Sorted(maps.Keys(query)) { // in one order, as a cursor may depend on it
 		if path, ok := strings.CutPrefix(name, "input."); ok {
-			for _, v := range values {
-				q.Input = append(q.Input, stepwell.Where(path, v))
+			for _, v := range query[name] {
+				if input, err = operate.BothPatterns(input, operate.Pattern(path, v)); err != nil {
+					return q, invalid("query parameter %s: %v", name, err)
+				}
 			}
+			q.Input = input
 		}
 		if attr, ok := strings.CutPrefix(name, "attr."); ok {
 			if q.Attributes == nil {
-				q.Attributes = map[string]json.RawMessage{}
+				q.Attributes = stepwell.Match{}
 			}
-			q.Attributes[attr] = stepwell.Where("", values[0])
+			q.Attributes[attr] = operate.Pattern("", query.Get(name))
 		}
 	}
-	slices.SortFunc(q.Input, func(a, b json.RawMessage) int { return strings.Compare(string(a), string(b)) }) // as a cursor may depend on it
 	return q, nil
 }
 

@@ -25,29 +25,31 @@ func Of[T any](name string) *Topic[T] { return &Topic[T]{name} }
 func (t *Topic[T]) Name() string { return t.name }
 
 // Option says something of a publication: [Headers], [Delay], [At], [Source], [DeliveryID], [stepwell.In].
-type Option interface{ PublishesTo(p *kit.Publishing) }
+type Option interface {
+	PublishesIn() world.Tx // the transaction that it is part of; nil: none
+}
 
-type option func(*kit.Publishing)
+type option func(*world.Publication)
 
-// PublishesTo makes it an [Option].
-func (o option) PublishesTo(p *kit.Publishing) { o(p) }
+// PublishesIn makes it an [Option].
+func (option) PublishesIn() world.Tx { return nil }
 
 // Headers go with the payload, 8 KiB at most: what is about it and not in it.
-func Headers(h map[string]string) Option { return option(func(p *kit.Publishing) { p.Headers = h }) }
+func Headers(h map[string]string) Option { return option(func(p *world.Publication) { p.Headers = h }) }
 
 // Delay has it go out so much later, at most 365 days, to those who are subscribed then.
-func Delay(d time.Duration) Option { return option(func(p *kit.Publishing) { p.Delay = d }) }
+func Delay(d time.Duration) Option { return option(func(p *world.Publication) { p.Delay = d }) }
 
 // At has it go out at a time of this program's clock; one that is past is now. See [Delay].
 func At(when time.Time) Option {
-	return option(func(p *kit.Publishing) { p.Delay = max(time.Until(when), 0) })
+	return option(func(p *world.Publication) { p.Delay = max(time.Until(when), 0) })
 }
 
 // Source is who publishes it. A subscription that is [Ordered] gets what one source publishes under one topic in order.
-func Source(name string) Option { return option(func(p *kit.Publishing) { p.Source = name }) }
+func Source(name string) Option { return option(func(p *world.Publication) { p.Source = name }) }
 
 // DeliveryID makes it repeatable: published again under the same topic and ID within 24 hours it is the same one.
-func DeliveryID(id string) Option { return option(func(p *kit.Publishing) { p.Dedupe = id }) }
+func DeliveryID(id string) Option { return option(func(p *world.Publication) { p.Dedupe = id }) }
 
 // Publish publishes a value. It returns the publication's ID when it is durable, and waits for nobody.
 //
@@ -63,7 +65,7 @@ func (t *Topic[T]) Publish(ctx context.Context, app *stepwell.App, payload T, op
 	if err != nil {
 		return "", fmt.Errorf("publish to %s: %w", t.name, err)
 	}
-	p, err := t.like(opts)
+	p, in, err := t.like(opts)
 	if err == nil {
 		p.Payload, err = codec.Encode(&payload, room.Limit)
 	}
@@ -72,25 +74,31 @@ func (t *Topic[T]) Publish(ctx context.Context, app *stepwell.App, payload T, op
 	}
 	write := s.Topics.Publish
 	switch {
-	case p.In != nil && room.Transactor == nil:
+	case in != nil && room.Transactor == nil:
 		return "", fmt.Errorf("publish to %s: %w: this store does not support transactions", t.name, world.ErrInvalid)
-	case p.In != nil:
+	case in != nil:
 		write = func(ctx context.Context, all []world.Publication) ([]world.Sent, error) {
-			return room.Transactor.PublishIn(ctx, p.In, all)
+			return room.Transactor.PublishIn(ctx, in, all)
 		}
 	}
-	sent, err := write(ctx, []world.Publication{p.Publication})
+	sent, err := write(ctx, []world.Publication{p})
 	if err != nil {
 		return "", fmt.Errorf("publish to %s: %w", t.name, err)
 	}
 	return sent[0].ID, nil
 }
 
-// like is a publication with options.
-func (t *Topic[T]) like(opts []Option) (kit.Publishing, error) {
-	p := kit.Publishing{Publication: world.Publication{Topic: t.name}}
-	err := kit.Given(opts, func(o Option) { o.PublishesTo(&p) })
-	return p, err
+// like is a publication with options, and the transaction that it is part of, if any.
+func (t *Topic[T]) like(opts []Option) (p world.Publication, in world.Tx, err error) {
+	p.Topic = t.name
+	err = kit.Given(opts, func(o Option) {
+		if set, ok := o.(option); ok {
+			set(&p)
+		} else {
+			in = o.PublishesIn()
+		}
+	})
+	return p, in, err
 }
 
 // open finds the topics of an App's database.

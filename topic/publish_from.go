@@ -32,11 +32,11 @@ func (t *Topic[T]) PublishFrom(ctx stepwell.Context, payload T, opts ...Option) 
 }
 
 func (t *Topic[T]) publishFrom(ctx stepwell.Context, payload T, opts []Option) error {
-	like, err := t.like(opts)
+	like, in, err := t.like(opts)
 	switch {
 	case err != nil:
 		return err
-	case like.In != nil:
+	case in != nil:
 		return fmt.Errorf("%w: what a workflow publishes is part of the run's commit, so it cannot be part of another transaction", world.ErrInvalid)
 	case like.Dedupe != "":
 		return fmt.Errorf("%w: it has the delivery ID %.80q: a workflow publishes each item once and needs none", world.ErrInvalid, like.Dedupe)
@@ -47,9 +47,9 @@ func (t *Topic[T]) publishFrom(ctx stepwell.Context, payload T, opts []Option) e
 		return err
 	}
 	like.Payload = b
-	if err := world.CheckPublications([]world.Publication{like.Publication}); err != nil {
+	if err := world.CheckPublications([]world.Publication{like}); err != nil {
 		return err
 	}
 	like.Payload = nil
-	return kit.Record(ctx, world.KindPublication, t.name, b, &engine.PublicationSpec{Publication: like.Publication})
+	return kit.Record(ctx, world.KindPublication, t.name, b, &engine.PublicationSpec{Publication: like})
 }

@@ -41,6 +41,17 @@ func CheckStart(workflow string) error {
 	return fmt.Errorf("%w: the code of workflow %s runs in an app of Workflow DevKit, and only the app starts its runs: call start() there", ErrInvalid, show(workflow))
 }
 
+// CheckKeyID refuses IDs of encryption keys that are not [A-Za-z0-9_.-]{1,64}.
+func CheckKeyID(id string) error {
+	odd := func(c rune) bool { return !isWord(c) && c != '.' && c != '-' }
+	if id == "" || len(id) > maxKeyID || strings.ContainsFunc(id, odd) {
+		return fmt.Errorf("%w: encryption key ID %.100q: want 1 to %d characters of [A-Za-z0-9_.-]", ErrInvalid, id, maxKeyID)
+	}
+	return nil
+}
+
+const maxKeyID = 64
+
 // CheckRunID refuses IDs that a caller may not choose for a run: they have 1 to 128 characters of [A-Za-z0-9_.:@~-], and are
 // not "." or "..", which mean something else in a URL's path.
 func CheckRunID(id string) error {

@@ -58,11 +58,11 @@ func TestAmbiguousJSONComesThroughNoDoor(t *testing.T) {
 					return err
 				},
 				"filter by input": func() error {
-					_, err := wk.Page(r.ctx, stepwell.ListFilter{Input: []json.RawMessage{raw}}, "", 1)
+					_, err := wk.Page(r.ctx, stepwell.ListFilter{Input: raw}, "", 1)
 					return err
 				},
 				"filter by attribute": func() error {
-					_, err := wk.Page(r.ctx, stepwell.ListFilter{Attributes: map[string]json.RawMessage{"a": raw}}, "", 1)
+					_, err := wk.Page(r.ctx, stepwell.ListFilter{Attributes: stepwell.Match{"a": raw}}, "", 1)
 					return err
 				},
 				"AdmitCommit": func() error {

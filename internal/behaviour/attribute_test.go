@@ -48,7 +48,7 @@ func TestSetAttribute(t *testing.T) {
 				r.Fatal(err)
 			}
 		}
-		list := func(attrs map[string]json.RawMessage) (ids []string) {
+		list := func(attrs stepwell.Match) (ids []string) {
 			for run, err := range app.List(r.ctx, stepwell.ListFilter{Attributes: attrs}) {
 				if err != nil {
 					r.Fatal(err)
@@ -57,12 +57,12 @@ func TestSetAttribute(t *testing.T) {
 			}
 			return ids
 		}
-		until(r, "all to ship", func() bool { return len(list(map[string]json.RawMessage{"stage": []byte(`"shipping"`)})) == 6 })
-		odd := map[string]json.RawMessage{"parity": []byte(`{"odd":true}`), "tenant": []byte(`"acme"`)}
+		until(r, "all to ship", func() bool { return len(list(stepwell.Match{"stage": "shipping"})) == 6 })
+		odd := stepwell.Match{"parity": stepwell.Match{"odd": true}, "tenant": "acme"}
 		if diff := cmp.Diff([]string{"run5", "run3", "run1"}, list(odd)); diff != "" {
 			r.Errorf("odd ones (want -, got +):\n%s", diff)
 		}
-		if got := list(map[string]json.RawMessage{"tenant": []byte(`"ac"`)}); got != nil {
+		if got := list(stepwell.Match{"tenant": "ac"}); got != nil {
 			r.Errorf("a part of a value matches %v, want none", got)
 		}
 		for i, run := range runs {

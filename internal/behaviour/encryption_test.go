@@ -338,10 +338,10 @@ func TestFilterByInputOfEncryptedRuns(t *testing.T) {
 			}
 			return n, err
 		}
-		if _, err := list(stepwell.ListFilter{Input: []json.RawMessage{stepwell.Where("a", "1")}}); !errors.Is(err, stepwell.ErrInvalid) || !strings.Contains(err.Error(), "attributes") {
+		if _, err := list(stepwell.ListFilter{Input: stepwell.Match{"a": 1}}); !errors.Is(err, stepwell.ErrInvalid) || !strings.Contains(err.Error(), "attributes") {
 			r.Errorf("by input: got %v, want it refused, and attributes named", err)
 		}
-		if n, err := list(stepwell.ListFilter{Attributes: map[string]json.RawMessage{"tier": json.RawMessage(`"gold"`)}}); n != 1 || err != nil {
+		if n, err := list(stepwell.ListFilter{Attributes: stepwell.Match{"tier": "gold"}}); n != 1 || err != nil {
 			r.Errorf("by attribute: got %d runs, %v; want 1", n, err)
 		}
 	})

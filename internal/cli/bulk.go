@@ -153,7 +153,7 @@ func bulkActCommand(c *cli, a bulkAct) *cobra.Command {
 				return usagef("give a number from 1", "--parallel %d", flags.parallel)
 			case expects && flags.expect < 0:
 				return usagef("give the number that --dry-run printed", "--expect %d", flags.expect)
-			case !flags.all && !flags.dry && f.Workflow == "" && f.Parent == "" && f.Origin == "" && f.Since.IsZero() && f.Until.IsZero() && len(f.Input)+len(f.Attributes) == 0 &&
+			case !flags.all && !flags.dry && f.Workflow == "" && f.Parent == "" && f.Origin == "" && f.Since.IsZero() && f.Until.IsZero() && f.Input == nil && len(f.Attributes) == 0 &&
 				f.Search == "" && f.Key == "" && f.Prefix == "" && f.Version == 0 && f.Patch == "" && f.Unpatched == "" && f.FailedSince.IsZero() && f.Cause == "" && !f.Roots:
 				return usagef("give a filter, or --all; count them first with --dry-run", "bulk %s: no filter, so it would act on all runs", a.Name)
 			case a.Name == "signal" && flags.word == "":

@@ -202,7 +202,7 @@ func importOne(ctx context.Context, c *cli, db *database, h *stepwell.History, o
 		return &fault{exitFailure, refused, "nothing was written; give the key that it was exported with, or export it with --decrypt"}
 	case errors.Is(refused, world.ErrCorrupt): // the file, and no rows
 		return &fault{exitFailure, refused, "nothing was written; export it again"}
-	case errors.Is(refused, stepwell.ErrInvalid) && h.Values == nil && slices.ContainsFunc(h.Events, apartOf):
+	case errors.Is(refused, stepwell.ErrInvalid) && !h.HasValues() && slices.ContainsFunc(h.Events, apartOf):
 		return &fault{exitUsage, refused, "nothing was written; export it again, with --values:  stepwell export " + h.Run + " --values"}
 	}
 	if refused != nil && !(skip && errors.Is(refused, stepwell.ErrRunExists)) {

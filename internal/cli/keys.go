@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/stepwell/stepwell"
+	"github.com/stepwell/stepwell/internal/crypt"
 	"github.com/stepwell/stepwell/internal/human"
 	"github.com/stepwell/stepwell/keyring"
 	"github.com/stepwell/stepwell/world"
@@ -228,7 +229,7 @@ func checkKeys(ctx context.Context, c *cli, db *database, most int) error {
 	}
 	t := &table{Gap: "  ", Wrap: true}
 	t.Add(cell{Text: "KEY", Tone: dim}, cell{Text: "LIVE", Tone: dim, Right: true}, cell{Text: "ENDED", Tone: dim, Right: true}, cell{Text: "HELD", Tone: dim, Right: true}, cell{Text: "", Tone: dim})
-	wrong, err := db.ring.Wrong(ctx, db.world)
+	wrong, err := crypt.Of(db.ring).Wrong(ctx, db.world)
 	if err != nil {
 		return err
 	}

@@ -152,12 +152,16 @@ func listFilterOf(c *cli, flags *filterFlags) (f stepwell.ListFilter, err error)
 			return f, usagef("give the ID of a run, or its beginning", "%s: %w", flag, err)
 		}
 	}
+	var input json.RawMessage
 	for _, text := range flags.input {
 		path, value, ok := strings.Cut(text, "=")
 		if !ok {
 			return f, usagef("write PATH=VALUE: --input customer.id=42", "--input %q has no value", text)
 		}
-		f.Input = append(f.Input, stepwell.Where(path, value))
+		if input, err = operate.BothPatterns(input, operate.Pattern(path, value)); err != nil {
+			return f, usagef("", "--input %s: %w", text, err)
+		}
+		f.Input = input
 	}
 	for _, text := range flags.attrs {
 		name, value, ok := strings.Cut(text, "=")
@@ -168,9 +172,9 @@ func listFilterOf(c *cli, flags *filterFlags) (f stepwell.ListFilter, err error)
 			return f, usagef("", "--attr %s is there twice: a run has only one value of it", name)
 		}
 		if f.Attributes == nil {
-			f.Attributes = map[string]json.RawMessage{}
+			f.Attributes = stepwell.Match{}
 		}
-		f.Attributes[name] = stepwell.Where("", value)
+		f.Attributes[name] = operate.Pattern("", value)
 	}
 	for _, s := range flags.status {
 		if !slices.Contains(statuses(), s) {

@@ -116,7 +116,7 @@ func (r *Keyring) openPiece(run, value string, number int, data []byte) (plain [
 	}
 	key = text()
 	of := text()
-	if !validKeyID(key) || of == "" {
+	if world.CheckKeyID(key) != nil || of == "" {
 		return nil, key, errForm
 	}
 	aead, err := r.cipher(key, of)

@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"log/slog"
 	"slices"
 	"strings"
 	"testing"
@@ -21,73 +20,6 @@ import (
 )
 
 const secret = `{"card":"4111-1111-hidden"}`
-
-func TestKeyring(t *testing.T) {
-	k, err := crypt.NewKey("2026-11")
-	if err != nil {
-		t.Fatal(err)
-	}
-	old, err := crypt.NewKey("old")
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, err := crypt.Parse(fmt.Sprintf("# of this year\n%s # new runs\n\n,%s\n", k.Text(), old.Text()))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := r.IDs(); r.Primary() != "2026-11" || !cmp.Equal(got, []string{"2026-11", "old"}) || !r.Has("old") || r.Has("other") {
-		t.Errorf("got keys %q, primary %q", got, r.Primary())
-	}
-	text, err := json.Marshal(map[string]any{"ring": r})
-	if err != nil {
-		t.Errorf("a keyring as JSON: %v", err)
-	}
-	if _, err := json.Marshal(k); !errors.Is(err, world.ErrInvalid) {
-		t.Errorf("a key as JSON: got %v, want it refused", err)
-	}
-	var logged bytes.Buffer
-	slog.New(slog.NewJSONHandler(&logged, nil)).Info("keys", "key", k, "ring", r, "within", []any{k, r}, "config", struct{ Key crypt.Key }{k})
-	slog.New(slog.NewTextHandler(&logged, nil)).Info("keys", "key", k, "ring", r, "within", []any{k, r}, "config", struct{ Key crypt.Key }{k})
-	shown := []string{string(text), logged.String()}
-	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "% x", "%X", "%d", "%b", "%o", "%c", "%U", "%08.3f", "%t"} {
-		config := struct{ Key crypt.Key }{k}
-		shown = append(shown, fmt.Sprintf(verb+verb+verb+verb+verb, k, &k, r, config, []any{k, r}))
-	}
-	for _, shown := range shown {
-		found := strings.Contains(shown, k.Text()[8:20])
-		for _, form := range []string{"%d", "%x", "% x", "%X", "%b", "%o", "%c", "%U", "%#v"} {
-			found = found || strings.Contains(shown, strings.TrimSuffix(strings.TrimPrefix(fmt.Sprintf(form, k.Secret[:4]), "["), "]"))
-		}
-		if found {
-			t.Errorf("a printed key shows itself: %s", shown)
-		}
-	}
-}
-
-// TestParseRefuses: what is wrong is said with the number of the key, and with nothing of it.
-func TestParseRefuses(t *testing.T) {
-	good := "k:" + base64.StdEncoding.EncodeToString(bytes.Repeat([]byte{7}, 32))
-	hidden := "c2VjcmV0c2VjcmV0"
-	for name, test := range map[string]struct{ text, want string }{
-		"nothing":      {" # only a comment\n", "no encryption keys"},
-		"no ID":        {hidden, "encryption key 1: invalid: want ID:BASE64"},
-		"an empty ID":  {":" + hidden, "not a key ID"},
-		"a bad ID":     {"a/" + hidden + ":x", "not a key ID"},
-		"no base64":    {"k:%%%" + hidden, `key "k": want the base64 of 32 bytes`},
-		"too short":    {good + ",k2:" + hidden, `encryption key 2: invalid: key "k2": want the base64 of 32 bytes`},
-		"twice":        {good + " " + good, `"k" is there twice`},
-		"zeros":        {"k:" + strings.Repeat("A", 43) + "=", "all zeros"},
-		"a long ID":    {strings.Repeat("k", 65) + ":" + hidden, "not a key ID"},
-		"a large file": {strings.Repeat("#\n", 1<<20), "more than"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			_, err := crypt.Parse(test.text)
-			if !errors.Is(err, world.ErrInvalid) || !strings.Contains(err.Error(), test.want) || strings.Contains(err.Error(), hidden) {
-				t.Errorf("got %v, want %q and no secret in it", err, test.want)
-			}
-		})
-	}
-}
 
 // event draws an event with anything that can be encrypted.
 func event(t *rapid.T) world.Event {
@@ -117,7 +49,7 @@ func encrypted(t rapid.TB, r *crypt.Keyring, run string, e world.Event) world.Ev
 
 // TestRoundTrip: an event comes back as it was; what lies in the world shows nothing of it but its code, and is JSON.
 func TestRoundTrip(t *testing.T) {
-	r := ring(t, "k1", "k2")
+	r := crypt.Of(ring(t, "k1", "k2"))
 	rapid.Check(t, func(t *rapid.T) {
 		want := event(t)
 		kept := encrypted(t, r, "wrun_1", want)
@@ -143,7 +75,7 @@ func TestRoundTrip(t *testing.T) {
 
 // TestNoncesDiffer: the same payload is never encrypted to the same bytes.
 func TestNoncesDiffer(t *testing.T) {
-	r := ring(t, "k1")
+	r := crypt.Of(ring(t, "k1"))
 	seen := map[string]bool{}
 	for range 1000 {
 		seen[string(encrypted(t, r, "wrun_1", world.Event{Type: world.SignalReceived, Name: "n", Payload: json.RawMessage(secret)}).Payload)] = true
@@ -155,7 +87,7 @@ func TestNoncesDiffer(t *testing.T) {
 
 // TestTampered: whatever character is changed, cut or added, the event is refused as corrupt, or as of a format that is not known.
 func TestTampered(t *testing.T) {
-	r := ring(t, "k1")
+	r := crypt.Of(ring(t, "k1"))
 	kept := encrypted(t, r, "wrun_1", world.Event{Type: world.StepCompleted, ID: "step_1", Seq: 7, Payload: json.RawMessage(secret)})
 	refused := func(what string, payload json.RawMessage) {
 		t.Helper()
@@ -190,7 +122,7 @@ func TestTampered(t *testing.T) {
 
 // TestMoved: what lies in another run, at another step, or as something else is refused. The result of another run is known as that run's.
 func TestMoved(t *testing.T) {
-	r := ring(t, "k1")
+	r := crypt.Of(ring(t, "k1"))
 	done := encrypted(t, r, "wrun_1", world.Event{Type: world.StepCompleted, ID: "step_1", Payload: json.RawMessage(secret)})
 	end := encrypted(t, r, "wrun_1", world.Event{Type: world.RunCompleted, Payload: json.RawMessage(secret)})
 	failed := encrypted(t, r, "wrun_1", world.Event{Type: world.RunFailed, Error: &world.Error{Message: secret}})
@@ -221,7 +153,7 @@ func TestMoved(t *testing.T) {
 			test.change(&e)
 			opener := r
 			if e.Encrypted == "k2" {
-				opener = ring(t, "k2")
+				opener = crypt.Of(ring(t, "k2"))
 			}
 			got, err := opener.OpenEvents([]world.Event{e}, test.run)
 			if test.peer == "" {
@@ -239,7 +171,7 @@ func TestMoved(t *testing.T) {
 
 // TestUnknownBit: every bit that this release does not know is a format that it does not know, and not a log that is damaged.
 func TestUnknownBit(t *testing.T) {
-	r := ring(t, "k1")
+	r := crypt.Of(ring(t, "k1"))
 	kept := encrypted(t, r, "wrun_1", world.Event{Type: world.SignalReceived, Name: "n", Payload: json.RawMessage(secret)})
 	raw, err := base64.RawStdEncoding.DecodeString(strings.TrimSuffix(strings.TrimPrefix(string(kept.Payload), `"sealed:`), `"`))
 	if err != nil {
@@ -260,8 +192,8 @@ func TestUnknownBit(t *testing.T) {
 
 // TestWithoutTheKey: an event whose key is not there stays as it is, and says which key that is.
 func TestWithoutTheKey(t *testing.T) {
-	kept := encrypted(t, ring(t, "k1"), "wrun_1", world.Event{Type: world.SignalReceived, Name: "n", Payload: json.RawMessage(secret)})
-	got, err := ring(t, "k2").OpenEvents([]world.Event{kept}, "wrun_1")
+	kept := encrypted(t, crypt.Of(ring(t, "k1")), "wrun_1", world.Event{Type: world.SignalReceived, Name: "n", Payload: json.RawMessage(secret)})
+	got, err := crypt.Of(ring(t, "k2")).OpenEvents([]world.Event{kept}, "wrun_1")
 	if err != nil || !cmp.Equal(got[0], kept) {
 		t.Errorf("got %+v, %v; want it as it was", got[0], err)
 	}
@@ -269,7 +201,7 @@ func TestWithoutTheKey(t *testing.T) {
 	if !ok || k.Key != "k1" || k.Run != "wrun_1" {
 		t.Errorf("got %v, want the key k1 of wrun_1", k)
 	}
-	_, err = ring(t, "k1").OpenEvents([]world.Event{kept}, "wrun_1") // a key of the same name
+	_, err = crypt.Of(ring(t, "k1")).OpenEvents([]world.Event{kept}, "wrun_1") // a key of the same name
 	if !errors.Is(err, world.ErrCorrupt) {
 		t.Errorf("another key of that name: got %v, want it refused", err)
 	}
@@ -277,7 +209,7 @@ func TestWithoutTheKey(t *testing.T) {
 
 // FuzzOpen: no bytes make the reader panic, and none but the encrypted ones are taken.
 func FuzzOpen(f *testing.F) {
-	r := ring(f, "k1")
+	r := crypt.Of(ring(f, "k1"))
 	out, err := r.EncryptEvents([]world.Event{{Type: world.SignalReceived, Name: "n", Payload: json.RawMessage(secret)}}, "wrun_1", "k1")
 	if err != nil {
 		f.Fatal(err)
@@ -296,7 +228,7 @@ func FuzzOpen(f *testing.F) {
 }
 
 func BenchmarkSealAndOpen(b *testing.B) {
-	r := ring(b, "k1")
+	r := crypt.Of(ring(b, "k1"))
 	for _, size := range []int{100, 1 << 10, 64 << 10} {
 		b.Run(fmt.Sprint(size), func(b *testing.B) {
 			e := []world.Event{{Type: world.StepCompleted, ID: "step_1", Payload: json.RawMessage(`"` + strings.Repeat("x", size) + `"`)}}

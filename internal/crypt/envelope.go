@@ -95,7 +95,7 @@ func parse(b []byte) (envelope, error) {
 	if e.key, ok = text(); ok {
 		e.run, ok = text()
 	}
-	if !ok || !validKeyID(e.key) || len(raw)-at < overhead {
+	if !ok || world.CheckKeyID(e.key) != nil || len(raw)-at < overhead {
 		return envelope{}, errForm
 	}
 	e.head, e.body = raw[:at], raw[at:]

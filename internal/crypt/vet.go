@@ -19,11 +19,11 @@ import (
 
 // print is the fingerprint of a master key; nil where it is not there. It says nothing of the key.
 func (r *Keyring) print(id string) ([]byte, error) {
-	secret, ok := r.master[id]
+	master, ok := r.Key(id)
 	if !ok {
 		return nil, nil
 	}
-	return hkdf.Key(sha256.New, secret[:], nil, "stepwell key 1\x00"+id, 16)
+	return hkdf.Key(sha256.New, master.Secret[:], nil, "stepwell key 1\x00"+id, 16)
 }
 
 // vet refuses a key that is not the one which its ID stands for in the world, with [world.ErrWrongKey]. With bind, the ID stands for this one from now on where it
@@ -87,8 +87,8 @@ func (r *Keyring) Wrong(ctx context.Context, w world.World) (wrong map[string]er
 	if r == nil {
 		return nil, nil
 	}
-	c := Wrap(world.Stored(w), r)
-	for _, id := range r.ids {
+	c := Wrap(world.Stored(w), r.Ring)
+	for _, id := range r.IDs() {
 		err := c.vet(ctx, id, false)
 		if err == nil && !c.bound[id] {
 			err = c.prove(ctx, id)
@@ -120,7 +120,7 @@ func (w *World) CheckKeys(ctx context.Context) error {
 // Join registers a worker whose keys are those that their IDs stand for. The ID of the one for new runs stands for it
 // from now on, so that clients with keys of less may encrypt with it.
 func (w *World) Join(ctx context.Context, wk world.Worker) (world.Heartbeat, error) {
-	for i, id := range w.ring.ids {
+	for i, id := range w.ring.IDs() {
 		err := w.vet(ctx, id, i == 0)
 		if i == 0 && errors.Is(err, world.ErrForbidden) { // the API key is limited: another worker binds it
 			err = nil

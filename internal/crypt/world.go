@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/stepwell/stepwell/keyring"
 	"github.com/stepwell/stepwell/world"
 )
 
@@ -38,11 +39,11 @@ const (
 )
 
 // Wrap makes the encrypting world. One that encrypts already is encrypted with the new keys alone.
-func Wrap(w world.World, ring *Keyring) *World {
+func Wrap(w world.World, ring *keyring.Ring) *World {
 	if c, ok := w.(*World); ok {
 		w = c.World
 	}
-	return &World{World: w, able: world.AbilitiesOf(w), ring: ring}
+	return &World{World: w, able: world.AbilitiesOf(w), ring: Of(ring)}
 }
 
 // Abilities are those of the world below, as they can be asked of any world; but payloads go through here.

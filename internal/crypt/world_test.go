@@ -13,22 +13,23 @@ import (
 
 	"github.com/stepwell/stepwell/internal/crypt"
 	"github.com/stepwell/stepwell/internal/sample"
+	"github.com/stepwell/stepwell/keyring"
 	"github.com/stepwell/stepwell/world"
 	"github.com/stepwell/stepwell/world/memory"
 	"github.com/stepwell/stepwell/world/worldtest"
 )
 
 // ring makes a keyring with random keys of some names.
-func ring(t testing.TB, ids ...string) *crypt.Keyring {
+func ring(t testing.TB, ids ...string) *keyring.Ring {
 	t.Helper()
-	keys := make([]crypt.Key, len(ids))
+	keys := make([]keyring.Key, len(ids))
 	for i, id := range ids {
 		var err error
-		if keys[i], err = crypt.NewKey(id); err != nil {
+		if keys[i], err = keyring.NewKey(id); err != nil {
 			t.Fatal(err)
 		}
 	}
-	r, err := crypt.NewKeyring(keys[0], keys[1:]...)
+	r, err := keyring.New(keys[0], keys[1:]...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -86,6 +87,12 @@ func (w quiet) Events(ctx context.Context, run string, q world.EventQuery) (worl
 
 func (w quiet) Commit(ctx context.Context, c *world.Commit) (world.Committed, error) {
 	done, err := w.World.Commit(ctx, c)
+	nameless(done.Events)
+	return done, err
+}
+
+func (w quiet) Outcome(ctx context.Context, c *world.Commit) (world.Committed, error) {
+	done, err := w.World.Outcome(ctx, c)
 	nameless(done.Events)
 	return done, err
 }

@@ -38,18 +38,6 @@ type App struct {
 	Itself     any           // the *stepwell.App
 }
 
-// Sending is a message that is sent, as its options make it.
-type Sending struct {
-	world.Message
-	In world.Tx // nil: it is sent by itself
-}
-
-// Publishing is what is published, as its options make it.
-type Publishing struct {
-	world.Publication
-	In world.Tx // nil: it is published by itself
-}
-
 // Part is what an App does while it runs, beside runs and steps.
 type Part struct {
 	Fault error                              // of its definition

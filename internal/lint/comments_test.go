@@ -36,7 +36,7 @@ func commentRule(s *source) (faults []string) {
 
 // standard are methods whose meaning their interface gives.
 var standard = map[string]bool{"Error": true, "String": true, "Unwrap": true, "Is": true, "As": true,
-	"MarshalJSON": true, "UnmarshalJSON": true, "MarshalText": true, "UnmarshalText": true, "Len": true, "Less": true, "Swap": true, "Push": true, "Pop": true}
+	"MarshalJSON": true, "UnmarshalJSON": true, "MarshalText": true, "UnmarshalText": true, "Format": true, "LogValue": true, "Len": true, "Less": true, "Swap": true, "Push": true, "Pop": true}
 
 // opens reports whether a comment stands before the first type or function, or is its. Imports and bare variables may come first.
 func opens(f *ast.File) bool {

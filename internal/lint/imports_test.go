@@ -27,7 +27,7 @@ type layer struct {
 
 var layers = []layer{
 	{"", []string{"world", "world/journal", "internal/engine", "internal/replay", "internal/apart", "internal/causes", "internal/check", "internal/codec", "internal/courier", "internal/crypt", "internal/history", "internal/human", "internal/kit", "internal/logs", "internal/metrics", "internal/schema", "internal/spread", "internal/timetable", "acting", "keyring", "observe", "push"}},
-	{"keyring", []string{"world", "internal/crypt"}},
+	{"keyring", []string{"world"}},
 	{"acting", nil},
 	{"observe", []string{"world"}},
 	{"push", nil},
@@ -49,7 +49,7 @@ var layers = []layer{
 	{"internal/replay/...", []string{"world"}},
 	{"internal/codec/...", []string{"world", "internal/human"}},
 	{"internal/courier/...", []string{"world", "internal/engine", "internal/logs", "internal/spread"}},
-	{"internal/crypt/...", []string{"world"}},
+	{"internal/crypt/...", []string{"keyring", "world"}},
 	{"internal/apart/...", []string{"world"}},
 	{"internal/causes/...", []string{"world"}},
 	{"internal/answers/...", []string{"", "world"}},
@@ -101,7 +101,7 @@ var layers = []layer{
 	{"stepwelltest/postgrestest", []string{"stepwelltest", "world", "world/postgres"}},
 	{"stepwelltest/...", []string{"", "world", "world/journal", "world/memory", "world/worldtest", "internal/engine", "internal/replay", "internal/codec", "internal/faults", "internal/kit", "internal/timeline"}},
 	{"server/...", []string{"", "docs", "world", "world/journal", "world/remote/...", "server/...", "internal/apart", "internal/courier", "internal/devalue", "internal/human", "internal/kit", "internal/logs", "internal/metrics", "internal/operate", "internal/schema", "internal/spread", "internal/timeline", "internal/timetable"}},
-	{"internal/cli", []string{"", "world/...", "server/...", "telemetry", "internal/courier", "internal/demo", "internal/draw", "internal/human", "internal/kit", "internal/logs", "internal/operate", "internal/schema", "internal/spread", "internal/terminal", "internal/timeline", "internal/timetable"}},
+	{"internal/cli", []string{"", "world/...", "server/...", "telemetry", "internal/courier", "internal/crypt", "internal/demo", "internal/draw", "internal/human", "internal/kit", "internal/logs", "internal/operate", "internal/schema", "internal/spread", "internal/terminal", "internal/timeline", "internal/timetable"}},
 	{"cmd/demo", []string{"world/sqlite", "internal/demo", "internal/draw"}},
 	{"cmd/...", []string{"internal/cli"}},                                          // a main function each
 	{"docs", []string{"", "world", "world/sqlite", "world/postgres", "telemetry"}}, // tests of its code

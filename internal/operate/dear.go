@@ -7,5 +7,5 @@ import "github.com/stepwell/stepwell"
 // Dear reports whether a filter asks for what is in the runs: one page of such a list has looked at many, and whoever wants
 // more asks for the next. Of others pages are read until there are as many runs as were asked for.
 func Dear(f *stepwell.ListFilter) bool {
-	return len(f.Input)+len(f.Attributes) > 0 || f.Patch != "" || f.Unpatched != "" || f.Cause != "" || !f.FailedSince.IsZero()
+	return f.Input != nil || len(f.Attributes) > 0 || f.Patch != "" || f.Unpatched != "" || f.Cause != "" || !f.FailedSince.IsZero()
 }
