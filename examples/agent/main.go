@@ -104,9 +104,11 @@ func model(talk []Message) Reply {
 
 var db = flag.String("db", "memory:", "where runs are kept: memory:, sqlite:PATH or postgres://...")
 
+var definitions = []stepwell.Definition{Agent, Ask}
+
 func main() {
 	flag.Parse()
-	stepwell.Main(stepwell.Config{Database: *db, Definitions: []stepwell.Definition{Agent, Ask}}, func(ctx context.Context, app *stepwell.App) error {
+	stepwell.Main(stepwell.Config{Database: *db, Definitions: definitions}, func(ctx context.Context, app *stepwell.App) error {
 		for _, question := range []string{"Do I need an umbrella on Saturday?", "And in Atlantis?"} {
 			fmt.Println(question)
 			run, err := Agent.Start(ctx, app, question)
