@@ -14,10 +14,11 @@ import (
 	"github.com/stepwell/stepwell/world"
 )
 
-// AdmitCommit checks a commit that came over a network against this App's settings, as [App.Start] checks a start. Only
-// servers call it. A new run keeps to MaxRetention, or to the database's lower limit, and to the bounds of attributes:
-// if it asks for more, the commit is changed in place. The input of a plain start (by no worker, and of no child or
-// fork) is JSON of at most MaxValue bytes. It fits its type, if the App or a live worker has the workflow.
+// AdmitCommit checks a commit that came over a network against this App's settings, as [App.Start]
+// checks a start. Only servers call it. It lowers the retention of a new run to MaxRetention, or to
+// the database's lower limit, in place. The input of a plain start (not by a worker, not of a
+// child, not of a fork) must be JSON of at most MaxValue bytes. It must fit its type if the App or
+// a live worker has the workflow.
 //
 // Errors: [ErrInvalid], [ErrTooLarge].
 func (a *App) AdmitCommit(c *world.Commit) error {
@@ -96,8 +97,9 @@ func admitInput(a *App, run string, b *world.Birth, e *world.Event) error {
 	return unlessStarted(ctx, a, err, b.Workflow, b.Key, run)
 }
 
-// AdmitDelivery holds what is sent over a network against this App's settings, as [App.Signal] and [App.SendHook] hold what is sent through them: payloads
-// have at most MaxPayload bytes, and are JSON. Servers call it, and nobody else needs to.
+// AdmitDelivery checks a delivery that came over a network against this App's settings, as
+// [App.Signal] and [App.SendHook] check theirs. Only servers call it. Payloads must be JSON of at
+// most MaxPayload bytes.
 //
 // Errors: [ErrInvalid], [ErrTooLarge].
 func (a *App) AdmitDelivery(d *world.Delivery) error {
@@ -171,11 +173,13 @@ func admitItems(g *world.Gather, n int, input []byte) error {
 	return nil
 }
 
-// AdmitPlaces gives the runs that a commit creates the places that their definitions say, whatever the commit says, and
-// so with what gathers them. The client's word counts for keys that cannot be computed here: those of code that is
-// elsewhere, and of encrypted inputs. Servers call it where the client is not to hold what belongs to others.
+// AdmitPlaces sets the limits, and the [Debounce] or [Batch], of each run that a commit creates to
+// those of its definition. It overwrites what the commit says. A key that this App cannot compute
+// is taken from the commit: a key that code elsewhere computes, or the key of an encrypted input.
+// Only servers call it, for clients that they do not trust with limits.
 //
-// Errors: [ErrInvalid]; [world.ErrForbidden] where it asks for places and nobody has said what the workflow needs.
+// Errors: [ErrInvalid]; [world.ErrForbidden] if the commit asks for limits and no worker has
+// declared those of the workflow.
 func (a *App) AdmitPlaces(ctx context.Context, c *world.Commit) error {
 	if c == nil {
 		return kit.Missing("the commit")

@@ -22,14 +22,16 @@ type alsoSend struct {
 
 func (s alsoSend) startOption(o *startOptions) { o.also = append(o.also, s) }
 
-// AlsoSend lets a start send the event too, to whatever run it comes to: a new one has it in the commit of its birth, and so before its code begins;
-// one that was there, as its [Key] was used, gets it as by [EventDef.Send]. So the first who comes makes the run, and each who comes is heard:
+// AlsoSend makes a start send the event too. A new run has the event before its code begins: one
+// commit writes both. If the [Key] was used before, the existing run gets the event, as by
+// [EventDef.Send]. So the first request creates the run, and every request reaches it:
 //
 //	run, err := Cart.Start(ctx, app, Shopper{"ann"}, stepwell.Key("ann"), Added.AlsoSend(item))
 //
-// Where the run with the key is over, the start is refused with [ErrTerminal]. A start that is repeated sends again: give
-// the event a [DeliveryID]. A start may send 10,000 events. To a run that was there they are sent one behind the other,
-// once all of them fit: where one is refused, those before it have been sent.
+// If the existing run is over, the start fails with [ErrTerminal]. A repeated start sends again
+// unless the event has a [DeliveryID]. A start may send at most 10,000 events. Events to an
+// existing run are sent one after another, after all of them were checked: if one fails, those
+// before it have been sent.
 func (e *EventDef[T]) AlsoSend(payload T, opts ...SendOption) StartOption {
 	s := alsoSend{opts: opts}
 	if s.payload = func(limit int) (json.RawMessage, error) { return sent(&payload, limit) }; e != nil {
@@ -38,7 +40,7 @@ func (e *EventDef[T]) AlsoSend(payload T, opts ...SendOption) StartOption {
 	return s
 }
 
-// AlsoSignal is [EventDef.AlsoSend] for an event by its name, with a payload that is JSON.
+// AlsoSignal is [EventDef.AlsoSend] for the name of an event and a JSON payload.
 func AlsoSignal(event string, payload json.RawMessage, opts ...SendOption) StartOption {
 	return alsoSend{name: event, payload: func(int) (json.RawMessage, error) { return payload, nil }, opts: opts}
 }

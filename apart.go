@@ -64,12 +64,12 @@ func withInput(ctx context.Context, a *App, run string, input []byte, id string,
 	return check(whole)
 }
 
-// OpenValue opens a value that is kept apart, of a run whose log refers to it or names it, and tells its size. The last
-// error of the reader says whether it is what was written: it is not to be trusted before. It asks the world on until
-// ctx ends.
+// OpenValue opens a value that is stored apart from its run's log, and returns its size in bytes.
+// The run's log must refer to the value. Trust the data only after io.EOF: the reader checks the
+// value at its end. The reader uses ctx until you stop reading.
 //
-// Errors: [ErrNotFound] where the run is not there, or its log does not refer to the value, [ErrInvalid] for what is
-// no ID of one, [ErrNoKey], and those of the world.
+// Errors: [ErrNotFound] if the run does not exist or its log does not refer to the value;
+// [ErrInvalid] for a malformed ID; [ErrNoKey]; and those of the store.
 func (a *App) OpenValue(ctx context.Context, run, id string) (r io.Reader, size int64, err error) {
 	if err := world.CheckApart(id); err != nil {
 		return nil, 0, err

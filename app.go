@@ -25,79 +25,103 @@ import (
 	"github.com/stepwell/stepwell/world"
 )
 
-// Config says what an [App] is. The zero value is a client: it starts runs by name, looks at them, signals and cancels them; what
-// works on them is another App, with Definitions.
+// Config configures an [App]. The zero value makes a client: it starts, lists, signals and cancels
+// runs by name. An App with Definitions can also run them.
 //
-// What a program leaves zero, whoever runs it can set: MaxRuns by the environment variable STEPWELL_MAX_RUNS, Drain by STEPWELL_DRAIN=30s, and
-// so on; operating.md in docs has all. Under stepwell dev, STEPWELL_STRICT is true.
+// Environment variables set the fields that a program leaves zero: STEPWELL_MAX_RUNS sets MaxRuns,
+// STEPWELL_DRAIN=30s sets Drain. docs/operating.md lists all of them. The command stepwell dev sets
+// STEPWELL_STRICT=true.
 type Config struct {
-	// Definitions are the workflows and registered steps that this program can run, and the errors that it knows: see [KnownError].
+	// Definitions are the workflows and registered steps that this program can run, and the errors
+	// that it knows (see [KnownError]).
 	Definitions []Definition
-	// Database is what [Main] opens: a URL, as [Open] takes it; "": what the environment names, or else the file stepwell.db. New
-	// does not look at it.
+	// Database is the URL that [Main] opens: see [Open]. Empty means STEPWELL_DB, or else the file
+	// stepwell.db. [New] ignores it.
 	Database string
-	// MaxRuns is how many runs are worked on at once; runs that wait do not count. Default 256.
+	// MaxRuns is how many runs this worker works on at once. Waiting runs do not count. Default
+	// 256.
 	MaxRuns int
-	// MaxSteps is how many bodies of steps run at once. Default 256: enough that commits share their syncs; lower it where bodies hold what
-	// is scarce, such as connections of a pool.
+	// MaxSteps is how many step bodies run at once. Default 256, which is enough for commits to
+	// share disk syncs. Lower it if bodies hold something scarce, such as connections of a pool.
 	MaxSteps int
-	// MaxPayload is the limit of what is sent (the payload of an event or a hook, a chunk of a stream) and of metadata,
-	// encoded, in bytes. Default 1 MiB, which is also the most. The code of a run keeps the MaxPayload and MaxValue of the worker
-	// that began it, or its segment, in the log: what was refused stays refused.
+	// MaxPayload limits, in bytes of JSON, the payload of an event or a hook, a chunk of a stream,
+	// and metadata. Default and maximum 1 MiB; the default is MaxValue if that is lower. A run, or
+	// its segment, keeps the MaxPayload and MaxValue of the worker that began it, so replay accepts
+	// and refuses the same values.
 	MaxPayload int
-	// MaxValue is the limit of one encoded value of a run (its input and output, the input and result of a step) in bytes;
-	// over 1 MiB it is kept apart from the log. Default 64 MiB, as such a value is whole in memory; MaxPayload, where that
-	// is set; at most 1 GiB. What a transaction writes has at most MaxPayload bytes.
+	// MaxValue limits, in bytes of JSON, one value of a run: its input, its output, the input or
+	// result of a step. A value over 1 MiB is stored apart from the log, and is whole in memory
+	// while code uses it. Default 64 MiB, or MaxPayload if that is set; at most 1 GiB. A start or
+	// send in a transaction is limited to MaxPayload.
 	MaxValue int
-	// MaxRetention is the most that ended runs are kept: what asks for more is lowered, and the log says so. Default 365 days; [Forever] sets no limit. A worker that
-	// says it lowers it for the whole database when it joins: from then on all who start runs there keep to the lowest that was said, and whoever says
-	// nothing keeps to that alone. The command stepwell retention shows it, and raises it.
+	// MaxRetention is the longest time that ended runs are kept. A longer [Retention] is lowered to
+	// it, and Logger says so. Default 365 days; [Forever] means no limit. A worker that sets it
+	// lowers the limit of the whole database when it joins. From then on every start keeps to the
+	// lowest value that any worker has set. A worker that leaves it zero sets nothing. The command
+	// stepwell retention shows the limit and can raise it.
 	MaxRetention time.Duration
-	// SweepInterval is the time between deletions of ended runs whose retention is over. Default 5 min; below 0: never here.
+	// SweepInterval is the time between deletions of runs whose retention is over. Default 5 min;
+	// below 0: this worker deletes none.
 	SweepInterval time.Duration
-	// Lease is how long this worker is believed alive when it is not heard of: its runs go to others after that. Default 10 s.
+	// Lease is how long this worker keeps its runs without a heartbeat. After that other workers
+	// may claim them. Default 10 s.
 	Lease time.Duration
-	// Poll is how often this worker looks for work that nobody told it of. Default 5 s; on PostgreSQL a minute while it can listen.
+	// Poll is the time between looks for work that the store did not announce. Default 5 s; on
+	// PostgreSQL one minute while notifications work.
 	Poll time.Duration
-	// Drain is how long a shutdown waits for bodies of steps before their contexts end with [ErrDraining]. Default 10 s.
+	// Drain is how long a shutdown waits for step bodies before their contexts end with
+	// [ErrDraining]. Default 10 s.
 	Drain time.Duration
-	// Slice is how long an App that works on demand works on one message, where its caller does not say: see [App.Invoke]. Default [push.DefaultSlice]; at least 1 s.
+	// Slice is how long [App.Invoke] works on one message if its caller gives no time. Default
+	// [push.DefaultSlice]; at least 1 s.
 	Slice time.Duration
-	// Idle is how long an App that works on demand stays a worker when no message comes: see [App.Invoke]. Default 30 s.
+	// Idle is how long an App that uses [App.Invoke] stays registered as a worker after its last
+	// message. Default 30 s.
 	Idle time.Duration
 	// CancelGrace is how long a step of a cancelled run may take to return. Default 10 s.
 	CancelGrace time.Duration
-	// CacheRuns is how many waiting runs are kept in memory, so that they need not be replayed when they go on; CacheBytes what
-	// they may take, estimated, with the large values that their code has read. Defaults 1,000 and 64 MiB; below 0: none.
-	CacheRuns  int
+	// CacheRuns is how many waiting runs stay in memory. A run that is not in memory is replayed
+	// when it continues. Default 1,000; below 0: none.
+	CacheRuns int
+	// CacheBytes is how much memory the waiting runs may take, estimated, with the large values
+	// that their code has read. Default 64 MiB; below 0: none stay.
 	CacheBytes int
-	// Strict checks determinism at every suspension and before the end, by a replay beside the live run: the first difference, in what was asked for or what it
-	// came to, blocks the run, with a [*DivergedError] that tells both sides. It costs time; use it in tests.
+	// Strict replays a run beside the live one at every wait and before its end. The first
+	// difference blocks the run with a [*DivergedError] that shows both sides. Strict is slow: use
+	// it in tests.
 	Strict bool
-	// FailOn is what fails a run instead of blocking it, for workflows whose definition does not say it: see the function FailOn. Default: nothing does.
+	// FailOn says what fails a run instead of blocking it: see the function [FailOn], which
+	// overrides it for one workflow. Default: nothing.
 	FailOn []string
-	// FailUnknown is for how long no live worker has had the workflow and version of a run that is ready, or the
-	// registered step that a run waits for, until the run fails with code NO_WORKER. This worker decides, for all runs
-	// of the database, by what it sees while it works, so it must have worked for that long; a worker that has it, and
-	// is there at one of its looks, begins that time anew. Choose longer than any deploy or outage may take. Where a
-	// worker has the code of the run, it undoes what it did; else nothing is undone. Default: such runs wait.
+	// FailUnknown fails runs that no worker can run, with code NO_WORKER: those ready, or waiting
+	// for a registered step, whose workflow version or step no live worker has had for this long.
+	// This worker decides for all runs of the database. It counts only the time in which it worked
+	// itself; a worker that has the code, even briefly, resets the time. Choose more than the
+	// longest deploy or outage. A run is undone (see [Undo]) only if some worker has its workflow.
+	// Default: runs wait.
 	FailUnknown time.Duration
-	// PublicURL is where the outside world reaches the server: https://hooks.example.com, perhaps with a path. Package webhook makes URLs with it; each webhook
-	// keeps the one that it was opened with. Default: http://127.0.0.1:7373.
+	// PublicURL is the address at which the outside world reaches the server:
+	// https://hooks.example.com, with or without a path. Package webhook makes URLs with it. Each
+	// webhook keeps the URL that it was opened with. Default http://127.0.0.1:7373.
 	PublicURL string
-	// Name is what people call this worker. Default: host name and process ID.
+	// Name is this worker's name in logs and the web UI. Default: host name and process ID.
 	Name string
-	// Build names this program's build in the log. Default: the revision that it was built from, with +changes behind it where
-	// it had some, or unstamped where none is known, and then a sum of the executable.
+	// Build names this program's build in the logs of runs. Default: the revision that it was built
+	// from (with +changes if the working tree had any, or unstamped if unknown), and a checksum of
+	// the executable.
 	Build string
-	// Logger is told what operators should know: a run that is blocked or failed, a workflow or step that nobody has, a lost lease, a database that is away and is
-	// back. Each line says what to do, and of one kind there are at most ten a minute; the level debug has the others. [Context.Logger] writes to it too.
-	// Default: [slog.Default], from warnings up, and all of what the workflows' code says. slog.New(slog.DiscardHandler) says nothing.
+	// Logger receives what operators should know: blocked and failed runs, workflows and steps that
+	// no worker has, lost leases, an unreachable database. Each line says what to do, and each kind
+	// of line appears at most ten times a minute. Level debug has the rest. [Context.Logger] writes
+	// to it too. Default: [slog.Default] from level warn up, and all lines of workflow code. Use
+	// slog.New(slog.DiscardHandler) for silence.
 	Logger *slog.Logger
-	// Encryption are the keys with which payloads are encrypted at rest: inputs, outputs, results, errors, what events, hooks and streams carry. The first is that
-	// of runs that are started here; a run keeps its key. Default: nothing is encrypted. See package keyring.
+	// Encryption holds the keys that encrypt payloads at rest: inputs, outputs, results, errors,
+	// and the payloads of events, hooks and streams. New runs use the first key; a run keeps its
+	// key. Default: no encryption. See package keyring.
 	Encryption *keyring.Ring
-	// Observer is told what happens, for metrics and spans: see packages observe and telemetry. Default: nobody is.
+	// Observer receives what happens, for metrics and spans: see packages observe and telemetry.
+	// Default: none.
 	Observer *observe.Observer
 
 	words     *slog.Logger  // of workflow code
@@ -170,7 +194,8 @@ func (c *Config) defaults() error {
 	return errors.Join(errs...)
 }
 
-// App is a program's connection to its runs: a worker while [App.Run] runs, and a client always. It is safe for concurrent use.
+// App connects a program to its runs. It is always a client, and a worker while [App.Run] runs. It
+// is safe for concurrent use.
 type App struct {
 	world  world.World
 	able   world.Abilities // of world
@@ -184,8 +209,8 @@ type App struct {
 	parts  []kit.Part // that run beside the engine
 }
 
-// New makes an App on a world, which stays the caller's to close. All faults of the configuration and of definitions are reported
-// at once, with their names.
+// New makes an App on a store. The caller closes the store. The error reports all faults of the
+// configuration and the definitions at once, by name.
 func New(w world.World, cfg Config) (*App, error) {
 	fault := world.MayOpen()
 	if kit.IsNil(w) {
@@ -291,10 +316,13 @@ func newApp(w world.World, cfg Config, besides error) (*App, error) {
 	return app, nil
 }
 
-// Run works on runs until ctx ends; then it claims nothing more, lets bodies of steps end (see [Config].Drain), hands back what is
-// not finished, and returns when all that it started has ended. An App runs once at a time. While the database is away it tries to
-// reach it, and says so in the log, also before it has begun. An App that works on demand, see [App.Invoke], cannot run. It fails at once with what trying cannot mend: [ErrWorkerExists] where
-// another worker process has the database file, a world that is closed, or refuses the registration.
+// Run works on runs until ctx ends. Then it claims no more runs, waits for step bodies (see
+// [Config].Drain), hands back unfinished runs, and returns once everything that it started has
+// ended. While the database is unreachable, also at the start, Run keeps trying and logs it.
+//
+// Run fails at once if trying again cannot help: [ErrWorkerExists] if another worker process has
+// the database file, a closed store, a refused registration. Only one Run at a time is allowed, and
+// none on an App that uses [App.Invoke].
 func (a *App) Run(ctx context.Context) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()

@@ -17,11 +17,13 @@ import (
 // maxAttribute is how many bytes an attribute's value may have: attributes are read with every list.
 const maxAttribute = 8 << 10
 
-// SetAttribute gives the run an attribute, as JSON: clients read it with the run and list runs by it (see [ListFilter]), while the
-// run goes on. The same name again replaces the value. It is durable with the next event of the run, and returns at once.
+// SetAttribute sets an attribute of the run, as JSON. Clients read attributes with the run and list
+// runs by them (see [ListFilter]), also while the run goes on. The same name replaces the value.
+// SetAttribute returns at once; the value is durable with the run's next event.
 //
-// A name is that of a step: 1 to 256 bytes of printable UTF-8. A value has at most 8 KiB; a run has at most 64 attributes, and 16 KiB of names and values
-// together. Attributes are not encrypted. Errors: [ErrInvalid], [ErrTooLarge], [ErrCancelled] when the run is cancelled, and encoding errors.
+// A name has 1 to 256 bytes of printable UTF-8. A value has at most 8 KiB; a run has at most 64
+// attributes, and 16 KiB of names and values together. Attributes are not encrypted. Errors:
+// [ErrInvalid], [ErrTooLarge], [ErrCancelled] if the run is cancelled, and encoding errors.
 func SetAttribute[T any](ctx Context, name string, value T) error {
 	if err := world.CheckName("attribute", name); err != nil {
 		return err

@@ -11,24 +11,25 @@ import (
 	"github.com/stepwell/stepwell/internal/kit"
 )
 
-// Act is what [App.Bulk] does to each run, App.Cancel for one:
+// Act is what [App.Bulk] does to each run, for example App.Cancel:
 //
 //	func(ctx context.Context, run stepwell.RunInfo) error { return app.Cancel(ctx, run.ID, "recalled") }
 type Act func(ctx context.Context, run RunInfo) error
 
-// BulkResult is what became of one run of many.
+// BulkResult is the result of an [Act] on one run.
 type BulkResult struct {
-	Run RunInfo // as it was before
-	Err error   // of the act; nil: it is done
+	Run RunInfo // the run before the act
+	Err error   // the error of the act; nil: success
 }
 
-// BulkOption changes how [App.Bulk] goes about it: [Parallel].
+// BulkOption is an option of [App.Bulk]: [Parallel].
 type BulkOption interface{ bulkOption(*bulkOptions) }
 
 type bulkOptions struct{ parallel int }
 
-// Parallel is how many acts of [App.Bulk] are under way at once, from 1, which is the default. Changes that are made at once share the database's
-// transactions: with 32 a hundred thousand runs are done many times sooner. The act is called by as many goroutines then.
+// Parallel sets how many acts of [App.Bulk] run at once, from 1, which is the default. Each runs on
+// its own goroutine. Changes made at once share database transactions: 32 at once are many times
+// faster for large lists.
 func Parallel(n int) BulkOption { return parallelOption(n) }
 
 type parallelOption int
@@ -38,14 +39,16 @@ func (n parallelOption) bulkOption(o *bulkOptions) { o.parallel = int(n) }
 // bulkGrace is how long acts that have begun may go on when the context of a bulk operation ends, so that it is known what became of them.
 const bulkGrace = 5 * time.Second
 
-// Bulk does something to each run that a filter finds, newest first, and yields what became of each, in that order: an act that is refused stops
-// nothing. It keeps one page of runs in memory and those that are under way, however many there are. Repeated, it does no harm where the act does none: a
-// cancel, a pause and a retry of one run are one, however often they are asked for. Runs that are created meanwhile, of the act too, are not met.
+// Bulk calls act for each run that the filter selects, newest first, and yields the results in that
+// order. An error of act does not stop it. Bulk keeps one page of runs in memory. Runs created
+// meanwhile, even by act, are not included. Bulk is safe to repeat if act is: cancelling, pausing
+// or retrying a run twice is the same as once.
 //
-// The end of ctx stops it between two runs: acts that have begun have 5 s to end, and are yielded, before their own contexts end too. The caller's break
-// stops it at once: acts that have begun, none but for [Parallel], are waited for and not told of. What is done is done.
+// When ctx ends, Bulk begins no more acts. Acts that have begun get 5 s to end before their own
+// contexts end, and their results are yielded. When the caller breaks off, Bulk waits for acts that
+// have begun, and drops their results.
 //
-// The second value is an error of the list itself, or why ctx ended; it is the last.
+// The second value is an error of the list, or the cause of ctx. It comes last.
 func (a *App) Bulk(ctx context.Context, f ListFilter, act Act, opts ...BulkOption) iter.Seq2[BulkResult, error] {
 	o := bulkOptions{parallel: 1}
 	err := kit.Given(opts, func(opt BulkOption) { opt.bulkOption(&o) })
@@ -135,7 +138,7 @@ func outliving(ctx context.Context, grace time.Duration) (_ context.Context, sto
 	}
 }
 
-// Count counts the runs that a filter finds: what a bulk operation would meet.
+// Count counts the runs that the filter selects.
 func (a *App) Count(ctx context.Context, f ListFilter) (n int, err error) {
 	for _, err := range a.List(ctx, f) {
 		if err != nil {

@@ -8,14 +8,15 @@ import (
 	"github.com/stepwell/stepwell/internal/engine"
 )
 
-// Call runs fn with in as a step, and returns its result: [Step] for a function that you have. The name is recorded, fn and
-// in are not, so in need not be JSON, and Step and Call of one name can replace each other in code with live runs.
+// Call runs fn with in as a step and returns its result. It is [Step] for an existing function. The
+// log records the name, but neither fn nor in. So in need not encode as JSON, and a Step and a Call
+// of the same name can replace each other while runs are live.
 //
 //	receipt, err := stepwell.Call(ctx, "charge", bank.Charge, order)
 //
-// An argument for a parameter of an interface type needs that type: io.Reader(buf). A second argument is a field of a
-// struct, or a closure: see [Step]. fn finds its idempotency key by [Info]. A method value on a nil interface panics where
-// it is written, in the workflow's code, and not in the step.
+// fn gets its idempotency key from [Info]. For a second argument use a struct, or a closure with
+// [Step]. If the parameter of fn is an interface, convert the argument: io.Reader(buf). A method
+// value of a nil interface panics in the workflow's code, not in the step.
 func Call[In, Out any](ctx Context, name string, fn func(ctx context.Context, in In) (Out, error), in In, opts ...StepOption) (Out, error) {
 	if fn == nil {
 		return Step[Out](ctx, name, nil, opts...)

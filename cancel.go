@@ -11,12 +11,12 @@ import (
 	"github.com/stepwell/stepwell/world"
 )
 
-// Cancel asks a run to end: its code sees [ErrCancelled], cleans up, and the run ends cancelled. It returns when the
-// request is durable. A run whose code is not needed for it (pending, blocked) ends as soon as a worker sees it.
-// Asking again is the same request, also where the run is cancelled by now. A run that was about to end may end as
-// its code wanted before it reads the request: [App.CancelOutcome] tells.
+// Cancel asks a run to end. The run's code sees [ErrCancelled] and cleans up; then the run ends as
+// cancelled. Cancel returns once the request is durable. A run that is pending or blocked ends as
+// soon as a worker sees the request. A repeated cancel is the same request, also after the run was
+// cancelled. A run that is about to end may still complete or fail: see [App.CancelOutcome].
 //
-// Errors: [ErrNotFound]; [ErrTerminal] where the run has completed or failed.
+// Errors: [ErrNotFound]; [ErrTerminal] if the run has completed or failed.
 func (a *App) Cancel(ctx context.Context, run, reason string) error {
 	err := a.deliver(ctx, run, world.Event{Type: world.CancelRequested, By: a.by(ctx), Reason: reason}, nil)
 	if errors.Is(err, ErrTerminal) {
@@ -30,19 +30,21 @@ func (a *App) Cancel(ctx context.Context, run, reason string) error {
 	return nil
 }
 
-// CancelOutcome is what became of a cancel.
+// CancelOutcome is the result of a cancel.
 type CancelOutcome string
 
-// What can become of a cancel that [App.Cancel] or [App.ForceCancel] accepted.
+// Results of a cancel that [App.Cancel] or [App.ForceCancel] accepted.
 const (
-	CancelRequested CancelOutcome = "requested"       // the run is not over: its code cleans up, or has not seen it yet
-	CancelDone      CancelOutcome = "cancelled"       // the run ended cancelled
-	CancelTooLate   CancelOutcome = "completed first" // the run had completed before it read the request
-	CancelFailed    CancelOutcome = "failed first"    // the run had failed before it read the request, or while it cleaned up
+	// the run is not over: it cleans up, or has not seen the request
+	CancelRequested CancelOutcome = "requested"
+	CancelDone      CancelOutcome = "cancelled"       // the run ended as cancelled
+	CancelTooLate   CancelOutcome = "completed first" // the run completed before it saw the request
+	// the run failed before it saw the request, or while it cleaned up
+	CancelFailed CancelOutcome = "failed first"
 )
 
-// CancelOutcome tells the result of a cancel that was accepted for a run: it is how the run ended. If the run completed
-// or failed and nobody had asked it to end, the error is [ErrTerminal].
+// CancelOutcome returns the result of an accepted cancel: how the run ended. If the run completed
+// or failed without a cancel request, the error is [ErrTerminal].
 func (a *App) CancelOutcome(ctx context.Context, run string) (CancelOutcome, error) {
 	info, err := a.Get(ctx, run)
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"github.com/stepwell/stepwell/world"
 )
 
-// ChildOption changes how a child run starts: [RunID], [Key], [Delay], [Attributes], [Detached], [Retention],
-// [Timeout], [Priority], [Version].
+// ChildOption is an option of a child run: [RunID], [Key], [Delay], [Attributes], [Detached],
+// [Retention], [StartTTL], [Timeout], [Priority], [Version].
 type ChildOption interface{ childOption(*childOptions) }
 
 // childOptions says how a child run starts. The zero value is an attached child with a new ID, and the version of
@@ -22,9 +22,9 @@ type childOptions struct {
 
 type detachedOption struct{}
 
-// Detached lets a child run live on when its parent ends, or waits for it no longer: see [Race]. Others are
-// cancelled then, however the parent ends. It is created also where nobody waits for it: with the commit that ends the
-// parent, where it was asked for last.
+// Detached lets a child run continue after its parent ends, or after its parent stops waiting for
+// it (see [Race]). Without it, the child is cancelled then. A detached child is created even if the
+// parent ends directly after asking for it.
 func Detached() ChildOption { return detachedOption{} }
 
 func (detachedOption) childOption(o *childOptions) { o.Detached = true }
@@ -36,29 +36,29 @@ type ChildCall[In, Out any] struct {
 	fault error
 }
 
-// Child prepares a child run: a run of its own, which this workflow starts and can wait for. Waiting for it holds
-// nothing.
+// Child prepares a child run: a run of its own that this workflow starts and can wait for. Waiting
+// for it takes no slot and no memory.
 func (w *Workflow[In, Out]) Child(opts ...ChildOption) *ChildCall[In, Out] {
 	c := &ChildCall[In, Out]{w: w}
 	c.fault = kit.Given(opts, func(o ChildOption) { o.childOption(&c.opts) })
 	return c
 }
 
-// ChildRun is a child run that was asked for; its result is the future's.
+// ChildRun is a requested child run. Its embedded [Future] has the result.
 type ChildRun[Out any] struct {
 	*Future[Out]
 	id string
 }
 
-// ID is the child's run ID; "" where it could not be asked for.
+// ID returns the child's run ID, or "" if the request failed.
 func (c *ChildRun[Out]) ID() string { return c.id }
 
-// Run starts the child and waits for its result. A child that failed or was cancelled is a [*StepError];
-// [ErrRunExists] tells that its chosen ID is taken.
+// Run starts the child and waits for its result. If the child failed or was cancelled, the error is
+// a [*StepError]. It matches [ErrRunExists] if the chosen ID is taken.
 func (c *ChildCall[In, Out]) Run(ctx Context, in In) (Out, error) { return c.Start(ctx, in).Get(ctx) }
 
-// Start starts the child and goes on. An attached child that is asked for just before the run ends, so that nobody
-// can wait for it, is not created; the log of the run says so, see [world.Event.NotCreated].
+// Start requests the child and returns at once. If the parent ends directly afterwards, an attached
+// child is not created, and the parent's log says so: see [world.Event.NotCreated].
 func (c *ChildCall[In, Out]) Start(ctx Context, in In) *ChildRun[Out] {
 	fail := func(err error) *ChildRun[Out] {
 		return &ChildRun[Out]{Future: failedFuture[Out](fmt.Errorf("child run of %s: %w", c.w.name, err))}
@@ -141,9 +141,9 @@ func ofChild(places []world.Place, err error) ([]world.Place, error) {
 	return places, err
 }
 
-// AwaitRun waits for the result of any run, and holds nothing meanwhile. A run that is over already gives its
-// result at once; one that is unknown, or deleted, is [ErrNotFound]; one that failed or was cancelled is a
-// [*StepError].
+// AwaitRun waits for the result of any run, and takes no slot meanwhile. If the run is over, the
+// result comes at once. The error is a [*StepError]: it matches [ErrNotFound] if the run is unknown
+// or deleted; otherwise the run failed or was cancelled.
 func AwaitRun[Out any](ctx Context, run string) (Out, error) {
 	err := world.CheckRunID(run)
 	if err == nil && run == ctx.RunID() {

@@ -17,10 +17,12 @@ import (
 	"github.com/stepwell/stepwell/world"
 )
 
-// Start begins a run of a workflow by name, from JSON. If no worker has the workflow, the run waits for one. If this
-// App or a live worker has the version that the run gets, an input that does not fit its type is refused with an
-// [*world.UnfitError]. JSON that is not UTF-8, or has a member twice, is refused too, here and wherever raw JSON comes
-// from outside: see [world.CheckJSON]. See [Workflow.Start].
+// Start begins a run of a workflow by its name, with a JSON input. See [Workflow.Start]. The run
+// waits if no worker has the workflow.
+//
+// If this App or a live worker has the run's version, an input that does not fit its type is
+// refused with an [*world.UnfitError]. Input that is not UTF-8 or repeats a member of an object is
+// always refused, as is all raw JSON from outside: see [world.CheckJSON].
 func (a *App) Start(ctx context.Context, workflow string, input json.RawMessage, opts ...StartOption) (*Run[json.RawMessage], error) {
 	var o startOptions
 	if err := kit.Given(opts, func(opt StartOption) { opt.startOption(&o) }); err != nil {
@@ -176,7 +178,7 @@ func (a *App) tellLowered(run, workflow string, asked time.Duration) {
 	}
 }
 
-// Get reads one run.
+// Get returns one run. Error: [ErrNotFound].
 func (a *App) Get(ctx context.Context, run string) (RunInfo, error) {
 	info, err := a.row(ctx, run)
 	if err == nil {
@@ -323,17 +325,19 @@ func (f *ListFilter) check() error {
 	return nil
 }
 
-// RunsPage is a part of a list of runs.
+// RunsPage is one page of a list of runs.
 type RunsPage struct {
 	Runs   []RunInfo
-	Cursor string // the list goes on behind it: see [App.Page]; "": this is its end
+	Cursor string // continues the list in [App.Page]; "": the list ends here
 
-	// Reached is, where there is a cursor, when the last run was created that was looked at; zero: not known.
+	// Reached is the creation time of the last run that was examined, if there is a Cursor. Zero:
+	// unknown.
 	Reached time.Time
 }
 
-// Page reads a part of the list that [App.List] yields, from its beginning or behind a cursor: at most limit runs, 100 by default and 1,000 at most. It looks at a bounded number
-// of runs, so that a page of a filtered list may be short, even empty, and have a cursor.
+// Page returns one page of the list that [App.List] yields, from a cursor of an earlier page or,
+// for "", from the beginning. limit is 100 by default, and at most 1,000. Page examines a bounded
+// number of runs: with a filter, a page may be short, or empty, and still have a cursor.
 func (a *App) Page(ctx context.Context, f ListFilter, cursor string, limit int) (out RunsPage, err error) {
 	q, err := seek(ctx, a.world, &f)
 	if err != nil {
@@ -351,8 +355,8 @@ func (a *App) Page(ctx context.Context, f ListFilter, cursor string, limit int) 
 	return out, nil
 }
 
-// List yields runs, newest first. While runs are created and end it yields every run that stays, once. The caller's break ends the
-// reading.
+// List yields the selected runs, newest first. Runs may be created and end meanwhile: every run
+// that exists throughout is yielded exactly once.
 func (a *App) List(ctx context.Context, f ListFilter) iter.Seq2[RunInfo, error] {
 	return func(yield func(RunInfo, error) bool) {
 		q, err := seek(ctx, a.world, &f)
@@ -382,10 +386,10 @@ func (a *App) List(ctx context.Context, f ListFilter) iter.Seq2[RunInfo, error] 
 type EventFilter struct {
 	ID     string            // of one step, wait or hook; "": all
 	Types  []world.EventType // empty: all
-	Cursor string            // read on behind this; see [world.Cursor]
+	Cursor string            // read on after this; see [world.Cursor]
 }
 
-// Events yields the events of a run's log, in order, up to its present end.
+// Events yields the events of a run's log in order, up to its current end.
 func (a *App) Events(ctx context.Context, run string, f EventFilter) iter.Seq2[world.Event, error] {
 	return eventsIn(ctx, a.world, run, f)
 }
@@ -412,8 +416,9 @@ func eventsIn(ctx context.Context, w world.World, run string, f EventFilter) ite
 	}
 }
 
-// Signal sends a named payload, as JSON, to a run. See [EventDef.Send]. One that the run's workflow says it takes, see [Accepts], is refused where it does not fit: the
-// error is an [*world.UnfitError].
+// Signal sends an event to a run, by the event's name and with a JSON payload. See [EventDef.Send].
+// If the run's workflow declares the event (see [Accepts]), a payload that does not fit is refused
+// with an [*world.UnfitError].
 func (a *App) Signal(ctx context.Context, run, name string, payload json.RawMessage, opts ...SendOption) error {
 	if err := sendSignal(ctx, a, run, name, payload, opts, eventFits(name)); err != nil {
 		return fmt.Errorf("send event %q to run %s: %w", name, run, err)

@@ -13,11 +13,12 @@ import (
 	"github.com/stepwell/stepwell/world"
 )
 
-// Context is what workflow code works with. It is not a context.Context, so that it cannot be handed to I/O by accident: I/O
-// belongs into steps, which get a context.Context of their own.
+// Context is the context of workflow code. It is not a context.Context, so that workflow code
+// cannot pass it to I/O by accident. I/O belongs in steps, which get a context.Context of their
+// own.
 //
-// A Context may be used by the workflow's own code alone: the workflow function and what it runs with [Go] and [Map]. A call from
-// a goroutine that workflow code started with the go statement is refused and blocks the run.
+// Only workflow code may use a Context: the workflow function, and functions that it runs with [Go]
+// and [Map]. A call from a goroutine of a go statement is refused and blocks the run.
 type Context struct {
 	x   *replay.Ctx
 	env *env
@@ -41,25 +42,29 @@ type env struct {
 	known workflows // of this App
 }
 
-// Now is the workflow's time: that of the last event that it has seen, the same on replay.
+// Now returns the workflow's time: the time of the last event that the workflow has seen. It is the
+// same on replay.
 func (c Context) Now() time.Time { return c.x.Now() }
 
-// Rand returns random numbers of the run's own sequence, the same on replay. It must not be used outside the workflow's code.
+// Rand returns the run's own random numbers, the same on replay. Do not use it outside workflow
+// code.
 func (c Context) Rand() *rand.Rand { return rand.New(c.x) }
 
-// NewID returns a new ULID (26 characters, sortable by time), the same on replay.
+// NewID returns a new ULID: 26 characters, sortable by time. It is the same on replay.
 func (c Context) NewID() string { return c.x.NewID() }
 
-// RunID is the ID of the run.
+// RunID returns the ID of the run.
 func (c Context) RunID() string { return c.x.Run() }
 
-// Logger logs what the workflow's code says, once: it is silent while code runs that has run before. Records carry run_id and
-// workflow.name. Without a [Config].Logger they go to [slog.Default], whatever their level.
+// Logger returns a logger for workflow code. It logs each line once: it is silent during replay.
+// Records carry run_id and workflow.name. Without a [Config].Logger they go to [slog.Default], at
+// any level.
 func (c Context) Logger() *slog.Logger {
 	return slog.New(&replayHandler{Handler: c.env.logger.Handler(), x: c.x}).With("run_id", c.x.Run(), "workflow.name", c.env.workflow)
 }
 
-// Uncancelled returns a Context that a cancel of the run does not reach: for clean-up after one.
+// Uncancelled returns a Context that a cancel of the run does not reach. Use it to clean up after a
+// cancel.
 func (c Context) Uncancelled() Context { return Context{x: c.x.Uncancelled(), env: c.env} }
 
 // replayHandler drops records of code that runs again.
@@ -83,19 +88,20 @@ func (h *replayHandler) WithGroup(name string) slog.Handler {
 	return &replayHandler{h.Handler.WithGroup(name), h.x}
 }
 
-// StepInfo is what a step's body can know of itself.
+// StepInfo describes a step to its own body.
 type StepInfo struct {
-	Run            string // run ID
-	Workflow       string
-	Step           string // correlation ID of the step, the same on every attempt
-	Name           string
-	Attempt        int       // from 1
-	IdempotencyKey string    // the same on every attempt, and for no other step: hand it to whatever the step calls
+	Run      string // run ID
+	Workflow string
+	Step     string // correlation ID of the step, the same on every attempt
+	Name     string
+	Attempt  int // from 1
+	// the same on every attempt, and unique to the step: pass it to what the step calls
+	IdempotencyKey string
 	Undoes         *StepInfo // the step that this one undoes; nil: none
 }
 
-// Info tells the body of a step which run, step and attempt it is, and the idempotency key that is the same on every attempt.
-// Outside a step it is zero.
+// Info returns the StepInfo of the step whose body has this context. Outside a step it returns the
+// zero value.
 func Info(ctx context.Context) StepInfo {
 	info := engine.Info(ctx)
 	return stepInfo(&info)

@@ -10,27 +10,30 @@ import (
 	"github.com/stepwell/stepwell/world"
 )
 
-// ContinueOption changes how a run continues: [Version].
+// ContinueOption is an option of [ContinueAsNew]: [Version].
 type ContinueOption interface{ continueOption(*continueOptions) }
 
 type continueOptions struct{ version int }
 
-// ContinueAsNew ends the workflow function here and lets the same run go on with it from its beginning, with a new input: a new
-// segment of the run. Use it in workflows that go on for ever, so that what has to be read and replayed stays short; with [KeepSegments], what
-// has to be kept does too.
+// ContinueAsNew ends the workflow function and restarts it, in the same run, with a new input. The
+// run begins a new segment. Use it in workflows that run for ever: replay then reads only the
+// newest segment. [KeepSegments] deletes old ones.
 //
 //	return 0, stepwell.ContinueAsNew(ctx, Poll{Cursor: next})
 //
-// The run keeps its ID, key, priority, retention, timeout, attributes, parent, and those who wait for its result. Open hooks stay
-// open ([NewHook] with the token of one binds to it), and events and payloads that nobody has taken wait for the new segment.
-// Everything else is over: steps that run get a context that ends with [ErrRunOver], waits end, and children that are not
-// [Detached] are cancelled. Decisions of [Patched] are made again.
+// The run keeps its ID, key, priority, retention, timeout, attributes and parent. Callers that wait
+// for its result keep waiting. Hooks stay open: [NewHook] with the same token returns the hook.
+// Events and payloads that the code has not taken stay for the new segment. All else ends: contexts
+// of running steps end with [ErrRunOver], waits end, children that are not [Detached] are
+// cancelled, and [Patched] decides again.
 //
-// The new segment runs the highest version of the workflow that this worker has registered, unless a [Version] is given, and is
-// held to this worker's [Config].MaxPayload and MaxValue. ContinueAsNew does
-// not return, but for an error: [ErrCancelled] in a cancelled run, an input that does not encode, is too large, or does not fit
-// that version's type, or undo functions on the stack (see [Undo], [UndoAll], [DropUndo]): [ErrInvalid]. The cancel
-// is looked at first: where a cancelled run is to undo what it did, ask before you drop, and again behind that.
+// The new segment runs the highest version of the workflow that this worker has, or the given
+// [Version], with this worker's [Config].MaxPayload and MaxValue.
+//
+// ContinueAsNew returns only on an error: encoding errors; [ErrTooLarge]; [ErrInvalid] for an input
+// that does not fit the version's type; [ErrCancelled] if the run is cancelled; [ErrInvalid] if
+// undo functions are on the stack (see [UndoAll] and [DropUndo]). If a cancelled run must undo what
+// it did, check for a cancel before DropUndo and after it.
 func ContinueAsNew[In any](ctx Context, in In, opts ...ContinueOption) error {
 	var o continueOptions
 	if err := kit.Given(opts, func(opt ContinueOption) { opt.continueOption(&o) }); err != nil {
@@ -59,14 +62,17 @@ func ContinueAsNew[In any](ctx Context, in In, opts ...ContinueOption) error {
 // keepSegmentsOption fits workflows.
 type keepSegmentsOption int
 
-// KeepSegments says how many segments of a run stay in its log, the newest included; by default all do. When a run continues as new and has more, the
-// events of those before are not wanted any more: the next sweep deletes them, but for the run's birth and what was carried over. They cannot be
-// shown or forked from then, and nothing else changes: the run goes on as it would have.
+// KeepSegments sets how many segments of a run stay in its log, with the newest: 1 to 100. By
+// default all stay. Once a run has more, the next sweep deletes the events of older segments,
+// except the run's first event and what was carried over. Deleted segments cannot be shown or
+// forked. The run itself is not affected.
 //
-// What steps and code wrote to streams in those segments is deleted with them, and so are answers to webhooks. A stream's chunks are numbered on; who
-// reads it from an older one on gets what is left, and is told: see [StreamChunk].
+// Chunks of streams that those segments wrote, and their answers to webhooks, are deleted too.
+// Indexes of a stream continue, and a reader that asks for a deleted chunk is told so: see
+// [StreamChunk].
 //
-// What the definition says when a run continues counts, for runs that began before it said so too. It is 1 to 100.
+// The definition of the worker that continues the run counts, also for runs that began before it
+// had KeepSegments.
 func KeepSegments(n int) WorkflowOption { return keepSegmentsOption(n) }
 
 const mostKeptSegments = 100

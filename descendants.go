@@ -10,15 +10,17 @@ import (
 	"github.com/stepwell/stepwell/world"
 )
 
-// MadeRun is a run that [App.Fork], [App.Restart] or [App.Retry] made of another.
+// MadeRun is a run that [App.Fork], [App.Restart] or [App.Retry] made from another.
 type MadeRun struct {
-	ID        string       `json:"id"`
-	Workflow  string       `json:"workflow"`
-	Version   int          `json:"version"`
-	Status    world.Status `json:"status"`
-	Retry     bool         `json:"retry,omitempty"` // it took the place of the other: its retry, or its restart in place
-	At        int64        `json:"at"`              // the event of the other behind which it began; 1: from the start
-	CreatedAt time.Time    `json:"createdAt"`
+	ID       string       `json:"id"`
+	Workflow string       `json:"workflow"`
+	Version  int          `json:"version"`
+	Status   world.Status `json:"status"`
+	// it replaced the other run: a retry, or a restart in place
+	Retry bool `json:"retry,omitempty"`
+	// number of the other run's event after which it began; 1: from the start
+	At        int64     `json:"at"`
+	CreatedAt time.Time `json:"createdAt"`
 }
 
 // mostMade is how many of them a [Story] tells.

@@ -1,6 +1,6 @@
-// Package stepwell is durable execution for Go: a workflow is an ordinary function, every step it takes is recorded in an
-// append-only event log, and so the function survives crashes, restarts, deploys and month-long sleeps, and goes on where it
-// stopped.
+// Package stepwell is durable execution for Go. A workflow is an ordinary function. An append-only
+// event log records every step that it takes. So the function survives crashes, restarts, deploys
+// and sleeps of months, and continues where it stopped.
 //
 //	var Onboard = stepwell.Define("onboard-user", onboardUser)
 //
@@ -15,8 +15,9 @@
 //		return user.ID, stepwell.Exec(ctx, "send-welcome", mail.Welcome, user.Email)
 //	}
 //
-// [Main] is a whole program, which works on runs until it is interrupted; its world is where the runs are: a SQLite file, a PostgreSQL
-// database, or memory. An [App] works on runs and starts them:
+// [Main] is a whole worker program: it runs workflows until it is interrupted. Runs are kept in a
+// store, which the API calls a world: a SQLite file, a PostgreSQL database, or memory. An [App]
+// starts and runs workflows within a program of your own:
 //
 //	w, err := sqlite.Open("app.db")
 //	app, err := stepwell.New(w, stepwell.Config{Definitions: []stepwell.Definition{Onboard}})
@@ -26,25 +27,29 @@
 //
 // # Steps
 //
-// What touches the world is a step: [Call] and [Exec] run a function that you have, [Step] and [Do] a closure, where the workflow runs;
-// [DefineStep] makes one that any worker can run from its recorded input. A step that has completed never
-// runs again. One whose process died runs again, under the same
-// idempotency key ([Info]). One that fails is tried again as its [Retry] says; [Fatal], [RetryAfter] and [NonRetryable] decide
-// otherwise, [Timeout] limits an attempt, and in the end its error is a [*StepError]. [Transactional] steps commit together with
-// what they write to the application's own tables.
+// Side effects belong in steps. [Call] and [Exec] run an existing function as a step; [Step] and
+// [Do] run a closure. [DefineStep] makes a step that any worker can run from its recorded input.
+//
+// A completed step never runs again. If the process dies during a step, the step runs again with
+// the same idempotency key ([Info]). A failed step is tried again as its [Retry] says. [Fatal],
+// [RetryAfter] and [NonRetryable] change that for single errors, and [Timeout] limits an attempt. A
+// step that fails for good returns a [*StepError]. [Transactional] steps commit together with their
+// writes to the application's own tables.
 //
 // # Waiting
 //
-// A run waits for time ([Sleep], [SleepUntil]), for an event that is sent to it ([Event]), for a payload under a token ([NewHook]), for
-// runs that it starts ([Workflow.Child]), for any other ([AwaitRun]), and for what its own coroutines do ([Await]). It may wait for
-// months, and holds nothing meanwhile: no slot, no goroutine.
+// A run can wait for time ([Sleep], [SleepUntil]), for an event sent to it ([Event]), for a payload
+// under a token ([NewHook]), for a child run ([Workflow.Child]), for any other run ([AwaitRun]),
+// and for its own coroutines ([Await]). It may wait for months, and takes no slot and no goroutine
+// meanwhile.
 //
 // # Concurrency
 //
-// [Go] runs code beside code, as a coroutine of the workflow; [Map] and [Each] do so for items, so many at
-// once, and [MapSettled] goes on when one fails. What was asked for and can be
-// waited for later is a [Future]: [All] waits for all of several, [Race] and [Select] for the first. [Race] cancels what has lost, [Select]
-// nothing; [WithCancel] makes a part of a run that can be cancelled by itself.
+// [Go] runs a coroutine of the workflow. [Map] and [Each] run one for each item, with a limit on
+// how many run at once; [MapSettled] continues after a failed item. A [Future] is a result to wait
+// for later. [All] waits for all of several futures; [Race] and [Select] wait for the first. Race
+// cancels the others, Select does not. [WithCancel] makes a part of a run that can be cancelled
+// alone.
 //
 //	prices, err := stepwell.Map(ctx, []string{"ada", "bob"}, 8, func(ctx stepwell.Context, name string) (int, error) {
 //		return stepwell.Step(ctx, "quote", func(ctx context.Context) (int, error) { return len(name), nil })
@@ -52,36 +57,43 @@
 //
 // # Ending
 //
-// A workflow that returns an error fails its run, which is final; [Undo] says beforehand how its steps are undone then. A run that
-// is cancelled ([App.Cancel]) learns it as [ErrCancelled] from whatever it waits for, and cleans up with [Context.Uncancelled]. One that
-// goes on for ever does so in segments: [ContinueAsNew]. Ended runs are kept for their [Retention].
+// A workflow that returns an error fails its run for good. [Undo] registers functions that undo its
+// steps in that case. In a cancelled run ([App.Cancel]) every wait returns [ErrCancelled]; the code
+// cleans up with [Context.Uncancelled]. A workflow that runs for ever continues in segments:
+// [ContinueAsNew]. Ended runs are kept for their [Retention].
 //
 // # Changing code
 //
-// A run keeps the [Version] of the workflow that it was started with, and a worker can have several. [Patched] guards a small change
-// within one. Code that does not fit a run's log blocks the run and destroys nothing: with the right code it goes on. [App.Check] and
-// package stepwelltest hold new code against the logs of old runs, before it is deployed.
+// A run keeps the [Version] of the workflow that it was started with, and a worker can have several
+// versions. [Patched] guards a small change within one version. Code that does not match a run's
+// log blocks the run and destroys nothing: the run continues once a worker has the right code.
+// [App.Check] and package stepwelltest check new code against the logs of old runs before you
+// deploy it.
 //
 // # Operating
 //
-// [App.Why] tells why a run does not move, [App.List], [App.Events] and [App.Story] what there is; [App.Signal], [App.Cancel], [App.Pause],
-// [App.Resume], [App.Wake], [App.Retry], [App.Restart] and [App.Fork] act on it, and [App.Bulk] on many. [SetAttribute] shows how far a run
-// is; [Stream] and [WriteStream] say what it does while it does it, and [ReadStream] follows. The command stepwell does the same in a
-// terminal.
+// [App.Why] says why a run does not move. [App.List], [App.Events] and [App.Story] show runs.
+// [App.Signal], [App.Cancel], [App.Pause], [App.Resume], [App.Wake], [App.Retry], [App.Restart] and
+// [App.Fork] change one run; [App.Bulk] changes many. [SetAttribute] publishes the progress of a
+// run. [Stream] and [WriteStream] publish output while a run works, and [ReadStream] follows it.
+// The command stepwell does the same in a terminal.
 //
 // # The rules of workflows
 //
-// The workflow function runs again, from the top, whenever its run goes on in another process: what steps returned comes from the
-// log then. So it must be deterministic between steps: the same results lead to the same next steps.
+// When a run continues in another process, its workflow function runs again from the top, with the
+// results of steps from the log. So the code between steps must be deterministic: the same results
+// must lead to the same next steps.
 //
-//   - Whatever touches the world (I/O, time, randomness, other goroutines) belongs into a [Step], or comes from the [Context]:
-//     Now, Rand, NewID.
-//   - Concurrency inside a workflow is [Go], [All], [Race], [Select], [Map] and [Await], not go statements, channels and locks.
-//   - Do not range over maps where the order decides what is asked for.
-//   - A step's body may run again after a crash: make it idempotent with the key in its [StepInfo].
-//   - What a body learns it returns. What it writes to variables of the workflow is lost at the next replay.
+//   - Side effects (I/O, time, randomness, other goroutines) belong in a [Step]. The [Context] has
+//     replacements: Now, Rand, NewID.
+//   - Concurrency inside a workflow is [Go], [All], [Race], [Select], [Map] and [Await], not go
+//     statements, channels and locks.
+//   - Do not range over a map if the order decides what the workflow does next.
+//   - A step's body may run again after a crash. Make it idempotent with the key in its [StepInfo].
+//   - A body returns what it learns. Writes to variables of the workflow are lost at the next
+//     replay.
 //   - Values make the round trip through JSON.
 //
-// Code that breaks the rules is found when a run is replayed: the run is blocked, with the difference and its line, and nothing
-// is lost. [Config].Strict finds it at once.
+// Replay detects code that breaks the rules. It blocks the run and reports the difference with its
+// line; nothing is lost. [Config].Strict detects it at once.
 package stepwell

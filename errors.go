@@ -10,73 +10,82 @@ import (
 	"github.com/stepwell/stepwell/world"
 )
 
-// What callers branch on, with errors.Is.
+// Errors that callers test for with errors.Is.
 var (
-	// ErrCancelled: the run was cancelled. Operations of workflow code return it after a cancel; as the cause of a step's context
-	// it says why that ended.
+	// ErrCancelled means that the run was cancelled. Operations of workflow code return it after a
+	// cancel. It is also the cause of the contexts of the run's steps.
 	ErrCancelled = engine.ErrCancelled
-	// ErrNotFound: no such run, unknown or deleted; no active hook with that token.
+	// ErrNotFound means that the run is unknown or deleted, or that no active hook has the token.
 	ErrNotFound = world.ErrNotFound
-	// ErrTerminal: the run is over.
+	// ErrTerminal means that the run is over.
 	ErrTerminal = world.ErrTerminal
-	// ErrRunExists: the chosen run ID is taken.
+	// ErrRunExists means that the chosen run ID is taken.
 	ErrRunExists = world.ErrRunExists
-	// ErrInvalid: the argument can never be accepted; nothing was written.
+	// ErrInvalid means that an argument can never be accepted. Nothing was written.
 	ErrInvalid = world.ErrInvalid
-	// ErrUnfit: JSON from outside does not fit the type of the code that is to take it: an [*world.UnfitError] says where. It is [ErrInvalid] too.
+	// ErrUnfit means that JSON from outside does not fit the Go type of its receiver. An
+	// [*world.UnfitError] says where. ErrUnfit matches [ErrInvalid] too.
 	ErrUnfit = world.ErrUnfit
-	// ErrTooLarge: a value is over its limit; nothing was written.
+	// ErrTooLarge means that a value is over its limit. Nothing was written.
 	ErrTooLarge = world.ErrTooLarge
-	// ErrDeliveryUsed: the [DeliveryID] was used before, for the same event or hook, with another payload; nothing was
-	// sent.
+	// ErrDeliveryUsed means that the [DeliveryID] was used before for the same event or hook, with
+	// another payload. Nothing was sent.
 	ErrDeliveryUsed = world.ErrDeliveryUsed
-	// ErrInboxFull: the run has too many unread payloads; send again later.
+	// ErrInboxFull means that the run has too many unread payloads. Send again later.
 	ErrInboxFull = world.ErrInboxFull
-	// ErrRateLimited: a rate lets in no more starts now; a [*world.RateError] says when to come again. Nothing was written.
+	// ErrRateLimited means that a [Limit] with Refuse lets no start in now. A [*world.RateError]
+	// says when to try again. Nothing was written.
 	ErrRateLimited = world.ErrRateLimited
-	// ErrNoKey: the run is encrypted with a key that this App does not have: see [Config].Encryption. Nothing was written. The message names the key.
+	// ErrNoKey means that the run is encrypted with a key that this App does not have: see
+	// [Config].Encryption. The message names the key. Nothing was written.
 	ErrNoKey = world.ErrNoKey
-	// ErrWrongKey: an encryption key of this App has the ID of another one, which the database knows: see [Config].Encryption. Nothing was written.
+	// ErrWrongKey means that an encryption key of this App has the ID of a different key that the
+	// database knows: see [Config].Encryption. Nothing was written.
 	ErrWrongKey = world.ErrWrongKey
-	// ErrAnswered: the request to a webhook was answered before, and this answer was not given.
+	// ErrAnswered means that the request to a webhook already has an answer. The new answer was
+	// dropped.
 	ErrAnswered = errors.New("the request has already been answered")
-	// ErrWorkerExists: another worker process has the database file.
+	// ErrWorkerExists means that another worker process has the database file.
 	ErrWorkerExists = world.ErrWorkerExists
-	// ErrLeaseLost: the cause of a step's context when this worker no longer owns the step's run.
+	// ErrLeaseLost is the cause of a step's context when this worker no longer owns the step's run.
 	ErrLeaseLost = world.ErrLeaseLost
-	// ErrDraining: the cause of a step's context when this worker shuts down.
+	// ErrDraining is the cause of a step's context when this worker shuts down.
 	ErrDraining = engine.ErrDraining
-	// ErrRunOver: the cause of a step's context when its run ended without it.
+	// ErrRunOver is the cause of a step's context when the run ended before the step.
 	ErrRunOver = engine.ErrRunOver
-	// ErrTimeout: the cause of a step's context when the attempt took longer than its [Timeout], or the run longer than its own.
+	// ErrTimeout is the cause of a step's context when the attempt or the run took longer than its
+	// [Timeout].
 	ErrTimeout = engine.ErrTimeout
 )
 
-// ErrNotStarted: no worker began the step within its [QueueTimeout].
+// ErrNotStarted means that no worker began the step within its [QueueTimeout].
 var ErrNotStarted = errors.New("no worker began the step in time")
 
-// DivergedError says that a workflow's code no longer matches a run's log.
+// DivergedError means that a workflow's code does not match the run's log.
 type DivergedError struct {
 	Run   string
-	Seq   int64  // the event in the log where it was found
-	Log   string // what the log holds
-	Build string // of the program that wrote the event
+	Seq   int64  // number of the event in the log
+	Log   string // what the log has
+	Build string // build that wrote the event
 	Code  string // what the code asks for instead
-	Where string // and where: file:line, if known
-	Name  string // of the operation in the log
-	// AskedBy is the build of the code that asks, and Worker the name of the worker that ran it.
+	Where string // and at which file:line, if known
+	Name  string // name of the operation in the log
+	// AskedBy is the build of the replayed code, and Worker the name of the worker that replayed
+	// it.
 	AskedBy, Worker string
-	// Same: the build that wrote the event is the one that replayed it: the code does not match itself.
+	// Same means that the build that wrote the event also replayed it: the code does not match
+	// itself.
 	Same bool
-	// Strict: [Config].Strict found that the code does not match itself. Log is what it did when it ran, At
-	// where that was, if known; Code and Where are of a replay beside it.
+	// Strict means that [Config].Strict found the difference. Log is then what the live code did,
+	// and At the file:line, if known. Code and Where are of the replay beside it.
 	Strict bool
 	At     string
 }
 
 func (e *DivergedError) Error() string { return (*replay.DivergedError)(e).Error() }
 
-// Fatal marks an error of a step as one that another attempt would not help: the step fails at once. nil stays nil.
+// Fatal marks an error as final: the step fails at once, without another attempt. Fatal(nil) is
+// nil.
 func Fatal(err error) error {
 	if err == nil {
 		return nil
@@ -84,8 +93,8 @@ func Fatal(err error) error {
 	return &engine.FatalError{Err: err, At: engine.Caller(0)}
 }
 
-// RetryAfter asks for the next attempt of a step after d, instead of what its [Retry] says. It uses up an attempt like any other
-// failure. nil stays nil.
+// RetryAfter sets the delay before the next attempt of a step to d, instead of the delay of its
+// [Retry]. The failure counts as an attempt. RetryAfter(nil, d) is nil.
 func RetryAfter(err error, d time.Duration) error {
 	if err == nil {
 		return nil
@@ -93,33 +102,43 @@ func RetryAfter(err error, d time.Duration) error {
 	return &engine.RetryError{Err: err, After: d, At: engine.Caller(0)}
 }
 
-// StepError is the failure of a step as its run recorded it: the same on replay. It is also how a child run, or a run that
-// [AwaitRun] waited for, failed or was cancelled.
+// StepError is the recorded failure of a step. It is the same on replay. It is also the error of a
+// child run, or of a run that [AwaitRun] waited for, that failed or was cancelled.
 //
-// Where is what the innermost error in the chain says that can tell: by a method Where() string, by a stack that it
-// carries (a method StackTrace or Callers that returns program counters, as of github.com/pkg/errors), or as it came from
-// [Fatal] or [RetryAfter]. Else it is the line in the workflow that called the step, or, where nobody waits there, as of
-// an undo, where the step's function begins. A panic has the line that panicked.
+// Where comes from the innermost error in the chain that knows its place: by a method Where()
+// string, by a recorded stack (a method StackTrace or Callers that returns program counters, as in
+// github.com/pkg/errors), or by [Fatal] or [RetryAfter]. Otherwise it is the workflow's line that
+// called the step. For a step without such a line, as an undo, it is the beginning of the step's
+// function. For a panic it is the line that panicked.
 type StepError struct {
-	Step      string // name; of a child run its workflow's, of an awaited run its ID
-	Message   string
-	Code      string // PANIC, TIMEOUT, ENCODE, TOO_LARGE, CANCELLED…, or what the error's own Code() string said; "" for most
-	Where     string // file:line where it arose
-	Stack     string // of a panic: the author's part of it
-	Permanent bool   // it was marked [Fatal], or another attempt would not have helped
+	Step    string // name of the step, or of a child's workflow, or ID of an awaited run
+	Message string
+	// Code is PANIC, TIMEOUT, ENCODE, TOO_LARGE, CANCELLED…, or the result of the error's own
+	// Code() string. Most errors have none.
+	Code      string
+	Where     string // file:line of the error's origin
+	Stack     string // the author's frames of a panic
+	Permanent bool   // it was marked [Fatal], or another attempt could not help
 	record    *world.Error
 	err       error
 }
 
 func (e *StepError) Error() string { return fmt.Sprintf("step %q: %s", e.Step, e.Message) }
 
-// Unwrap returns the recorded error, with its causes.
+// Unwrap returns the recorded error with its causes.
 func (e *StepError) Unwrap() error { return e.err }
 
-// Is matches [ErrCancelled] where the step was cancelled before it ended, or the other run was; [ErrTimeout] where the last
-// attempt took too long; [ErrHeartbeat] where it sent no heartbeat in time; [ErrNotStarted] where no worker began it in
-// time; [ErrTooLarge] where the result was too large; [ErrInvalid] where it does not encode; [ErrRunExists] where a child's chosen ID was taken;
-// [ErrNotFound] where a run that is awaited or sent to is unknown; [ErrTerminal] where one that is sent to is over.
+// Is matches the reason of the failure:
+//
+//   - [ErrCancelled]: the step or the other run was cancelled
+//   - [ErrTimeout]: the last attempt took too long
+//   - [ErrHeartbeat]: it sent no heartbeat in time
+//   - [ErrNotStarted]: no worker began the step in time
+//   - [ErrTooLarge]: the result is too large
+//   - [ErrInvalid]: the result does not encode
+//   - [ErrRunExists]: the chosen ID of the child is taken
+//   - [ErrNotFound]: the awaited run, or the receiver of a send, is unknown
+//   - [ErrTerminal]: the receiver of a send is over
 func (e *StepError) Is(target error) bool {
 	switch target {
 	case ErrCancelled:
@@ -144,15 +163,17 @@ func (e *StepError) Is(target error) bool {
 	return false
 }
 
-// RunError says that a run did not complete: it failed, or was cancelled.
+// RunError means that a run failed or was cancelled.
 type RunError struct {
 	Run, Workflow string
-	Cancelled     bool   // else it failed
-	Message       string // of what the workflow returned; "": its code said nothing, as it was cancelled before it began
-	Code          string // as that of a [StepError]
-	Where         string // file:line, as that of a [StepError]
-	By            string // who cancelled it; "": it failed, or its log could not be read
-	err           error
+	Cancelled     bool // false: it failed
+	// Message is that of the error that the workflow returned. It is "" if the run was cancelled
+	// before its code began.
+	Message string
+	Code    string // as in [StepError]
+	Where   string // file:line, as in [StepError]
+	By      string // who cancelled it; "": it failed, or its log is unreadable
+	err     error
 }
 
 func (e *RunError) Error() string {
@@ -166,7 +187,8 @@ func (e *RunError) Error() string {
 	return s
 }
 
-// Is matches [ErrCancelled] where the run was cancelled, and [ErrTimeout] where it took longer than its [Timeout].
+// Is matches [ErrCancelled] if the run was cancelled, and [ErrTimeout] if it took longer than its
+// [Timeout].
 func (e *RunError) Is(target error) bool {
 	if target == ErrTimeout {
 		return !e.Cancelled && e.Code == world.CodeTimeout
@@ -174,13 +196,15 @@ func (e *RunError) Is(target error) bool {
 	return target == ErrCancelled && e.Cancelled
 }
 
-// Unwrap returns what the workflow returned, as it was recorded.
+// Unwrap returns the recorded error of the workflow.
 func (e *RunError) Unwrap() error { return e.err }
 
-// ItemError says which item of a [Map] failed.
+// ItemError is the error of one item of a [Map].
 type ItemError struct {
+	// index in the items, from 0
 	Index int
-	Err   error
+	// the error of the item's function
+	Err error
 }
 
 func (e *ItemError) Error() string { return fmt.Sprintf("item %d: %v", e.Index, e.Err) }

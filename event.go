@@ -14,25 +14,26 @@ import (
 	"github.com/stepwell/stepwell/world"
 )
 
-// EventDef is a named event with the type of its payload: what is sent and what is awaited cannot differ.
+// EventDef is a named event with the type of its payload. Senders and waiting code share the type.
 type EventDef[T any] struct {
 	name string
 }
 
-// Event names an event that runs wait for and clients send. A name has 1 to 256 bytes of printable UTF-8; a bad one is refused at
-// the first use.
+// Event defines an event that clients send and runs wait for. A name has 1 to 256 bytes of
+// printable UTF-8; the first use of a bad name fails.
 func Event[T any](name string) *EventDef[T] { return &EventDef[T]{name: name} }
 
-// Name is the event's name.
+// Name returns the event's name.
 func (e *EventDef[T]) Name() string { return e.name }
 
-// EventOption narrows a wait for an event: [Match]; or widens it: [Listen]; or says what it does with what does not
-// fit: [PayloadErrors]. Each [WaitOption] is one, too.
+// EventOption is an option of a wait for an event: [Match], [Listen], [Since], [PayloadErrors], and
+// every [WaitOption].
 type EventOption interface{ eventOption(*waitOptions) }
 
-// Match is the JSON that a payload must contain, by the rule of PostgreSQL's @> on every world: an object contains
-// another if it has all of its keys, with values that contain theirs; an array contains another if each element of
-// that is contained in one of its own, in any order and however often; everything else by value.
+// Match is JSON that a payload must contain, as PostgreSQL's @> defines it. An object contains
+// another if it has all of the other's keys, with values that contain the other's values. An array
+// contains another if each element of the other is contained in one of its own elements, in any
+// order. Other values must be equal.
 type Match map[string]any
 
 func (m Match) eventOption(o *waitOptions) { o.match = m }
@@ -40,15 +41,17 @@ func (m Match) eventOption(o *waitOptions) { o.match = m }
 // listenOption is since when a wait listens: for so long before it began.
 type listenOption time.Duration
 
-// Listen lets a wait for an event get what is published under its name as well, see package topic: the first that
-// matches, whoever published it, without a word of which run waits for it. The name of the event is the topic then, or a
-// pattern of topics: words with dots between, where * is any one word and # any number of words.
+// Listen lets a wait for an event also receive publications under the event's name: see package
+// topic. The first that matches ends the wait; its publisher need not know the run. The event's
+// name is then a topic, or a pattern of topics: words separated by dots, where * is any one word
+// and # any number of words.
 //
-// What was published before the wait began it gets with [Since] alone.
+// Publications from before the wait began need [Since].
 func Listen() EventOption { return listenOption(0) }
 
-// Since is [Listen] for what was published up to d before the wait began, too, 24 hours at most: the oldest that matches
-// first. It gets the 100 oldest that match. A payload that another wait has had is given to this one as well.
+// Since is [Listen] that also receives publications from up to d before the wait began, the oldest
+// match first. d is at most 24 hours, and the 100 oldest matches are considered. Another wait may
+// have received the same publication.
 func Since(d time.Duration) EventOption { return listenOption(d) }
 
 func (l listenOption) eventOption(o *waitOptions) {
@@ -76,17 +79,17 @@ func (e *EventDef[T]) checkListen(o *waitOptions) error {
 	return nil
 }
 
-// Wait pauses the workflow until the event comes, durably and holding nothing. ok is false where its [Timeout] passed
-// first: that is a value, not an error. A payload that was sent before is taken at once, the oldest that matches
-// first; each payload is taken once, by the first wait that matches. With Timeout(0) it takes what is there: the
-// inbox of the run is looked into first, so that all that was durable before the wait began is. With [Remind] the code
-// does something each so often, until the wait is over.
+// Wait pauses the workflow until the event arrives; meanwhile the run takes no slot. ok is false if
+// the [Timeout] passes first, which is not an error. A payload that was sent earlier is taken at
+// once, the oldest match first. Each payload is taken once, by the first wait that matches it.
+// Timeout(0) takes a payload that was durable before the wait began, and otherwise returns at once.
+// [Remind] calls a function at intervals until the wait ends.
 //
-// A payload that matches and that T cannot hold stops nothing: it is set aside, and the wait goes on with the next, or until its
-// timeout. With [PayloadErrors] the wait ends with a [*PayloadError] instead.
+// A matching payload that T cannot hold is set aside, and the wait continues. With [PayloadErrors]
+// the wait ends with a [*PayloadError] instead.
 //
-// The error is [ErrCancelled] when the run is cancelled; [ErrInvalid] for a key in [Match] that the event's type does not have,
-// and for a negative timeout.
+// The error is [ErrCancelled] if the run is cancelled; [ErrInvalid] for a key in [Match] that the
+// event's type does not have, and for a negative timeout.
 func (e *EventDef[T]) Wait(ctx Context, opts ...EventOption) (payload T, ok bool, err error) {
 	o, err := e.options(opts)
 	if err != nil {
@@ -132,10 +135,11 @@ func (e *EventDef[T]) start(ctx Context, o *waitOptions) *Future[Received[T]] {
 	}}
 }
 
-// Drop takes the payloads of the event that are there and that nobody waits for, whatever they are, and forgets them: they are neither given to a later wait
-// nor carried over by [ContinueAsNew], and count toward no limit. It tells how many there were. What comes later is kept as ever. Each is in the log as taken.
+// Drop discards the event's payloads that are in the inbox and that no wait has taken, and returns
+// their number. No later wait gets them, [ContinueAsNew] does not carry them over, and they count
+// toward no limit. The log shows each as taken. Later payloads are kept.
 //
-// The error is [ErrCancelled] when the run is cancelled.
+// The error is [ErrCancelled] if the run is cancelled.
 func (e *EventDef[T]) Drop(ctx Context) (dropped int, err error) {
 	if e == nil {
 		return 0, kit.Missing("the event")
@@ -163,10 +167,11 @@ func (e *EventDef[T]) match(o *waitOptions) (json.RawMessage, error) {
 	return b, nil
 }
 
-// Send sends the event to a run. It returns when the payload is durable; it waits for nobody, and is kept until a wait takes it.
-// With a [DeliveryID] a repeated send is the same one.
+// Send sends the event to a run. It returns once the payload is durable. The payload is kept until
+// a wait takes it. With a [DeliveryID] a repeated send is delivered once.
 //
-// Errors: [ErrNotFound], [ErrTerminal], [ErrDeliveryUsed], [ErrInboxFull], [ErrInvalid], and encoding errors.
+// Errors: [ErrNotFound], [ErrTerminal], [ErrDeliveryUsed], [ErrInboxFull], [ErrInvalid], and
+// encoding errors.
 func (e *EventDef[T]) Send(ctx context.Context, app *App, run string, payload T, opts ...SendOption) error {
 	switch {
 	case e == nil:
@@ -184,12 +189,15 @@ func (e *EventDef[T]) Send(ctx context.Context, app *App, run string, payload T,
 	return nil
 }
 
-// SendTo sends the event to another run, from workflow code: it is part of the commit that records it, so it is sent exactly once, whatever crashes, and
-// never again by a replay. It returns when the payload is durable in the other run's inbox, full or not; it waits for nobody, and is kept until a wait takes
-// it. A send that the code asks for last, in a [Go], is sent all the same.
+// SendTo sends the event to another run, from workflow code. The send is part of the commit that
+// records it, so it happens exactly once, whatever crashes. SendTo returns once the payload is
+// durable in the other run's inbox, even a full one. The payload is kept until a wait takes it. A
+// send in a [Go] happens even if the workflow ends directly afterwards.
 //
-// An error is a [*StepError]: [ErrNotFound] where no run has the ID, [ErrTerminal] where it is over; what took its place after a retry is another run, see
-// [App.Newest]. It is [ErrCancelled] when the run is cancelled, and [ErrInvalid] for a bad ID, or the run's own.
+// The error is [ErrCancelled] if the run is cancelled, and [ErrInvalid] for a bad ID or the run's
+// own ID. Otherwise it is a [*StepError]: [ErrNotFound] if the other run does not exist,
+// [ErrTerminal] if it is over. SendTo does not follow to a run that replaced the other: see
+// [App.Newest].
 func (e *EventDef[T]) SendTo(ctx Context, run string, payload T) error {
 	if e == nil {
 		return kit.Missing("send: the event")
@@ -215,7 +223,7 @@ func (e *EventDef[T]) SendTo(ctx Context, run string, payload T) error {
 	return nil
 }
 
-// SendOption changes how something is sent: [DeliveryID], [In].
+// SendOption is an option of a send: [DeliveryID], [In].
 type SendOption interface{ sendOption(*sending) }
 
 // sending is what is sent, and in which transaction.
@@ -226,13 +234,14 @@ type sending struct {
 
 type deliveryID string
 
-// DeliveryID names a send, so that it can be repeated safely: the same ID, for the same event or hook of a run, is
-// delivered once. A repeat gets the answer that the first one got, also when the run is over; one with another payload
-// is refused with [ErrDeliveryUsed].
+// DeliveryID names a send so that you can repeat it safely: a run receives the same ID for the same
+// event or hook once. A repeat gets the first answer, also after the run is over. A repeat with
+// another payload is refused with [ErrDeliveryUsed].
 //
-// The ID is known for as long as the first copy is unread; for as long as its own run is not over where a step sends
-// under its idempotency key ([StepInfo]), or under an ID that begins with it; and else for at least 24 hours, and the
-// last 10,000 deliveries of a run, for as long as that is kept, whatever segments pass.
+// The ID is known for at least 24 hours and over the run's last 10,000 deliveries, for as long as
+// the run is kept. It is also known while the first copy is unread. If a step sends under its
+// idempotency key ([StepInfo]), or an ID that begins with that key, the ID is known until the
+// step's own run is over.
 func DeliveryID(id string) SendOption { return deliveryID(id) }
 
 func (id deliveryID) sendOption(s *sending) { s.ID = string(id) }

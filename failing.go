@@ -13,7 +13,7 @@ import (
 	"github.com/stepwell/stepwell/world"
 )
 
-// What [FailOn] and [Config].FailOn take: the codes of what blocks a run.
+// Causes for [FailOn] and [Config].FailOn: codes of what blocks a run.
 const (
 	Panics     = world.CodePanic    // workflow code panics
 	Divergence = world.CodeDiverged // workflow code does not match the log
@@ -22,19 +22,19 @@ const (
 // failOnOption are codes.
 type failOnOption []string
 
-// FailOn lets runs of a workflow fail where they would be blocked: of [Panics], of [Divergence], or of both. Without
-// it, and where [Config].FailOn says nothing either, such a run waits for the deploy that mends it, and nothing is
-// lost; with it, the run ends, its error has the code and the cause, and whoever waits for it hears of that. FailOn()
-// blocks, whatever Config.FailOn says.
+// FailOn makes runs of a workflow fail where they would otherwise be blocked: on [Panics], on
+// [Divergence], or on both. A blocked run waits for a deploy that fixes the code, and loses
+// nothing. A failed run ends: its error has the code and the cause, and callers that wait for its
+// result get the error. FailOn overrides [Config].FailOn; FailOn() blocks.
 //
-// A panic counts as an error that the workflow's function returned, wherever in its code it was: what the code left
-// behind is cancelled, undo functions run (see [Undo]), and then the run fails. Where code diverged, or called
-// runtime.Goexit, nothing is undone, as it cannot be trusted to know what was done: the run's error names the undo
-// functions that were registered up to there. [App.Retry] makes a new run that goes on with mended code, where nothing
-// was undone.
+// A panic counts as an error that the workflow function returned, whichever coroutine panicked. The
+// run's other coroutines are cancelled, its undo functions run (see [Undo]), and the run fails.
+// Diverged code, and code that called runtime.Goexit, cannot be trusted to know what was done: the
+// run fails without undo, and its error names the undo functions on the stack. [App.Retry] then
+// continues it in a new run, with fixed code.
 //
-// It is what the worker says that has the run: runs that were started before have it too. Faults that are none of the
-// code's block all the same: a missing key, storage, a damaged log.
+// The definition of the worker that has the run counts, also for runs that began earlier. Other
+// faults still block: a missing key, storage errors, a damaged log.
 func FailOn(causes ...string) WorkflowOption { return failOnOption(append([]string{}, causes...)) }
 
 func (f failOnOption) workflowOption(o *workflowOptions) {

@@ -18,32 +18,37 @@ import (
 	"github.com/stepwell/stepwell/world"
 )
 
-// ForkOptions says where a fork begins, and what is changed before it does. The zero value forks after the last event.
+// ForkOptions says where a fork begins and what it changes. The zero value forks after the last
+// event.
 type ForkOptions struct {
-	// At is the number of the last event that the fork takes over; 0: the last there is. Behind [KeepSegments] it is none of a segment that was trimmed.
+	// At is the number of the last event that the fork takes over; 0: the last event. It cannot be
+	// an event of a segment that [KeepSegments] deleted.
 	At int64
-	// ID is the fork's ID; "": a new one.
+	// ID is the fork's run ID; "": a new one.
 	ID string
-	// Version is of the workflow; 0: the source's.
+	// Version is the version of the workflow; 0: the source's.
 	Version int
-	// Input takes the place of the source's input, or, behind a [ContinueAsNew], of that of the newest segment; nil: as it was.
+	// Input replaces the input of the source, or of its newest segment (see [ContinueAsNew]). Nil:
+	// unchanged.
 	Input json.RawMessage
-	// Results take the place of what steps came to before At, failures too, by the step's name as it is shown ("charge", "poll[2]") or its ID.
-	// A step that had not ended then has ended with that.
+	// Results replaces results of steps before At, also failures. Keys are step names as the
+	// journal shows them ("charge", "poll[2]") or step IDs. A step that had not ended at At then
+	// ends with the given result.
 	Results map[string]json.RawMessage
 }
 
-// Fork begins a new run that has everything another had at an event: its input, seed, version and attributes, and the
-// results up to there, with their times. Steps that had ended do not run again. Steps and children that had not ended
-// are requested again. Waits keep their deadlines, so overdue ones are due at once.
+// Fork begins a new run that takes over another run's log up to an event: input, seed, version,
+// attributes, and results with their times. Completed steps do not run again. Unfinished steps and
+// children are requested again. Waits keep their deadlines; overdue ones end at once.
 //
-// The source does not change, whether it is over or not. What arrived later, or waits in its inbox, stays with it. The
-// fork's hooks have new tokens, unless the source is over and the token is free; its code and attributes get the new
-// ones. A fork has no parent and no idempotency key, and is not paused. Its retention counts from now, and the time
-// since the event does not count for its timeout.
+// The source does not change, and need not be over. Later events, and the inbox, stay with the
+// source. The fork gets new hook tokens, which its code and attributes see; if the source is over
+// and a token is free, the fork keeps that token. A fork has no parent and no idempotency key, and
+// is not paused. Its retention counts from now. The time between the event and the fork does not
+// count for its timeout.
 //
-// Errors: [ErrNotFound]; [ErrRunExists]; [ErrInvalid] for an event or step that does not exist and an input that does
-// not fit. A fork is one commit, however long.
+// Fork is one commit of any size. Errors: [ErrNotFound]; [ErrRunExists]; [ErrInvalid] for an
+// unknown event or step, and for an input that does not fit.
 func (a *App) Fork(ctx context.Context, run string, o ForkOptions) (*Run[json.RawMessage], error) {
 	h, err := a.history(ctx, run, max(o.At, 0))
 	if err != nil {
@@ -82,19 +87,22 @@ func (a *App) Fork(ctx context.Context, run string, o ForkOptions) (*Run[json.Ra
 	return forked, nil
 }
 
-// RestartOptions says what a restarted run has of its own. The zero value restarts with the same input.
+// RestartOptions says what a restarted run changes. The zero value restarts with the same input.
 type RestartOptions struct {
 	ID      string          // of the new run; "": a new one
 	Version int             // of the workflow; 0: the highest that a live worker has
-	Input   json.RawMessage // nil: as it was
+	Input   json.RawMessage // nil: unchanged
 
-	// InPlace has the new run take the place of the other, which is over and did not complete, as a retry does: who starts with its key, or waits for its
-	// result, gets the new one. Where another has taken it already, see [App.Newest], it is that one's place. Repeated it gives the same run.
+	// InPlace makes the new run replace the old one, which must be over and not completed. As after
+	// a retry, starts with its key and callers that wait for its result get the new run. If another
+	// run already replaced the old one (see [App.Newest]), the new run replaces that one. A
+	// repeated restart in place returns the same run.
 	InPlace bool
 }
 
-// Restart begins a new run with the workflow, input, priority, retention, timeout and context of another, from nothing: no result is taken over. It has
-// no parent and no idempotency key of its own. The other run is not touched.
+// Restart begins a new run with another run's workflow, input, priority, retention, timeout and
+// tags. It takes over no results. The new run has no parent and no idempotency key. The other run
+// does not change.
 func (a *App) Restart(ctx context.Context, run string, o RestartOptions) (*Run[json.RawMessage], error) {
 	made, err := restart(ctx, a, run, o, false)
 	if err != nil {
@@ -103,7 +111,7 @@ func (a *App) Restart(ctx context.Context, run string, o RestartOptions) (*Run[j
 	return made, nil
 }
 
-// CheckRestart says whether [App.Restart] would refuse, and why: it decides as that does, and begins nothing.
+// CheckRestart returns the error that [App.Restart] would return, and starts nothing.
 func (a *App) CheckRestart(ctx context.Context, run string, o RestartOptions) error {
 	if _, err := restart(ctx, a, run, o, true); err != nil {
 		return fmt.Errorf("restart run %s: %w", run, err)

@@ -11,14 +11,14 @@ import (
 	"github.com/stepwell/stepwell/world"
 )
 
-// Future is something that workflow code asked for and can wait for later: the result of a registered step or a child run, an
-// event, a payload, a [Timer], what a [Go] returns.
+// Future is a result that workflow code asked for and can wait for later: of a registered step, a
+// child run, an event, a hook, a [Timer], or a [Go].
 type Future[T any] struct {
 	f   *replay.Future
 	get func(Context) (T, error)
 }
 
-// Get waits for the result. It may be called again: the result stays.
+// Get waits for the result. Later calls return the same result.
 func (f *Future[T]) Get(ctx Context) (T, error) {
 	if err := f.check(); err != nil {
 		var zero T
@@ -31,7 +31,7 @@ func (f *Future[T]) Get(ctx Context) (T, error) {
 	return f.get(ctx)
 }
 
-// Done reports whether the result is there.
+// Done reports whether the result has arrived.
 func (f *Future[T]) Done() bool {
 	if err := f.check(); err != nil {
 		halt(err)
@@ -60,8 +60,8 @@ func failedFuture[T any](err error) *Future[T] {
 	return &Future[T]{get: func(Context) (v T, _ error) { return v, err }}
 }
 
-// Go runs fn beside the code that calls it, as a coroutine of the workflow: one of them runs at a time, and they change over only
-// where they wait. So they may share variables without locks.
+// Go runs fn as a coroutine of the workflow. Only one coroutine runs at a time, and they switch
+// only where they wait. So they may share variables without locks.
 func Go[T any](ctx Context, fn func(ctx Context) (T, error)) *Future[T] {
 	if fn == nil {
 		return failedFuture[T](fmt.Errorf("%w: go: no function", ErrInvalid))
@@ -75,8 +75,8 @@ func Go[T any](ctx Context, fn func(ctx Context) (T, error)) *Future[T] {
 	return &Future[T]{f: f, get: func(Context) (T, error) { return v, f.Err() }}
 }
 
-// All waits for all futures and returns their results in order. At the first that fails it returns that error, without waiting
-// for the rest, which go on.
+// All waits for all futures and returns their results in order. At the first failure it returns
+// that error at once; the other futures go on.
 func All[T any](ctx Context, fs ...*Future[T]) ([]T, error) {
 	if err := checkFutures("all", fs); err != nil {
 		return nil, err
@@ -102,11 +102,12 @@ func All[T any](ctx Context, fs ...*Future[T]) ([]T, error) {
 	return out, nil
 }
 
-// Race waits for the first future to end and returns its result, error or not. The others are cancelled: contexts of
-// steps end, waits return [ErrCancelled], coroutines see it at their next operation, and a child run is cancelled, unless
-// it is [Detached]. What a step that runs returns all the same is recorded. Without futures it is an error.
+// Race waits for the first future to end and returns its result or its error. It cancels the
+// others: contexts of steps end, waits return [ErrCancelled], coroutines get it at their next
+// operation, and child runs that are not [Detached] are cancelled. If a cancelled step still
+// returns a value, the value is recorded. Without futures Race returns an error.
 //
-// [Select] is for futures of several types, and cancels none.
+// [Select] accepts futures of different types, and cancels none.
 func Race[T any](ctx Context, fs ...*Future[T]) (T, error) {
 	var zero T
 	if len(fs) == 0 {
@@ -138,12 +139,15 @@ func pending[T any](fs []*Future[T]) []*replay.Future {
 	return rs
 }
 
-// Map runs fn for each item, at most limit at once (0: all), and returns the results in order. Items begin in order. Each that has begun is a coroutine
-// with a stack of 8 KB or so, more where fn goes deep: give thousands of items a limit. It stops at
-// the first error: what has not begun never begins, steps of the items that run get a cancelled context, children are cancelled
-// (but for [Detached] ones), and the error is an [*ItemError] that says which item it was.
+// Map runs fn for each item and returns the results in order. At most limit items run at once; 0
+// means all. Items begin in order. Each running item is a coroutine with a stack of about 8 KB, or
+// more if fn calls deeply: give thousands of items a limit.
 //
-// The Run of a registered step or of a child is such a function:
+// Map stops at the first error, which it returns as an [*ItemError]. Items that have not begun
+// never begin, contexts of running steps are cancelled, and so are children that are not
+// [Detached].
+//
+// The Run method of a registered step or of a child is a suitable fn:
 //
 //	sizes, err := stepwell.Map(ctx, pictures, 4, Resize.Run)
 //	bills, err := stepwell.Map(ctx, orders, 4, Invoice.Child().Run)
@@ -179,15 +183,16 @@ func Each[T any](ctx Context, items []T, limit int, fn func(ctx Context, item T)
 	return err
 }
 
-// Settled is what became of an item of [MapSettled].
+// Settled is the result of one item of [MapSettled].
 type Settled[T, R any] struct {
 	Item  T
 	Value R
 	Err   error // nil: Value is the result
 }
 
-// MapSettled is [Map] that goes on when an item has failed: it returns what became of each, in order. The error is
-// [ErrCancelled] where ctx is cancelled, or [ErrInvalid]; no item's.
+// MapSettled is [Map] that continues after an item fails. It returns the result or error of each
+// item, in order. Its own error is never that of an item: it is [ErrCancelled] if ctx is cancelled,
+// or [ErrInvalid].
 //
 //	all, err := stepwell.MapSettled(ctx, orders, 8, Invoice.Run)
 //	if err != nil {
@@ -212,7 +217,7 @@ func MapSettled[T, R any](ctx Context, items []T, limit int, fn func(ctx Context
 	return all, err
 }
 
-// Failed are the items that failed, for another [MapSettled].
+// Failed returns the items that failed, for example for another [MapSettled].
 func Failed[T, R any](all []Settled[T, R]) []T {
 	var items []T
 	for i := range all {

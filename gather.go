@@ -18,31 +18,38 @@ import (
 	"github.com/stepwell/stepwell/world"
 )
 
-// Debounce is an option of a workflow: of its starts with one key, one run begins, when no further one has come for a
-// quiet time, with the last input.
+// Debounce is a workflow option that merges starts with the same key into one run. The run begins
+// with the last input, once no further start has come for the time Quiet.
 //
 //	var Index = stepwell.Define("index", index, stepwell.Debounce{By: "id", Quiet: 30 * time.Second})
 //
-// The run is there from the first start on, pending; each further start gives it its input, and returns it: see
-// [Run.Merged]. All inputs stay in its log. No process holds anything: the database does. What the run has beside its
-// input (tags, attributes, priority, places of limits) is of its first start.
+// The first start creates the run as pending. Each further start replaces its input and returns the
+// same run: see [Run.Merged]. The log keeps all inputs. The database counts the time, so no process
+// has to stay alive. The run keeps the tags, attributes, priority and limit keys of its first
+// start.
 //
-// Such a workflow is started from outside, and from steps; it is no child, runs on no schedule, and a start of it has no
-// ID of its own, no delay, and no transaction.
+// Such a workflow can be started by clients and from steps. It cannot be a child run or run on a
+// schedule. Its starts cannot have an ID, a delay or a transaction.
 type Debounce struct {
-	By      string  // where the key stands in the JSON of the input: see [Limit]; "": all starts are gathered together
-	Key     KeyFunc // in place of By
-	Quiet   time.Duration
-	Longest time.Duration // the run begins at the latest so long after its first input; default: ten times Quiet
+	// where the key is in the input's JSON: see [Limit]; "": all starts share one run
+	By  string
+	Key KeyFunc // computes the key, instead of By
+	// the time without a further start after which the run begins
+	Quiet time.Duration
+	// the run begins at latest this long after its first input; default 10 × Quiet
+	Longest time.Duration
 }
 
-// Batch is an option of a workflow that takes a list, []T: of its starts with one key, one run begins with all their
-// inputs, as soon as it has Size of them, 1 MiB, or the first has waited for Wait. A start has one item or several. See
-// [Debounce] for what else holds.
+// Batch is a workflow option that merges starts with the same key into one run, with the inputs of
+// all. The input of the workflow is a list, []T; a start adds one item or several. The run begins
+// once it has Size items or 1 MiB, or once its first item has waited for the time Wait. The
+// restrictions of [Debounce] apply.
 type Batch struct {
-	By   string  // where the key stands in the JSON of an item: see [Limit]; "": all are gathered together
-	Key  KeyFunc // in place of By, of an item
+	By  string  // where the key is in an item's JSON: see [Limit]; "": all starts share one run
+	Key KeyFunc // computes the key of an item, instead of By
+	// the run begins with this many items
 	Size int
+	// the longest that the first item waits
 	Wait time.Duration
 }
 

@@ -14,23 +14,28 @@ import (
 	"github.com/stepwell/stepwell/world/journal"
 )
 
-// ErrHeartbeat: the cause of a step's context when the attempt sent no heartbeat for longer than its [HeartbeatTimeout].
+// ErrHeartbeat is the cause of a step's context when the attempt sent no heartbeat for its
+// [HeartbeatTimeout].
 var ErrHeartbeat = engine.ErrHeartbeat
 
-// Heartbeat says, from the body of a step and with its context, how far the attempt is: a page, a cursor, a count, as JSON of 4 KiB at most. The next attempt
-// reads it with [Progress], on whatever worker, after a crash too; people see it in the journal while the step runs.
+// Heartbeat records how far the attempt of a step is: a page, a cursor, a count, as JSON of at most
+// 4 KiB. Call it from the body of the step, with the body's context. The next attempt reads the
+// value with [Progress], on any worker, also after a crash. The journal shows it while the step
+// runs.
 //
-// It returns at once. What was said is written a second after the first heartbeat of an attempt, and every 10 s at most behind that; when the attempt's
-// context ends; and with the commit of an attempt that fails. So a process that is killed loses the last 10 s of it at most: see [HeartbeatNow]. Nothing
-// else is written for it, and nothing at all by an attempt that completes within that second.
+// Heartbeat returns at once. The value is written one second after the attempt's first heartbeat,
+// then every 10 s, when the attempt's context ends, and with the commit of a failed attempt. So a
+// killed process loses at most the last 10 s: see [HeartbeatNow]. An attempt that completes within
+// the first second writes nothing.
 //
-// The error is the cause of the context, where that has ended: then the body is to return. Others are [ErrTooLarge], encoding errors, and [ErrInvalid]
-// outside of a step.
+// If the context has ended, the error is its cause, and the body should return. Other errors:
+// [ErrTooLarge], encoding errors, and [ErrInvalid] outside a step.
 func Heartbeat[T any](ctx context.Context, progress T) error {
 	return heartbeat(ctx, &progress, false)
 }
 
-// HeartbeatNow is [Heartbeat], and returns when what it says is durable: for a body that must not do again what it has done, as far as it can tell.
+// HeartbeatNow is [Heartbeat], but returns once the value is durable. Use it if the body must not
+// repeat work that it has done.
 func HeartbeatNow[T any](ctx context.Context, progress T) error {
 	return heartbeat(ctx, &progress, true)
 }
@@ -46,10 +51,11 @@ func heartbeat[T any](ctx context.Context, progress *T, now bool) error {
 	return nil
 }
 
-// Progress returns what the body of the step said last with [Heartbeat]: this attempt, or where that has said nothing, the one before that did; ok is false where
-// none did. The first attempt reads nothing for it.
+// Progress returns the last [Heartbeat] of the step: of this attempt, or of the latest earlier
+// attempt that sent one. ok is false if there is none.
 //
-// The error is that it could not be read, or does not fit T; a body that returns it is tried again.
+// Progress returns an error if the value is unreadable or does not fit T. A body that returns this
+// error is tried again.
 func Progress[T any](ctx context.Context) (progress T, ok bool, err error) {
 	b, err := engine.Progress(ctx)
 	if err == nil && b != nil {
@@ -64,13 +70,15 @@ func Progress[T any](ctx context.Context) (progress T, ok bool, err error) {
 
 type heartbeatTimeout time.Duration
 
-// HeartbeatTimeout gives an attempt of a step up that sends no [Heartbeat] for d: its context ends, with cause [ErrHeartbeat], and an error that the body
-// returns then is a failure with code HEARTBEAT, tried again as [Retry] says. As with [Timeout] a value that it returns all the same counts, and a body that
-// does not return keeps its slot: it is not overlapped by the next attempt.
+// HeartbeatTimeout limits the time between heartbeats to d, at least one second.
 //
-// Given to [NewHook] it ends a wait for a payload when whoever holds the token has not said for d that they are still
-// at it: see [App.HeartbeatHook]. [Hook.Wait] returns [ErrHeartbeat] then, an eighth of d later at most; the time begins
-// with Receive. d is a second at least.
+// For a step, the context of an attempt that sends no [Heartbeat] for d ends with cause
+// [ErrHeartbeat]. An error that the body then returns is a failure with code HEARTBEAT, and [Retry]
+// applies. As with [Timeout], a value that the body returns counts. A body that does not return
+// keeps its slot, and the next attempt waits for it.
+//
+// For a hook, [Hook.Wait] returns [ErrHeartbeat] if [App.HeartbeatHook] is not called for d, at
+// latest d/8 later. The time counts from the call of Wait.
 func HeartbeatTimeout(d time.Duration) interface {
 	StepOption
 	HookOption
@@ -88,9 +96,10 @@ func (h heartbeatTimeout) stepDefinitionOption(p *engine.Policy) {
 
 type queueTimeout time.Duration
 
-// QueueTimeout fails a step that no worker has begun d after it was asked for: a registered step that is queued and that nobody has or has room for, or any step
-// that waits for a slot. It fails at once, with code NOT_STARTED and an error that is [ErrNotStarted] and says which workers there are; no attempt was made. It is
-// about the first attempt alone. A run that is paused meanwhile looks when it goes on.
+// QueueTimeout fails a step if no worker begins it within d after it was requested: because no
+// worker has the registered step, or because none has a free slot. The step fails for good, with
+// code NOT_STARTED and an error that matches [ErrNotStarted] and lists the live workers. Only the
+// first attempt counts. For a paused run the timeout is checked when it resumes.
 func QueueTimeout(d time.Duration) StepOption { return queueTimeout(d) }
 
 func (queueTimeout) stepOption() {}

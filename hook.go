@@ -19,15 +19,16 @@ import (
 	"github.com/stepwell/stepwell/world/journal"
 )
 
-// HookConflictError says that a chosen hook token is held by another run.
+// HookConflictError means that another run holds the chosen hook token.
 type HookConflictError struct {
-	Token  string `json:"-"` // what is recorded of the error has no token: who reads it may not send
-	Holder string // the run that holds it
+	Token  string `json:"-"` // "" after a replay: logs do not record the token
+	Holder string // ID of the run that holds it
 }
 
 func (e *HookConflictError) Error() string { return (*replay.ConflictError)(e).Error() }
 
-// HookOption changes a hook: [Named], [Token], [Metadata], [PayloadErrors], [HeartbeatTimeout].
+// HookOption is an option of a hook: [Named], [Token], [Metadata], [PayloadErrors],
+// [HeartbeatTimeout].
 type HookOption interface{ hookOption(o *hookOptions) }
 
 type hookOptions struct {
@@ -43,27 +44,29 @@ type hookOptions struct {
 
 type namedOption string
 
-// Named gives a hook a name, 1 to 256 bytes of printable UTF-8, by which the journal, [App.Why] and the web UI call it: "approval". It is recorded, as the name
-// of a step is; without it, it is "hook". It has nothing to do with the token.
+// Named names a hook in the journal, in [App.Why] and in the web UI, for example "approval". A name
+// has 1 to 256 bytes of printable UTF-8; the default is "hook". The log records it, as it does the
+// name of a step. It is not the token.
 func Named(name string) HookOption { return namedOption(name) }
 
 func (n namedOption) hookOption(o *hookOptions) { o.name = string(n) }
 
 type tokenOption string
 
-// Token chooses a hook's token: whoever knows it can send to the hook. Without it the token is unguessable: 26 characters.
+// Token chooses a hook's token. Anyone who knows the token can send to the hook. The default is an
+// unguessable token of 26 characters.
 func Token(token string) HookOption { return tokenOption(token) }
 
 func (t tokenOption) hookOption(o *hookOptions) { o.token, o.chosen = string(t), true }
 
 type metadataOption struct{ v any }
 
-// Metadata keeps a value, as JSON, with a hook, for those who look it up by its token.
+// Metadata stores a JSON value with a hook, for programs that look the hook up by its token.
 func Metadata(v any) HookOption { return metadataOption{v} }
 
 func (m metadataOption) hookOption(o *hookOptions) { o.metadata = m.v }
 
-// Hook is a point of a workflow that receives payloads from outside, under a token.
+// Hook receives payloads from outside, under a token.
 type Hook[T any] struct {
 	f    *replay.Future
 	tell bool // of payloads that do not fit
@@ -71,10 +74,12 @@ type Hook[T any] struct {
 	heartbeat time.Duration // 0: it has no HeartbeatTimeout
 }
 
-// NewHook opens a hook. It stays open until it is disposed or the run ends; payloads are kept, in order, until they are received.
-// A token that this run already holds gives the same hook again.
+// NewHook opens a hook. It stays open until it is disposed or the run ends. Payloads are kept, in
+// order, until the code receives them. If this run already holds the token, NewHook returns the
+// same hook.
 //
-// With a chosen [Token] it returns when the token is decided; where another run holds it the error is a [*HookConflictError].
+// With a chosen [Token], NewHook waits until the store has decided. If another run holds the token,
+// the error is a [*HookConflictError].
 func NewHook[T any](ctx Context, opts ...HookOption) (*Hook[T], error) {
 	o := hookOptions{name: "hook"}
 	if err := kit.Given(opts, func(opt HookOption) { opt.hookOption(&o) }); err != nil {
@@ -110,7 +115,7 @@ func NewHook[T any](ctx Context, opts ...HookOption) (*Hook[T], error) {
 // bind opens a hook that another package made: see internal/kit.
 func (h *Hook[T]) bind(f *replay.Future, tell bool) { h.f, h.tell = f, tell }
 
-// Token is the hook's token.
+// Token returns the hook's token.
 func (h *Hook[T]) Token() string {
 	if err := h.check(); err != nil {
 		halt(err)
@@ -126,8 +131,8 @@ func (h *Hook[T]) check() error {
 	return nil
 }
 
-// Wait waits for the next payload. ok is false where its [Timeout] passed first, which counts from here: the hook is
-// still open then.
+// Wait waits for the next payload. ok is false if the [Timeout], which counts from the call, passes
+// first. The hook then stays open.
 //
 //	approval, ok, err := hook.Wait(ctx, stepwell.Timeout(72*time.Hour))
 //	if err != nil {
@@ -137,13 +142,15 @@ func (h *Hook[T]) check() error {
 //		return escalate(ctx)
 //	}
 //
-// A payload that is there already is taken at once; with Timeout(0) it takes what is there, as [EventDef.Wait] does. With
-// [Remind] the code does something each so often, until the wait is over.
+// An earlier payload is taken at once. Timeout(0) takes a payload only if it has already arrived:
+// see [EventDef.Wait]. [Remind] calls a function at intervals until the wait ends.
 //
-// The error is [ErrCancelled] when the run is cancelled, [ErrNotFound] where the hook was disposed and all that came before is received,
-// and [ErrInvalid] for a negative timeout. A payload that T cannot hold is set aside, and the next is waited for; with [PayloadErrors] the
-// error is a [*PayloadError], and the hook goes on. A hook with a [HeartbeatTimeout] waits no longer than that behind the last heartbeat,
-// either: the error is [ErrHeartbeat].
+// A payload that T cannot hold is set aside, and the wait continues. With [PayloadErrors] the error
+// is a [*PayloadError], and the hook stays open.
+//
+// Errors: [ErrCancelled] if the run is cancelled; [ErrNotFound] if the hook was disposed and all
+// earlier payloads are received; [ErrHeartbeat] if the hook's [HeartbeatTimeout] passed;
+// [ErrInvalid] for a negative timeout.
 func (h *Hook[T]) Wait(ctx Context, opts ...WaitOption) (payload T, ok bool, err error) {
 	o, name, err := h.options(opts)
 	if err != nil {
@@ -205,7 +212,8 @@ func (h *Hook[T]) start(ctx Context, o *waitOptions) *Future[Received[T]] {
 	}}
 }
 
-// All ranges over payloads as they come. An error, as of [Hook.Wait], is the last that it yields, unless it is a [*PayloadError].
+// All ranges over payloads as they arrive. It ends after the first error of [Hook.Wait], which it
+// yields; it continues after a [*PayloadError].
 func (h *Hook[T]) All(ctx Context) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		for {
@@ -218,8 +226,8 @@ func (h *Hook[T]) All(ctx Context) iter.Seq2[T, error] {
 	}
 }
 
-// Dispose closes the hook: its token is free again, and whoever sends to it is refused. What came before can be received still.
-// Twice is once.
+// Dispose closes the hook and frees its token. Later sends are refused. Payloads already received
+// by the run stay readable. Calling Dispose twice is harmless.
 func (h *Hook[T]) Dispose(ctx Context) error {
 	if err := h.check(); err != nil {
 		return err
@@ -227,15 +235,17 @@ func (h *Hook[T]) Dispose(ctx Context) error {
 	return ctx.x.Dispose(h.f)
 }
 
-// SendHook sends a payload, as JSON, to the active hook with a token. It returns when the payload is durable.
+// SendHook sends a JSON payload to the active hook with a token. It returns once the payload is
+// durable.
 //
-// With a [DeliveryID] a repeated send is the same one, also when the hook or its run is over by then. But where another
-// run has the token since then, what is sent goes to that run, as new: put into a chosen [Token] what only one run ever
-// has, as its ID or the key of its business.
+// With a [DeliveryID] a repeated send is delivered once, also after the hook or its run is over.
+// But if another run has taken the token since, the repeat goes to that run as a new payload. So
+// include something unique to the run in a chosen [Token], such as its ID.
 //
-// Errors: [ErrNotFound] where no active hook has the token; [ErrTerminal] where the hook ended with its run;
-// [ErrDeliveryUsed]; [ErrInboxFull]; an [*world.UnfitError] where the run's workflow says what its hooks take, see [Accepts];
-// [ErrInvalid], also for the token of a webhook, which takes requests alone: see package webhook.
+// Errors: [ErrNotFound] if no active hook has the token; [ErrTerminal] if the hook ended with its
+// run; [ErrDeliveryUsed]; [ErrInboxFull]; an [*world.UnfitError] if the workflow declares its hook
+// payloads (see [Accepts]) and this one does not fit; [ErrInvalid], also for the token of a
+// webhook, which takes only HTTP requests: see package webhook.
 func (a *App) SendHook(ctx context.Context, token string, payload json.RawMessage, opts ...SendOption) error {
 	if err := sendToHook(ctx, a, token, payload, opts); err != nil {
 		return fmt.Errorf("send to hook %q: %w", world.ShownToken(token), err)
@@ -286,8 +296,8 @@ func (a *App) noWebhook(ctx context.Context, token string) error {
 	return err
 }
 
-// EndedHook finds the last hook that had a token, where no active one has it, for as long as its run is kept. The
-// error is [ErrNotFound] where none had it, or one has it now.
+// EndedHook returns the last hook that had a token, for as long as its run is kept. The error is
+// [ErrNotFound] if no hook had the token, or if an active hook has it.
 func (a *App) EndedHook(ctx context.Context, token string) (world.HookRow, error) {
 	rows, err := a.hooks(ctx, world.HookQuery{Token: token, Ended: true, Limit: 1})
 	switch {
@@ -299,9 +309,9 @@ func (a *App) EndedHook(ctx context.Context, token string) (world.HookRow, error
 	return rows[0], nil
 }
 
-// Hooks lists active hooks: of one run, with one token, or, with two empty strings, all; at most 1,000, and at most 2
-// MiB of metadata. If the key of a run is missing, the metadata of its hooks is shown encrypted, and the row says which
-// key it needs: see [world.HookRow].
+// Hooks returns active hooks of a run, or with a token; with two empty strings it returns all. It
+// returns at most 1,000 hooks and 2 MiB of metadata. Without the run's key the metadata stays
+// encrypted, and the row names the key: see [world.HookRow].
 func (a *App) Hooks(ctx context.Context, run, token string) ([]world.HookRow, error) {
 	return a.hooks(ctx, world.HookQuery{Run: run, Token: token, Limit: 1000})
 }

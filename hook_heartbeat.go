@@ -95,12 +95,13 @@ func (e *silentError) Error() string {
 
 func (e *silentError) Is(target error) bool { return target == ErrHeartbeat || target == ErrTimeout }
 
-// HeartbeatHook says, from outside, that whoever holds the token of a hook with a [HeartbeatTimeout] is still at it,
-// with what people are to see of it: details, as JSON of 4 KiB at most; nil for none. It returns when that is
-// durable. At most one in an eighth of the hook's time is written, so it may be called as often as one likes.
+// HeartbeatHook reports that the holder of a hook's token is still working, for a hook with a
+// [HeartbeatTimeout]. details is shown to people: JSON of at most 4 KiB, or nil. HeartbeatHook
+// returns once the report is durable. You may call it often: at most one report in each eighth of
+// the timeout is written.
 //
-// Errors: [ErrNotFound] where no active hook has the token; [ErrTerminal] where the hook ended with its run;
-// [ErrInvalid] for a hook that has no HeartbeatTimeout; [ErrTooLarge]; encoding errors.
+// Errors: [ErrNotFound] if no active hook has the token; [ErrTerminal] if the hook ended with its
+// run; [ErrInvalid] if the hook has no HeartbeatTimeout; [ErrTooLarge]; encoding errors.
 func (a *App) HeartbeatHook(ctx context.Context, token string, details any) error {
 	b, err := codec.Encode(details, world.MaxProgress)
 	if raw, ok := details.(json.RawMessage); ok && err == nil { // it is nothing that Go encoded

@@ -14,25 +14,29 @@ import (
 	"github.com/stepwell/stepwell/world"
 )
 
+// Errors of [App.Invoke].
 var (
-	// ErrFull is returned by [App.Invoke] where this worker has as many runs or steps as [Config] lets it have at once.
+	// ErrFull means that this worker has no free slot for runs or steps: see [Config].
 	ErrFull = engine.ErrNoSlot
-	// ErrClosed is returned by [App.Invoke] after [App.Close].
+	// ErrClosed means that [App.Close] was called.
 	ErrClosed = world.ErrClosed
 )
 
 // leastSlice is the shortest slice that can be set: in a shorter one nothing might come to be done, again and again.
 const leastSlice = time.Second
 
-// Invoke works on what a message names, and returns when there is nothing more to do just now, or the slice is used up (0: [Config].Slice). The slice is looked at
-// between turns, so that no step's body is cut: bodies that run are waited for, and none begins. The same happens when ctx ends. Whoever runs a
-// queued step goes on with its run, if nobody else does. What is left to do is in the queue, for whoever claims it
-// next.
+// Invoke works on the run or step that a message names. It returns when no work is left for now, or
+// when the time slice is over; 0 means [Config].Slice. When the slice is over, or ctx ends, Invoke
+// begins no more step bodies, and waits for those that run. Work that is left stays in the queue
+// for any worker. After a queued step Invoke continues the step's run, unless another worker has
+// it.
 //
-// An App on which Invoke is called is a worker on demand: all calls of a process are one worker, which claims nothing by itself, heartbeats while it owns anything, and
-// leaves when no message came for [Config].Idle. [App.Close] ends it. Runs that are started with such an App are carried out by whoever gets a message for them.
+// An App that uses Invoke is a worker on demand. All calls in a process share one worker. It claims
+// only what messages name, sends heartbeats while it owns work, and leaves when no message came for
+// [Config].Idle, or at [App.Close]. Invoke is safe for concurrent use.
 //
-// The error matches [ErrNotFound] for an unknown run, [ErrFull] where all slots are taken, [ErrClosed] after Close, and [ErrInvalid] where the App runs by itself.
+// Errors: [ErrNotFound] for an unknown run; [ErrFull] if all slots are taken; [ErrClosed] after
+// Close; [ErrInvalid] if [App.Run] is in use.
 func (a *App) Invoke(ctx context.Context, m push.Message, slice time.Duration) (push.Outcome, error) {
 	if slice == 0 {
 		slice = a.cfg.Slice
@@ -79,12 +83,13 @@ func checkMessage(m *push.Message, slice time.Duration) error {
 	return nil
 }
 
-// Close ends what [App.Invoke] began: messages are refused from now on, steps have [Config].Drain to end, what is not finished is handed back, and the worker leaves. It
-// returns when all of that has happened. The world stays open. Closing twice is legal. An App on which nothing was invoked has nothing to close, but what
-// it has counted for the metrics of all processes, as a forced cancel, which else is given to the world 10 s later.
+// Close ends the worker of [App.Invoke]. Further messages are refused. Steps have [Config].Drain to
+// end, unfinished work is handed back, and the worker leaves; then Close returns. It does not close
+// the store. Calling Close twice is harmless. Without Invoke, Close only writes metrics that would
+// be written within 10 s.
 func (a *App) Close() error { return a.engine.Close() }
 
-// Manifest says what this App has registered, in the order of its definitions.
+// Manifest lists what this App has registered, in the order of its definitions.
 func (a *App) Manifest() push.Manifest {
 	m := a.has
 	m.Workflows, m.Steps = slices.Clone(m.Workflows), slices.Clone(m.Steps)

@@ -18,55 +18,63 @@ import (
 	"github.com/stepwell/stepwell/world"
 )
 
-// Limit says how many runs of a workflow are at work at once ([Limit].AtOnce), or begin in a period (Rate), over all
-// processes. It is an option of [Define]; of [DefineStep], where it counts attempts, whichever runs ask for them (such a
-// step is always queued); and of a queue, as Limits of package queue, where it counts messages.
+// Limit limits how many runs of a workflow work at once ([Limit].AtOnce), or how many begin in a
+// period (Rate), over all processes. It is an option of [Define]. As an option of [DefineStep] it
+// counts attempts of the step, in all runs; such a step is always queued. As a limit of a queue it
+// counts messages: see package queue.
 //
 //	var Import = stepwell.Define("import", importFile,
 //		stepwell.Limit{AtOnce: 10, By: "tenant"},
 //		stepwell.Limit{AtOnce: 100, Name: "all-imports"})
 //
-// At most ten imports of one tenant are at work, and at most a hundred of all. The others stand in line: of each tenant
-// in the order in which they were started, by priority; between tenants in turn. A workflow may have several limits, with
-// names of their own: a run takes a place of each, those with keys first.
+// Here at most ten imports of one tenant work at once, and at most a hundred in all. Other runs
+// wait in line: within a tenant by priority, then in the order of their starts; between tenants in
+// turn. A workflow may have several limits with different names. A run needs a place of each, and
+// takes the limits with keys first.
 //
-// What counts is work: a run that waits, for time, an event or another run, gives its place back, and stands in line
-// again when it wakes, before those that were started after it.
+// Only work counts. A run that waits for time, an event or another run gives its place back. When
+// it wakes it stands in line again, ahead of runs that were started later.
 //
-// Of a rate the runs begin evenly over the period, and the others wait in order. A run pays once, when a worker takes it
-// for the first time: not for what follows a sleep, not when its worker dies, and not for further attempts of its steps.
-// Where each call counts, the call is a registered step: of one each attempt pays; of a queue each receive does.
+// With a rate, runs begin evenly over the period; the others wait in order. A run counts once, when
+// a worker first claims it: not after a sleep, not after a crash, and not for further attempts of
+// its steps. To limit each call, put the limit on a registered step, which counts each attempt. A
+// queue counts each receive.
 //
 // The numbers can be changed while programs run: see docs/limits.md.
 type Limit struct {
-	AtOnce int           // how many are at work at once; or
+	AtOnce int           // how many work at once; or
 	Rate   int           // how many begin in each period
 	Per    time.Duration // the period of a rate: 1 ms to 366 days
 
-	// By is where the key stands in the JSON of the input, or of a message's payload, as in "customer.id": a text, a number or a
-	// truth; 1, 1.0 and 1e0 are one key. Each key has places, and a line, of its own. Programs without the code find it,
-	// too. It has at most 256 bytes. "": all have one line.
+	// By is where the key is in the JSON of the input, or of a message's payload: "customer.id".
+	// Each key has its own places and its own line. The key is a string, a number or a boolean of
+	// at most 256 bytes; 1, 1.0 and 1e0 are one key. Programs without the workflow's code can
+	// compute it too. "": no key, and one line for all.
 	By string
-	// Key computes the key, in place of By: see [KeyOf]. It is called where the run is started, or the message sent, and
-	// never again.
+	// Key computes the key, instead of By: see [KeyOf]. It is called once, when the run is started
+	// or the message is sent.
 	Key KeyFunc
-	// Name is the limit's; "": the name of the workflow, the step or the queue. Limits of one name, of one workflow or several, are one limit:
-	// runs of all of them take its places. What was said last is its number.
+	// Name identifies the limit. The default is the name of the workflow, the step or the queue.
+	// Limits with the same name share places, also between workflows. The worker that joined last
+	// sets the number.
 	Name string
-	// Burst is how many runs of a key a rate lets begin at one moment, where none has begun for long enough. Default: one.
+	// Burst is how many runs of a key may begin at once after a pause. Only for a Rate. Default 1.
 	Burst int
-	// Weights are those of keys: one of weight 3 has three times the places of others, and so three times their share of
-	// workers, or of a further limit, where all keys have runs in line. A key that is not in the table has the weight 1. A
-	// weight is 1 to 100, and at most 1,000 keys have one. They are of AtOnce, and are said by the worker that joined last,
-	// as the number is; nil: they stay as they are.
+	// Weights gives keys unequal shares, for AtOnce: a key of weight 3 gets three times the places
+	// of others, and so three times the share of workers and of further limits while all keys have
+	// runs in line. A weight is 1 to 100, and 1 for other keys. At most 1,000 keys can have one.
+	// The worker that joined last sets the weights; nil leaves them unchanged.
 	Weights map[string]int
-	// UntilEnd has a run hold its place until it is over, while it waits too: one order of a customer at a time.
+	// UntilEnd makes a run keep its place until it is over, also while it waits. Use it for one
+	// order of a customer at a time.
 	UntilEnd bool
-	// Refuse makes a rate refuse starts that it does not let in at once, instead of letting them wait. The error is
-	// [ErrRateLimited], and a [*world.RateError] says when to try again. It is for starts from outside: a workflow cannot
-	// start such a run as its child, and neither can a schedule. The same start, by its key or ID, pays once, however often
-	// it is made. In your own transaction on PostgreSQL a start pays before it is written. So it pays even if you roll back,
-	// and several transactions that make the same start each pay.
+	// Refuse makes a Rate refuse starts that are over the limit, instead of letting them wait. The
+	// error is [ErrRateLimited], and a [*world.RateError] says when to try again. Only clients can
+	// start such a workflow, not a parent run or a schedule. A repeated start with the same key or
+	// ID counts once.
+	//
+	// In a transaction of yours on PostgreSQL, a start counts before it is written. So it counts
+	// even if you roll back, and the same start in two transactions counts twice.
 	Refuse bool
 }
 
@@ -77,9 +85,9 @@ type KeyFunc struct {
 	fault error
 }
 
-// KeyOf is a key that must be computed: of a [Limit], a [Singleton], a [Debounce] or a [Batch]. It has at most 256 bytes.
-// Where a field of the input is the key, By says so, and then programs without this code can start such runs, too, as
-// over REST.
+// KeyOf returns a KeyFunc for a [Limit], a [Singleton], a [Debounce] or a [Batch]. A key has at
+// most 256 bytes. If a field of the input is the key, prefer By: then programs without this code,
+// such as REST clients, can start runs too.
 func KeyOf[In any](of func(in In) string) KeyFunc {
 	if of == nil {
 		return KeyFunc{fault: kit.Missing("the function of the key")}
@@ -87,20 +95,22 @@ func KeyOf[In any](of func(in In) string) KeyFunc {
 	return KeyFunc{in: reflect.TypeFor[In](), of: codec.KeyOf(of)}
 }
 
-// Singleton is an option of a workflow: at most one of its runs with the same key is live, from start to end, over all
-// processes. Without a key there is one run of the workflow:
+// Singleton is a workflow option: at most one run with the same key is live, from start to end,
+// over all processes. Without By and Key there is one run of the workflow.
 //
 //	var Sync = stepwell.Define("sync", sync, stepwell.Singleton{By: "id", Replace: true})
 //
-// A start that finds a live run returns that, see [Run.Existed]; there is no new one. With Replace it cancels the run that
-// is live, so that its code cleans up, and the new one begins when that is over; a start that finds one that waits for
-// this takes its place. The run keeps its key when it continues as new.
+// A start that finds a live run returns that run: see [Run.Existed]. With Replace, the start
+// cancels the live run, and the new run begins once the live one has cleaned up and ended. If a new
+// run already waits for that, the start replaces the waiting run. A run keeps its key when it
+// continues as new.
 //
-// Retries, forks and restarts never replace another run: while one is live they are refused with [ErrRunExists]. A child
-// is never merged into a live run: its step fails with that error. A start in a transaction ([In]) is refused.
+// Retries, forks and restarts never replace a live run: they fail with [ErrRunExists]. So does a
+// child run. A start in a transaction ([In]) is refused.
 type Singleton struct {
-	By      string  // where the key stands in the JSON of the input: see [Limit]
-	Key     KeyFunc // in place of By
+	By  string  // where the key is in the input's JSON: see [Limit]
+	Key KeyFunc // computes the key, instead of By
+	// a start cancels the live run and replaces it
 	Replace bool
 }
 

@@ -10,8 +10,8 @@ import (
 	"github.com/stepwell/stepwell/world"
 )
 
-// Observer is who wants to hear of what happens beside the App, as in a server: what [Config].Observer said, and what counts for the metrics of all processes. Nil:
-// nobody does.
+// Observer returns [Config].Observer, combined with what counts metrics for all processes. Servers
+// pass it on. Nil: there is none.
 func (a *App) Observer() *observe.Observer {
 	return observe.Join(a.cfg.Observer, a.engine.Metrics().Observer())
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/stepwell/stepwell/world"
 )
 
-// World is the world that the App was made on. What an App yields one by one is read there in pages, under cursors.
+// World returns the store that the App was made on. Use it to read lists in pages, with cursors.
 func (a *App) World() world.World { return a.world }
 
 // by is who acts.

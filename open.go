@@ -13,17 +13,19 @@ import (
 	"github.com/stepwell/stepwell/world"
 )
 
-// Open opens the world that a URL names: sqlite:PATH, postgres://user@host/db, memory:, or what a third party's world calls itself. A
-// program knows those whose packages it imports, by name or as _ "github.com/stepwell/stepwell/world/postgres". The schema is brought up to
-// date. The world is the caller's to close. ctx bounds the opening alone.
+// Open opens the store that a URL names: sqlite:PATH, postgres://user@host/db, memory:, or the URL
+// of a third-party store. The program must import the store's package, for example as _
+// "github.com/stepwell/stepwell/world/postgres". Open brings the schema up to date. The caller
+// closes the store. ctx limits only the opening.
 //
-// Where url is empty the environment names it: STEPWELL_DB, a URL or the path of a SQLite file, or else sqlite:stepwell.db, as for the command
-// stepwell. So one program runs on a file under stepwell dev and on PostgreSQL elsewhere.
+// If url is empty, Open uses the environment variable STEPWELL_DB, which is a URL or the path of a
+// SQLite file. If that is not set, it uses sqlite:stepwell.db. The command stepwell does the same.
+// So one program runs on a file under stepwell dev and on PostgreSQL elsewhere.
 //
-// STEPWELL_KEEP_DELIVERIES says for how long a delivery is known when it comes again, at least, like 48h or 7d; default 24 h: see [DeliveryID]. All programs of a
-// database should say the same.
+// The environment variable STEPWELL_KEEP_DELIVERIES sets how long a [DeliveryID] is known at least,
+// for example 48h or 7d. Default 24 h. Use the same value for all programs of a database.
 //
-// A program that always has the same kind of database opens it with its own package, sqlite.Open or postgres.Open, which take options.
+// To set options of a store, use its own package: sqlite.Open or postgres.Open.
 func Open(ctx context.Context, url string) (world.World, error) {
 	if url == "" {
 		url = databaseOf(os.Getenv("STEPWELL_DB"))

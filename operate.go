@@ -13,19 +13,20 @@ import (
 	"github.com/stepwell/stepwell/world"
 )
 
-// Pause stops a run until it is resumed: nobody claims it, nothing is delivered, nothing fires; bodies of steps that run may end.
-// Pausing twice is the same pause. A cancel ends it. Errors: [ErrNotFound], [ErrTerminal].
+// Pause stops a run until [App.Resume]. No worker claims it, no payload is delivered, and no timer
+// fires. Running step bodies may end. Pausing twice is the same pause. A cancel ends the pause.
+// Errors: [ErrNotFound], [ErrTerminal].
 func (a *App) Pause(ctx context.Context, run, reason string) error {
 	return a.act(ctx, "pause", run, world.Event{Type: world.RunPaused, By: a.by(ctx), Reason: reason})
 }
 
-// Resume lets a paused run go on: what came and fell due meanwhile follows, in the order of its times. A blocked one, paused or not, is tried again at once, as if
-// for the first time.
+// Resume continues a paused run. What arrived or fell due meanwhile follows in the order of its
+// times. A blocked run, paused or not, is tried again at once, with its backoff reset.
 func (a *App) Resume(ctx context.Context, run string) error {
 	return a.act(ctx, "resume", run, world.Event{Type: world.RunResumed, By: a.by(ctx)})
 }
 
-// ForceCancel ends a run at once, whatever it does: none of its code runs any more, not to clean up either.
+// ForceCancel ends a run at once. None of its code runs any more, not even to clean up.
 func (a *App) ForceCancel(ctx context.Context, run, reason string) error {
 	return endByForce(ctx, a, "force cancel of", &world.Delivery{Run: run, Act: true, Events: []world.Event{{Type: world.RunCancelled, By: a.by(ctx), Reason: reason}}})
 }

@@ -12,18 +12,18 @@ import (
 	"github.com/stepwell/stepwell/world"
 )
 
-// StartOption changes how a run starts: [RunID], [Key], [Delay], [Retention], [Timeout], [Priority], [Version], [Tags],
-// [Attributes], [In]; an event that goes with it: [EventDef.AlsoSend], [AlsoSignal].
+// StartOption is an option of a start: [RunID], [Key], [Delay], [Retention], [StartTTL], [Timeout],
+// [Priority], [Version], [Tags], [Attributes], [In], [EventDef.AlsoSend], [AlsoSignal].
 type StartOption interface{ startOption(*startOptions) }
 
-// BirthOption changes how a run starts, and how a child does: [RunID], [Key], [Delay], [Priority].
+// BirthOption is an option of a start and of a child run: [RunID], [Key], [Delay], [Priority].
 type BirthOption interface {
 	StartOption
 	ChildOption
 }
 
-// RunOption is said of a workflow for all of its runs, or of a start or a child for that one: [Retention], [StartTTL],
-// [Attributes], [Version].
+// RunOption is an option of a workflow, for all of its runs, and of a start or a child run, for
+// that one: [Retention], [StartTTL], [Attributes], [Version].
 type RunOption interface {
 	WorkflowOption
 	BirthOption
@@ -59,10 +59,12 @@ type startOptions struct {
 
 type runIDOption string
 
-// RunID chooses the ID of a run: 1 to 128 characters of [A-Za-z0-9_.:@~-]. It fits starts and children. Used again:
-// [ErrRunExists], unless a [Key] is there too, and that run's: then it is the same start again, and that run is
-// returned. Where they are two runs', the error names both. The future of a child whose ID is taken fails with
-// [ErrRunExists]. Without it, and for "", the ID is a new one; a child's is the same on replay.
+// RunID chooses the ID of a run: 1 to 128 characters of [A-Za-z0-9_.:@~-]. Without it, or with "",
+// the ID is new; the ID of a child is the same on replay.
+//
+// If the ID is taken, the start or child fails with [ErrRunExists]. But a start with both the ID
+// and the [Key] of an existing run returns that run. If the ID and the key belong to two runs, the
+// error names both.
 func RunID(id string) BirthOption { return runIDOption(id) }
 
 func (id runIDOption) startOption(o *startOptions) { o.ID = string(id) }
@@ -71,11 +73,14 @@ func (id runIDOption) childOption(o *childOptions) { o.ID = string(id) }
 
 type keyOption string
 
-// Key is an idempotency key, unique per workflow for as long as the run is kept: used again, the existing run is
-// returned. A start with the context of a step's body, without a key and an ID, has the step's: the next attempt finds
-// the run that this one started. A second such start of the same workflow in one body is refused with [ErrInvalid].
+// Key is an idempotency key, unique within the workflow for as long as the run is kept. A start
+// with the key of an existing run returns that run.
 //
-// It fits children too: one whose key is used fails with [ErrRunExists], as a stranger is never adopted.
+// A start with the context of a step's body, and without a key and an ID, uses the step's
+// idempotency key: the next attempt finds the run that this one started. A second such start of the
+// same workflow in one body is refused with [ErrInvalid].
+//
+// A child whose key is used fails with [ErrRunExists]: a child never adopts an existing run.
 func Key(key string) BirthOption { return keyOption(key) }
 
 func (k keyOption) startOption(o *startOptions) { o.Key = string(k) }
@@ -94,7 +99,7 @@ func (receipt ackOption) startOption(o *startOptions) { o.ack = string(receipt) 
 
 type delayOption time.Duration
 
-// Delay is how long a run stays pending at least. It fits starts and children.
+// Delay is how long a run stays pending at least.
 func Delay(d time.Duration) BirthOption { return delayOption(d) }
 
 func (d delayOption) startOption(o *startOptions) { o.Delay = time.Duration(d) }
@@ -103,8 +108,8 @@ func (d delayOption) childOption(o *childOptions) { o.Delay = time.Duration(d) }
 
 type priorityOption int
 
-// Priority is from 1 to 4; 4 is served first; 0 means 2. For each minute that a run has waited it counts one higher. It
-// fits starts and children.
+// Priority is 1 to 4; 4 is served first; 0 means the default, 2. A waiting run gains one level for
+// each minute that it waits.
 func Priority(n int) BirthOption { return priorityOption(n) }
 
 func (n priorityOption) startOption(o *startOptions) { o.Priority = int(n) }
@@ -113,16 +118,17 @@ func (n priorityOption) childOption(o *childOptions) { o.Priority = int(n) }
 
 type tagsOption map[string]string
 
-// Tags are kept with a run as its context: a trace parent, the caller's tags.
+// Tags are stored with a run as its context: a trace parent, tags of the caller.
 func Tags(tags map[string]string) StartOption { return tagsOption(tags) }
 
 func (t tagsOption) startOption(o *startOptions) { o.Context = t }
 
 type attributesOption map[string]any
 
-// Attributes are what a run starts with, as JSON: at most 64, of 8 KiB each and 16 KiB together; see [SetAttribute].
-// They fit workflows, starts and children: those of a workflow are what each of its runs starts with, by whatever way
-// it is started, as a worker tells the database when it joins; a start's own take the place of those of the same name.
+// Attributes sets attributes that a run starts with, as JSON: at most 64, of 8 KiB each and 16 KiB
+// together. See [SetAttribute]. Those of a workflow apply to each of its runs, however it is
+// started: workers tell the database when they join. Attributes of a start replace those of the
+// workflow with the same name.
 func Attributes(all map[string]any) RunOption { return attributesOption(all) }
 
 func (a attributesOption) workflowOption(o *workflowOptions) {

@@ -7,8 +7,9 @@ import (
 	"github.com/stepwell/stepwell/world"
 )
 
-// Patched guards changed code of a workflow, so that runs that are under way keep their old way: it is true for runs that come
-// here for the first time, and recorded then; false for those whose log shows that they came by before the change.
+// Patched guards a change of a workflow's code, so that existing runs keep the old code path. It
+// returns true, and records that, if the run reaches the call for the first time. It returns false
+// if the log shows that the run passed this point before the change.
 //
 //	if stepwell.Patched(ctx, "mail-by-letter") {
 //		err = letters.Run(ctx, user) // new runs
@@ -16,7 +17,9 @@ import (
 //		err = mails.Run(ctx, user) // runs that had got further when this was deployed
 //	}
 //
-// One ID is decided once a run (once a segment: see [ContinueAsNew]), at the first call, also in a cancelled part. An ID has 1 to 256 bytes of printable UTF-8; a bad one blocks the run.
+// An ID is decided at its first call, once for each run, or for each segment of a run (see
+// [ContinueAsNew]). It is decided in a cancelled part too. An ID has 1 to 256 bytes of printable
+// UTF-8; a bad one blocks the run.
 func Patched(ctx Context, id string) bool {
 	on, err := ctx.x.Patched(id)
 	if errors.Is(err, ErrInvalid) {

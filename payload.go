@@ -13,10 +13,10 @@ import (
 	"github.com/stepwell/stepwell/world"
 )
 
-// PayloadError says that a payload from outside is not what the code can take: see [PayloadErrors].
+// PayloadError means that a payload from outside does not fit the code's type: see [PayloadErrors].
 type PayloadError struct {
 	Of  string // event "approve", or hook "hook"
-	Seq int64  // number of the event in the run's log that brought the payload
+	Seq int64  // number of the log's event that brought the payload
 	Err error  // what did not fit, and where
 }
 
@@ -24,16 +24,17 @@ func (e *PayloadError) Error() string {
 	return fmt.Sprintf("the payload of %s, event %d of the log, does not fit: %v", e.Of, e.Seq, e.Err)
 }
 
-// Unwrap returns what did not fit.
+// Unwrap returns Err.
 func (e *PayloadError) Unwrap() error { return e.Err }
 
 // payloadErrorsOption fits waits for events and hooks.
 type payloadErrorsOption struct{}
 
-// PayloadErrors lets a wait for an event, or what receives from a hook, get a payload that its type cannot hold as a [*PayloadError]. Without it such a payload
-// is set aside: the log records it, [App.Why] and the journal show it with what did not fit, nobody gets it, and the wait goes on with the next.
+// PayloadErrors makes a wait return a payload that its type cannot hold as a [*PayloadError].
+// Without it such a payload is set aside: the log records it, [App.Why] and the journal show it
+// with the reason, the code never gets it, and the wait continues.
 //
-// Either way the record decides on replay, whatever the type is by then, and whether the code asks for this by then.
+// On replay the log decides, even if the type or this option has changed since.
 func PayloadErrors() interface {
 	EventOption
 	HookOption

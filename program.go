@@ -15,19 +15,20 @@ import (
 	"github.com/stepwell/stepwell/internal/kit"
 )
 
-// Main is a whole program. It opens [Config].Database, works on runs until SIGINT or SIGTERM comes, lets steps end as
-// [App.Run] does, and returns; where something fails it ends the process, with the error on standard error and exit
-// code 1. A second signal ends the process at once. The program imports the package of its database:
+// Main runs a whole worker program. It opens [Config].Database, works on runs until SIGINT or
+// SIGTERM, drains as [App.Run] does, and returns. On an error it prints the error to standard error
+// and exits with code 1. A second signal exits at once. Import the package of the database:
 //
 //	import _ "github.com/stepwell/stepwell/world/sqlite"
 //
 //	func main() { stepwell.Main(stepwell.Config{Definitions: definitions}) }
 //
-// With a function it works until that returns: ctx ends at the signal, and where the worker fails; see [App.RunUntil]. An
-// error that the function returns then, as it had not come to its end, is one.
+// With a function, Main works until the function returns: see [App.RunUntil]. The function's ctx
+// ends at the signal, or when the worker fails. An error that the function returns then is still an
+// error of the program.
 //
-// Main answers to stepwell check, as check.Main does, so call it before anything is opened. For all else that a program
-// does around its work there are [Open], [New] and [App.Run].
+// Main also answers the command stepwell check, as check.Main does, so call it before you open
+// anything. Programs that need more control use [Open], [New] and [App.Run].
 func Main(cfg Config, fn ...func(ctx context.Context, app *App) error) {
 	check.Main(func() (kit.Checking, error) { return kit.Checker(&cfg) })
 	if err := program(cfg, fn); err != nil {
@@ -61,8 +62,9 @@ func program(cfg Config, fn []func(ctx context.Context, app *App) error) (err er
 	return app.RunUntil(ctx, func(ctx context.Context) error { return fn[0](ctx, app) })
 }
 
-// RunUntil works on runs as [App.Run] does, until fn returns. fn's context ends with ctx, and where the worker fails.
-// RunUntil returns when all that it started has ended: the worker's error, or else fn's.
+// RunUntil works on runs, as [App.Run] does, until fn returns. fn's context ends with ctx, or when
+// the worker fails. RunUntil returns once everything that it started has ended. It returns the
+// worker's error, or else fn's.
 func (a *App) RunUntil(ctx context.Context, fn func(ctx context.Context) error) (err error) {
 	if fn == nil {
 		return fmt.Errorf("run until: %w: no function", ErrInvalid)
@@ -82,8 +84,8 @@ func (a *App) RunUntil(ctx context.Context, fn func(ctx context.Context) error) 
 	return fn(ctx)
 }
 
-// AppFrom is the App that runs the step whose body has this context, so that the body can start runs, send and ask.
-// Elsewhere it is nil.
+// AppFrom returns the App that runs the step with this context. Step bodies use it to start, signal
+// and read runs. Outside a step it returns nil.
 func AppFrom(ctx context.Context) *App {
 	app, _ := engine.AppOf(ctx).(*App)
 	return app

@@ -13,47 +13,56 @@ import (
 	"github.com/stepwell/stepwell/world"
 )
 
-// RetryAdvice says what [App.Retry] does with a run, or why it refuses, and what there is instead.
+// RetryAdvice says what [App.Retry] does with a run, or why it refuses and what to do instead.
 type RetryAdvice struct {
-	// At is the number of the last event that the new run takes over, and Steps the names of the steps
-	// that failed the run, and run again; without any, only its code does. Of what is behind At the
-	// new run has the results of what was asked for before.
-	At    int64    `json:"at,omitempty"`
+	// At is the number of the last event that the new run takes over. Of later events the new run
+	// gets results that were requested before At.
+	At int64 `json:"at,omitempty"`
+	// Steps are the names of the steps that failed the run and run again. Empty: only the
+	// workflow's code runs again.
 	Steps []string `json:"steps,omitempty"`
-	Anew  bool     `json:"anew,omitempty"` // the new run has its whole timeout again: the run had run out of it
+	// the run had timed out, and the new run gets its whole timeout again
+	Anew bool `json:"anew,omitempty"`
 
-	// Healed are the names of the steps that failed the run because another run did, and now complete
-	// with what the newest in that one's place came to; Results are these, by the IDs of the steps.
-	Healed  []string                   `json:"healed,omitempty"`
+	// Healed are the names of the steps that failed the run because another run failed, and that
+	// now succeed: that run, or its newest replacement, has completed since.
+	Healed []string `json:"healed,omitempty"`
+	// Results are the new results of the healed steps, by step ID.
 	Results map[string]json.RawMessage `json:"-"`
 
-	Refused string `json:"refused,omitempty"` // why there is no retry; "": there is
-	Child   string `json:"child,omitempty"`   // the failed child that could be retried instead
-	Awaited string `json:"awaited,omitempty"` // the awaited run that did not complete, which could be
+	Refused string `json:"refused,omitempty"` // why there is no retry; "": there is one
+	Child   string `json:"child,omitempty"`   // ID of the failed child to retry instead
+	// ID of the failed run that was awaited, to retry instead
+	Awaited string `json:"awaited,omitempty"`
 
-	// Peer is the newest run in the place of Child or Awaited, where a retry of that does not help, as
-	// it goes on or was cancelled: see PeerIs, which is a status, or blocked, or paused.
-	Peer   string `json:"peer,omitempty"`
+	// Peer is the newest replacement of Child or Awaited if a retry of that would not help, because
+	// it still runs or was cancelled. PeerIs says which.
+	Peer string `json:"peer,omitempty"`
+	// PeerIs is a status, or blocked, or paused.
 	PeerIs string `json:"peerIs,omitempty"`
 
-	Newest  string `json:"newest,omitempty"`  // the run that this is about, which took the place of the one asked for
-	Result  string `json:"result,omitempty"`  // the step whose result a fork could be given
-	Fork    int64  `json:"fork,omitempty"`    // a fork behind this event takes the risk that Refused names; 0: none
-	Restart bool   `json:"restart,omitempty"` // it can be restarted
-	Undone  string `json:"undone,omitempty"`  // the undo functions that ran: a fork from before them goes on without what they undid
-	Input   bool   `json:"input,omitempty"`   // the run's own input does not fit: a restart or a fork needs another
+	// ID of the run that the advice is about, if it replaced the one asked for
+	Newest string `json:"newest,omitempty"`
+	Result string `json:"result,omitempty"` // the step to which a fork could give a result
+	// a fork after this event takes the risk that Refused names; 0: none
+	Fork    int64 `json:"fork,omitempty"`
+	Restart bool  `json:"restart,omitempty"` // the run can be restarted
+	// the undo functions that ran; a fork from before them continues without what they undid
+	Undone string `json:"undone,omitempty"`
+	// the run's input does not fit: a restart or fork needs another
+	Input bool `json:"input,omitempty"`
 }
 
-// Does says what a retry does.
+// Does describes in a sentence what a retry does.
 func (r *RetryAdvice) Does() string { return (*history.Retry)(r).Does() }
 
-// Instead says what can be done where there is no retry; "": nothing.
+// Instead describes in a sentence what to do if there is no retry; "": nothing.
 func (r *RetryAdvice) Instead() string { return (*history.Retry)(r).Instead() }
 
-// RetryRefusedError says why a run is not retried: a new run could not be right. It is [ErrInvalid].
+// RetryRefusedError says why [App.Retry] refused. It matches [ErrInvalid].
 type RetryRefusedError struct {
 	Run    string
-	Advice RetryAdvice // what can be done instead
+	Advice RetryAdvice // what to do instead
 }
 
 func (e *RetryRefusedError) Error() string {
@@ -130,8 +139,8 @@ func (a *App) retry(ctx context.Context, run string, newest *RunInfo) (*Run[json
 	}
 }
 
-// RetryAdvice says what [App.Retry] would do with a run now. Where another run took its place, that is the one which is spoken of: see Newest in the answer. It
-// reads the whole log.
+// RetryAdvice says what [App.Retry] would do with a run now. If another run replaced it, the advice
+// is about that one: see RetryAdvice.Newest. It reads the whole log.
 func (a *App) RetryAdvice(ctx context.Context, run string) (RetryAdvice, error) {
 	advice, err := a.adviseOf(ctx, &history.History{Run: run})
 	if err != nil {

@@ -12,43 +12,61 @@ import (
 	"github.com/stepwell/stepwell/world"
 )
 
-// RunInfo is a run as it is listed and looked up. Its JSON is what the REST API and the command line show of it.
+// RunInfo is a run as [App.Get] and [App.List] return it. Its JSON is that of the REST API and the
+// command line.
 type RunInfo struct {
-	ID       string          `json:"id"`
-	Workflow string          `json:"workflow"`
-	Version  int             `json:"version"` // 0: that of the worker that claims it first
-	Status   world.Status    `json:"status"`
-	Key      string          `json:"idempotencyKey,omitempty"` // that it was started with
-	FirstKey string          `json:"firstKey,omitempty"`       // that it took over with another's place
-	Priority int             `json:"priority"`                 // 1 to 4; 4 is served first
+	ID       string       `json:"id"`
+	Workflow string       `json:"workflow"`
+	Version  int          `json:"version"` // 0: the worker that first claims the run decides
+	Status   world.Status `json:"status"`
+	Key      string       `json:"idempotencyKey,omitempty"` // idempotency key of its start
+	// idempotency key of the run that it replaced
+	FirstKey string          `json:"firstKey,omitempty"`
+	Priority int             `json:"priority"` // 1 to 4; 4 is served first
 	Input    json.RawMessage `json:"input,omitempty"`
 	Output   json.RawMessage `json:"output,omitempty"`
 
-	InputApart  string `json:"inputApart,omitempty"`  // see [App.OpenValue]; "": the input is the value
-	OutputApart string `json:"outputApart,omitempty"` // the same of the output
+	// ID of the input if it is stored apart: see [App.OpenValue]; "": Input has it
+	InputApart  string `json:"inputApart,omitempty"`
+	OutputApart string `json:"outputApart,omitempty"` // the same for the output
 
-	Error      *world.Error               `json:"error,omitempty"`
-	Parent     *world.Parent              `json:"parent,omitempty"`
-	Origin     *world.Origin              `json:"origin,omitempty"` // of a fork, a restart, a retry
-	Newest     *world.Heir                `json:"newest,omitempty"` // in its place; nil: nothing took it
-	CreatedAt  time.Time                  `json:"createdAt"`
-	StartedAt  time.Time                  `json:"startedAt,omitzero"` // zero: it has not begun, or its log does not say
-	EndedAt    time.Time                  `json:"endedAt,omitzero"`
-	Retention  Span                       `json:"retention,omitempty"` // after its end
-	StartTTL   Span                       `json:"startTTL,omitempty"`  // within which it has to begin, from when it was to; 0: whenever it does
-	Gather     *world.Gather              `json:"gather,omitempty"`    // lists show the first input
-	Timeout    Span                       `json:"timeout,omitempty"`   // that the whole run has, from when it begins; of a fork, from when its source began; 0: none
+	Error  *world.Error  `json:"error,omitempty"`
+	Parent *world.Parent `json:"parent,omitempty"`
+	// the source of a fork, restart or retry
+	Origin *world.Origin `json:"origin,omitempty"`
+	// the newest run that replaced it; nil: none
+	Newest    *world.Heir `json:"newest,omitempty"`
+	CreatedAt time.Time   `json:"createdAt"`
+	// zero: it has not begun, or its log does not say
+	StartedAt time.Time `json:"startedAt,omitzero"`
+	EndedAt   time.Time `json:"endedAt,omitzero"`
+	// how long it is kept after its end
+	Retention Span `json:"retention,omitempty"`
+	// how late it may begin: see [StartTTL]; 0: no limit
+	StartTTL Span `json:"startTTL,omitempty"`
+	// of [Debounce] and [Batch]; lists show the first input
+	Gather *world.Gather `json:"gather,omitempty"`
+	// Timeout limits the whole run, from when it begins; for a fork, from when its source began. 0:
+	// no limit.
+	Timeout    Span                       `json:"timeout,omitempty"`
 	Attributes map[string]json.RawMessage `json:"attributes,omitempty"`
-	Claims     int64                      `json:"claims"`               // how often a worker claimed it
-	Encryption string                     `json:"encryption,omitempty"` // ID of the key that its payloads are encrypted with; "": none
-	Sealed     bool                       `json:"sealed,omitempty"`     // and they are shown so: the key is not here
-	Queue      *world.QueueRow            `json:"queue,omitempty"`      // nil when it is over
-	Merged     bool                       `json:"merged,omitempty"`     // in the answer to a start, in a list by key: it was merged
-	Late       []world.Late               `json:"late,omitempty"`       // of a run that is over, where one is read alone: what came too late; at most 100
-	Damage     string                     `json:"damage,omitempty"`     // what of its row is not what was written, and is left out here; "": nothing
+	// how often a worker has claimed it
+	Claims int64 `json:"claims"`
+	// ID of the key that encrypts its payloads; "": none
+	Encryption string `json:"encryption,omitempty"`
+	// the payloads here are still encrypted: the key is missing
+	Sealed bool            `json:"sealed,omitempty"`
+	Queue  *world.QueueRow `json:"queue,omitempty"` // nil once the run is over
+	// in the answer to a start, or a list by key: that start was merged into this run
+	Merged bool `json:"merged,omitempty"`
+	// Late lists deliveries that came after the run's end, at most 100. Only [App.Get] of a run
+	// that is over sets it.
+	Late []world.Late `json:"late,omitempty"`
+	// which damaged parts of its row are left out here; "": none
+	Damage string `json:"damage,omitempty"`
 }
 
-// Span is a [time.Duration] that is text like 90s, 36h or 30d, or forever where it is [Forever].
+// Span is a [time.Duration] whose text is like 90s, 36h or 30d, or forever for [Forever].
 type Span time.Duration
 
 func (s Span) String() string {
@@ -58,10 +76,10 @@ func (s Span) String() string {
 	return human.SpanText(time.Duration(s))
 }
 
-// MarshalText writes it as String does.
+// MarshalText returns the same text as String.
 func (s Span) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
-// UnmarshalText reads what MarshalText writes.
+// UnmarshalText parses the text of MarshalText.
 func (s *Span) UnmarshalText(text []byte) error {
 	if string(text) == "forever" {
 		*s = Span(Forever)

@@ -17,7 +17,8 @@ import (
 	"github.com/stepwell/stepwell/world"
 )
 
-// Accepted is what a workflow takes from outside while it runs: an [EventDef], or what [HookPayload] makes.
+// Accepted declares a payload that a workflow takes while it runs: an [EventDef], or the result of
+// [HookPayload].
 type Accepted interface{ accepted(t *accepted) }
 
 // accepted are the types of it.
@@ -27,13 +28,14 @@ type accepted struct {
 	faults []error
 }
 
-// Accepts says which events, and which payloads of its hooks, a workflow takes:
+// Accepts declares which events, and which hook payloads, a workflow takes:
 //
 //	var Order = stepwell.Define("order", order, stepwell.Accepts(Approved, stepwell.HookPayload[Verdict]()))
 //
-// A send of one of them that does not fit is refused with [ErrUnfit] and the place, even by a sender that does not have
-// the workflow's code. Other events are not checked when they are sent, and neither are payloads of hooks if none is
-// named here. If one of those does not fit, the run sets it aside: see [PayloadErrors].
+// A send that does not fit its declared type is refused with [ErrUnfit] and the place of the fault.
+// The sender does not need the workflow's code. Undeclared events are not checked when they are
+// sent, nor are hook payloads if no HookPayload is declared. The run sets aside those that do not
+// fit: see [PayloadErrors].
 func Accepts(what ...Accepted) WorkflowOption { return acceptsOption(what) }
 
 type acceptsOption []Accepted
@@ -68,7 +70,8 @@ func (e *EventDef[T]) accepted(t *accepted) {
 
 type hookPayload[T any] struct{}
 
-// HookPayload is what hooks of a workflow take, for [Accepts]. Where hooks of one workflow take several types, name all: a payload fits that fits one.
+// HookPayload declares a type of hook payload, for [Accepts]. If hooks of a workflow take several
+// types, declare all: a payload must fit one of them.
 func HookPayload[T any]() Accepted { return hookPayload[T]{} }
 
 func (hookPayload[T]) accepted(t *accepted) { t.hooks = append(t.hooks, reflect.TypeFor[T]()) }
@@ -92,9 +95,8 @@ func describe(in, out reflect.Type, accepts *accepted) json.RawMessage {
 	return set.JSON()
 }
 
-// Schemas are the schemas of a version of a workflow, as a live worker has published them; of version 0,
-// those of the highest that one has. Where no live worker has it, or none has published any, they are
-// empty.
+// Schemas returns the schemas of a version of a workflow that a live worker has published. Version
+// 0 is the highest that a live worker has. The result is empty if no live worker has published any.
 func (a *App) Schemas(ctx context.Context, workflow string, version int) (world.Schemas, error) {
 	out := world.Schemas{Workflow: workflow}
 	if err := cmp.Or(world.CheckWorkflowName(workflow), world.CheckVersion(version)); err != nil {

@@ -20,9 +20,9 @@ func (f *Future[T]) future() *replay.Future {
 	return f.f
 }
 
-// Select waits for the first of several futures, of whatever types, to end and returns its index. The others go on;
-// [WithCancel] makes a part of the run that ends them. A cancel of the run ends waits, too: their Get returns
-// [ErrCancelled]. Without futures it is an error.
+// Select waits for the first of several futures to end and returns its index. The futures may have
+// different types. The others go on; [WithCancel] can end them. If the run is cancelled, waits end
+// too, and their Get returns [ErrCancelled]. Without futures Select returns an error.
 func Select(ctx Context, fs ...Awaitable) (int, error) {
 	if len(fs) == 0 {
 		return -1, fmt.Errorf("%w: a select needs at least one future", ErrInvalid)
@@ -49,7 +49,8 @@ func Timer(ctx Context, name string, d time.Duration) *Future[struct{}] {
 	return &Future[struct{}]{f: f, get: func(ctx Context) (struct{}, error) { return struct{}{}, waitFor(ctx, f) }}
 }
 
-// Received is what a wait for an event, or at a hook, came to: OK is false where its [Timeout] passed first.
+// Received is the result of a wait for an event or a hook. OK is false if the [Timeout] passed
+// first.
 type Received[T any] struct {
 	Payload T
 	OK      bool

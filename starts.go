@@ -111,14 +111,16 @@ func held(ctx context.Context, a *App, w *Why, unbegun bool) error {
 // startTTLOption fits workflows, starts and children.
 type startTTLOption time.Duration
 
-// StartTTL says within which time a run is to begin: one that has not begun then, as no worker has room for it, its
-// workflow is held, or it stands in line for a limit, is cancelled, with code NOT_STARTED. The time counts from the
-// start, or, of a start that is delayed, from when it was to begin; where it is woken before, that stays so, and it has
-// the more time. A fork or a retry begins when a worker takes it for the first time. Who waits for its result gets an
-// error that matches [ErrCancelled], and says so.
+// StartTTL limits how long a run may wait for its start. A run that has not begun within d is
+// cancelled with code NOT_STARTED: because no worker has a free slot, its workflow is held, or it
+// stands in line for a limit. Callers that wait for its result get an error that matches
+// [ErrCancelled].
 //
-// That of a workflow holds for all who start it, by whatever way; that of a start takes its place, and there 0 means as
-// the workflow says, and [Forever] that it may begin at any time.
+// The time counts from the start, or from the end of the start's [Delay]; waking the run earlier
+// does not shorten it. A fork or a retry begins when a worker first claims it.
+//
+// The StartTTL of a workflow applies to all starts. That of a start overrides it: there 0 means the
+// workflow's, and [Forever] means no limit.
 func StartTTL(d time.Duration) RunOption { return startTTLOption(d) }
 
 func (d startTTLOption) workflowOption(o *workflowOptions) {
@@ -132,7 +134,7 @@ func (d startTTLOption) startOption(o *startOptions) { o.StartTTL = time.Duratio
 
 func (d startTTLOption) childOption(o *childOptions) { o.StartTTL = time.Duration(d) }
 
-// Held says that a workflow is held, by whom and why.
+// Held is a workflow that is held: see [App.Hold].
 type Held struct {
 	Workflow string    `json:"workflow"`
 	By       string    `json:"by,omitempty"`
@@ -140,9 +142,9 @@ type Held struct {
 	Since    time.Time `json:"since"`
 }
 
-// Hold holds a workflow: its starts are accepted, but its runs do not begin until it is released. Runs that have begun
-// continue, and so does what a worker is just claiming. You can cancel held runs. A hold survives all processes. A
-// second Hold replaces who holds the workflow, and why.
+// Hold holds a workflow: starts are accepted, but no new run begins until [App.Release]. Runs that
+// have begun continue, and so do those that a worker is just claiming. You can cancel held runs. A
+// hold survives all processes. A second Hold replaces the holder's name and the note.
 func (a *App) Hold(ctx context.Context, workflow, note string) error {
 	starts, err := a.starter()
 	if err != nil {
@@ -154,8 +156,8 @@ func (a *App) Hold(ctx context.Context, workflow, note string) error {
 	return nil
 }
 
-// Release has the runs of a workflow that was held begin, in the order in which they would have. One that is not held
-// stays as it is.
+// Release ends the hold of a workflow. Its runs begin in their usual order. Releasing a workflow
+// that is not held is harmless.
 func (a *App) Release(ctx context.Context, workflow string) error {
 	starts, err := a.starter()
 	if err == nil {
@@ -170,7 +172,7 @@ func (a *App) Release(ctx context.Context, workflow string) error {
 	return nil
 }
 
-// Holds are the workflows that are held, by name.
+// Holds returns the held workflows, by name.
 func (a *App) Holds(ctx context.Context) ([]Held, error) {
 	starts, err := a.starter()
 	if err != nil {

@@ -17,15 +17,16 @@ import (
 	"github.com/stepwell/stepwell/world"
 )
 
-// Step runs fn once, records what it returned, and returns that: on replay fn does not run again. The name is what the
-// result is recorded under; the same name again is the next occurrence.
+// Step runs fn once, records its result, and returns the result. On replay it returns the recorded
+// result without running fn. The log records the result under name; the same name again is the next
+// occurrence.
 //
-// fn runs at least once: if the process dies before its result is recorded it runs again, as the next attempt. Hand
-// [StepInfo].IdempotencyKey to whatever must not be done twice. A failing fn is tried again as [Retry] says: three
-// attempts unless told otherwise; then Step returns a [*StepError]. [Fatal] and [RetryAfter] in what fn returns decide
-// otherwise.
+// fn runs at least once. If the process dies before the result is recorded, fn runs again as the
+// next attempt. So pass [StepInfo].IdempotencyKey to systems that must not act twice. A failed fn
+// is tried again as [Retry] says, with three attempts by default; then Step returns a [*StepError].
+// fn overrides that with [Fatal] and [RetryAfter].
 //
-// What Step returns has always made the round trip through JSON, on the first run too.
+// The result always makes the round trip through JSON, on the first run too.
 func Step[T any](ctx Context, name string, fn func(ctx context.Context) (T, error), opts ...StepOption) (T, error) {
 	c, f, err := askStep(ctx, name, fn, opts)
 	if err == nil && !ctx.x.Wait(f) {
@@ -120,7 +121,7 @@ func (l *landing[T]) result(ctx Context, f *replay.Future) (T, error) {
 	return recorded[T](ctx, f)
 }
 
-// RegisteredStep is a step that any worker which has it in its [Config] can run, by name, from its recorded input.
+// RegisteredStep is a step that any worker with its definition can run, from its recorded input.
 type RegisteredStep[In, Out any] struct {
 	name   string
 	fn     func(context.Context, In) (Out, error)
@@ -131,8 +132,8 @@ type RegisteredStep[In, Out any] struct {
 	fault  error
 }
 
-// DefineStep gives a function a name under which every worker can run it. Its input is recorded, so it must encode as
-// JSON. What is wrong with a definition shows in [New].
+// DefineStep registers a function as a step that every worker can run. Its input is recorded, so it
+// must encode as JSON. [New] reports faults of the definition.
 func DefineStep[In, Out any](name string, fn func(ctx context.Context, in In) (Out, error), opts ...StepDefinitionOption) *RegisteredStep[In, Out] {
 	s := &RegisteredStep[In, Out]{name: name, fn: fn}
 	s.define(opts)
@@ -148,12 +149,13 @@ func (s *RegisteredStep[In, Out]) define(opts []StepDefinitionOption) {
 	s.fault = errors.Join(append([]error{s.fault}, s.limits.ofStep(s.name, reflect.TypeFor[In]())...)...)
 }
 
-// DefineRemoteStep names a step that a program in another language runs: a step worker, which takes it from a server.
-// remote-steps.md in docs says how. No worker in Go runs it, and it never runs in place: it waits in the queue for a
-// step worker that has its name. Options hold as for [DefineStep], but for [Transactional] and [NonRetryable]: the
-// step worker says which of its errors are final. Have it in [Config].Definitions, as its limits are known by that.
+// DefineRemoteStep declares a step that a program in another language runs: a step worker, which
+// takes it from a server. See docs/remote-steps.md. No Go worker runs it: the step waits in the
+// queue for a step worker with its name. The options are those of [DefineStep], except
+// [Transactional] and [NonRetryable]: the step worker says which errors are final. Add the step to
+// [Config].Definitions, so that its limits are known.
 //
-// A test gives it a function with stepwelltest.FakeStep.
+// In a test, stepwelltest.FakeStep gives it a function.
 func DefineRemoteStep[In, Out any](name string, opts ...StepDefinitionOption) *RegisteredStep[In, Out] {
 	s := &RegisteredStep[In, Out]{name: name, remote: true}
 	s.fn = func(context.Context, In) (out Out, err error) { return out, &notHereError{name} }
@@ -183,15 +185,16 @@ func (e *notHereError) Error() string {
 // Permanent says that a retry would not help.
 func (*notHereError) Permanent() bool { return true }
 
-// Name is the step's name.
+// Name returns the step's name.
 func (s *RegisteredStep[In, Out]) Name() string { return s.name }
 
-// Alone is the step as a workflow of its own, under the same name, whose runs do the step and nothing else: it is retried, looked at, cancelled and started by
-// key as any run is.
+// Alone returns a workflow of the same name that runs only this step. Its runs can be started with
+// a key, retried, listed and cancelled as any run.
 //
 //	run, err := Resize.Alone().Start(ctx, app, picture, stepwell.Key(picture.ID))
 //
-// What works on such runs has Resize.Alone() in its [Config].Definitions, which stands for the step, too. The name must be one of a workflow: see [Define].
+// Workers have Resize.Alone() in their [Config].Definitions, which includes the step itself. The
+// name must be valid for a workflow: see [Define].
 func (s *RegisteredStep[In, Out]) Alone(opts ...WorkflowOption) *Workflow[In, Out] {
 	if s == nil {
 		return nil
@@ -247,14 +250,14 @@ func (s *RegisteredStep[In, Out]) call(ctx context.Context, input []byte, limit 
 	return to.encode(out, limit)
 }
 
-// Run asks for the step and waits for its result. See [Step]. It fits [Map]:
+// Run requests the step and waits for its result: see [Step]. It is a suitable function for [Map]:
 //
 //	thumbs, err := stepwell.Map(ctx, pictures, 4, Resize.Run)
 func (s *RegisteredStep[In, Out]) Run(ctx Context, in In) (Out, error) {
 	return s.start(ctx, in, nil, 0).Get(ctx)
 }
 
-// With is the same step, tried otherwise where it is asked for from here:
+// With returns the step with other options, for calls through the returned value:
 //
 //	thumb, err := Resize.With(stepwell.Retry{Attempts: 10}).Run(ctx, picture)
 func (s *RegisteredStep[In, Out]) With(opts ...StepOption) *RegisteredStep[In, Out] {
@@ -266,8 +269,8 @@ func (s *RegisteredStep[In, Out]) With(opts ...StepOption) *RegisteredStep[In, O
 	return &c
 }
 
-// Start asks for the step and goes on; the result is the future's. Of several that are asked for at once, one runs in
-// place and the others are queued for every worker.
+// Start requests the step and returns at once; the future has the result. Of several steps that are
+// requested together, one runs in this worker and the others are queued for all workers.
 func (s *RegisteredStep[In, Out]) Start(ctx Context, in In, opts ...StepOption) *Future[Out] {
 	return s.start(ctx, in, opts, engine.Caller(0))
 }
@@ -314,14 +317,15 @@ func (s *RegisteredStep[In, Out]) start(ctx Context, in In, opts []StepOption, a
 	return &Future[Out]{f: f, get: func(ctx Context) (Out, error) { return back.result(ctx, f) }}
 }
 
-// StepOption changes how a step is tried, and what follows of it: [Retry], [Timeout], [HeartbeatTimeout],
-// [QueueTimeout], [NonRetryable], [Transactional], [Undo].
+// StepOption is an option of a step: [Retry], [Timeout], [HeartbeatTimeout], [QueueTimeout],
+// [NonRetryable], [Transactional], [Undo].
 type StepOption interface {
 	StepDefinitionOption
 	stepOption()
 }
 
-// StepDefinitionOption is said where a registered step is defined, for all of its calls: a [Limit], or any [StepOption].
+// StepDefinitionOption is an option of [DefineStep], for all calls of the step: a [Limit], or any
+// [StepOption].
 type StepDefinitionOption interface{ stepDefinitionOption(*engine.Policy) }
 
 func stepPolicy[O StepDefinitionOption](p *engine.Policy, opts []O) error {
@@ -331,33 +335,38 @@ func stepPolicy[O StepDefinitionOption](p *engine.Policy, opts []O) error {
 	return p.Validate()
 }
 
-// Backoff says how the delays between attempts grow.
+// Backoff is how the delays between attempts grow.
 type Backoff string
 
-// The ways in which delays grow: always Base; Base, 2 × Base, 3 × Base…; Base, doubled each time.
+// Kinds of backoff.
 const (
-	Fixed       Backoff = "fixed"
-	Linear      Backoff = "linear"
+	// always Base
+	Fixed Backoff = "fixed"
+	// Base, 2 × Base, 3 × Base…
+	Linear Backoff = "linear"
+	// Base, 2 × Base, 4 × Base…
 	Exponential Backoff = "exponential"
 )
 
-// Unlimited, as [Retry].Attempts, sets no limit.
+// Unlimited, as [Retry].Attempts, means no limit.
 const Unlimited = -1
 
-// Retry says how often and when a step that failed is tried again. Zero fields mean the defaults.
+// Retry says how often, and after which delays, a failed step is tried again. Zero fields mean the
+// defaults.
 type Retry struct {
-	Attempts int           // in all, the first included; default 3; [Unlimited]
+	Attempts int           // in all, with the first; default 3; or [Unlimited]
 	Backoff  Backoff       // default [Exponential]
 	Base     time.Duration // the first delay; default 1 s
 	Cap      time.Duration // the longest delay; default 60 s, or Base if that is longer
-	Jitter   float64       // share of each delay that is random, 0 to 1; default 0.2; below 0: none
-	Total    time.Duration // no attempt starts later than this after the first began; default: no limit
+	// random share by which each delay is shortened, 0 to 1; default 0.2; below 0: none
+	Jitter float64
+	Total  time.Duration // no attempt starts later than this after the first; default: no limit
 }
 
 type nonRetryable struct{ is func(error) bool }
 
-// NonRetryable makes errors of a type final for a step: one anywhere in the chain of what a body returns, joined errors
-// included, ends the step at once.
+// NonRetryable makes errors of a type final for a step. It matches any error in the chain that the
+// body returns, also in joined errors.
 func NonRetryable[T error]() StepOption {
 	return nonRetryable{func(err error) bool {
 		_, ok := codec.As[T](err)
@@ -378,7 +387,8 @@ func (r Retry) stepDefinitionOption(p *engine.Policy) {
 	p.Attempts, p.Backoff, p.Base, p.Cap, p.Jitter, p.Total = r.Attempts, engine.Backoff(r.Backoff), r.Base, r.Cap, r.Jitter, r.Total
 }
 
-// TimeoutOption is what [Timeout] returns.
+// TimeoutOption is the result of [Timeout]: an option of steps, waits, workflows, starts and
+// children.
 type TimeoutOption interface {
 	StepOption
 	WaitOption
@@ -388,14 +398,14 @@ type TimeoutOption interface {
 
 type timeoutOption time.Duration
 
-// Timeout limits one attempt of a step, or a wait for an event, at a hook or for a condition. The context of
-// an attempt whose time is up ends, with
-// cause [ErrTimeout]; an error that the body returns then is tried again, if attempts are left. A value that it returns
-// all the same counts: the work is done.
+// Timeout limits one attempt of a step, or a wait for an event, a hook or a condition. The context
+// of an attempt ends with cause [ErrTimeout]. An error that the body then returns is tried again,
+// if attempts are left. A value that the body returns still counts, because the work is done.
 //
-// Of a workflow, a start or a child it limits the whole run, from when it begins and over all its segments; [Forever]:
-// no limit. Then the run is cancelled (see [CancelCause]), its code cleans up, and it fails with code TIMEOUT and an
-// error that is [ErrTimeout].
+// As an option of a workflow, a start or a child, it limits the whole run, from when it begins,
+// over all its segments. [Forever] means no limit. When the time is over the run is cancelled (see
+// [CancelCause]), its code cleans up, and the run fails with code TIMEOUT and an error that matches
+// [ErrTimeout].
 func Timeout(d time.Duration) TimeoutOption { return timeoutOption(d) }
 
 func (timeoutOption) stepOption() {}

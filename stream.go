@@ -15,10 +15,11 @@ import (
 	"github.com/stepwell/stepwell/world"
 )
 
-// ErrStreamClosed: the stream was closed; nothing was written to it.
+// ErrStreamClosed means that the stream is closed. Nothing was written to it.
 var ErrStreamClosed = world.ErrStreamClosed
 
-// StreamWriter writes to one stream of a run from the body of a step: see [Stream]. It is safe for concurrent use.
+// StreamWriter writes to one stream of a run from the body of a step: see [Stream]. It is safe for
+// concurrent use.
 type StreamWriter[T any] struct {
 	name  string
 	s     *engine.Stream
@@ -27,15 +28,17 @@ type StreamWriter[T any] struct {
 	read  bool
 }
 
-// Stream opens a stream of the run that a step belongs to, with the context that its body was given. A run has any number of streams, each under
-// a name, that of a step: 1 to 256 bytes of printable UTF-8; several steps may write to one, at once too. What is wrong with the name or the
-// context shows at the first use.
+// Stream opens a stream of the step's run, with the context of the step's body. A run may have any
+// number of streams; several steps may write to one, also at once. A name has 1 to 256 bytes of
+// printable UTF-8. The first use reports a bad name or context.
 //
-// What is written is durable, and visible to readers (see [App.ReadStream]), while the step runs: some 10 ms later, or after [StreamWriter.Flush].
-// The rest is committed with the end of the attempt, so that a step that writes little, or does not take long, costs nothing more for it.
+// Chunks are durable and visible to readers (see [App.ReadStream]) about 10 ms after they were
+// written, or after [StreamWriter.Flush]. The last ones are committed with the end of the attempt,
+// so a short step costs no extra commit.
 //
-// An attempt after the first starts over: with the first thing that it writes, what earlier attempts of the step wrote to that stream is void, and
-// readers are told so by a [StreamChunk] that is a reset. An attempt that can go on where the last one stood says so with [StreamWriter.Keep].
+// Each further attempt starts over: its first write discards the step's earlier chunks in that
+// stream, and readers get a [StreamChunk] with Reset. [StreamWriter.Keep] continues after earlier
+// chunks instead.
 func Stream[T any](ctx context.Context, name string) *StreamWriter[T] {
 	s, err := engine.OpenStream(ctx, name)
 	if err != nil {
@@ -52,11 +55,13 @@ func (w *StreamWriter[T]) check() error {
 	return w.fault
 }
 
-// Write adds a chunk, as JSON of 1 MiB at most. It returns at once, unless 2 MiB of the stream wait to be stored: then it waits as well.
+// Write adds a chunk, as JSON of at most 1 MiB (or [Config].MaxPayload, if lower). It returns at
+// once, unless 2 MiB of the stream wait to be stored.
 //
-// Errors: [ErrTooLarge] and encoding errors, after which the next chunk may be written; all others are final: [ErrStreamClosed] after a Close,
-// [ErrLeaseLost] where the step runs elsewhere by now, the cause of the step's context where that ended while Write waited. A step that returns a
-// value though chunks could not be written fails with that error.
+// After [ErrTooLarge] and encoding errors you may write the next chunk. Other errors are final:
+// [ErrStreamClosed] after a Close, [ErrLeaseLost] if the step now runs elsewhere, the cause of the
+// step's context if that ended while Write waited. If chunks could not be written, a step that
+// returns a value fails with that error.
 func (w *StreamWriter[T]) Write(chunk T) error {
 	if err := w.check(); err != nil {
 		return err
@@ -68,7 +73,8 @@ func (w *StreamWriter[T]) Write(chunk T) error {
 	return w.s.Write(b)
 }
 
-// Flush returns when all that was written is durable and visible to readers, but for the end that Close says: that comes with the end of the step.
+// Flush returns once all written chunks are durable and visible to readers. It does not make a
+// Close visible: that happens with the end of the step.
 func (w *StreamWriter[T]) Flush() error {
 	if err := w.check(); err != nil {
 		return err
@@ -76,8 +82,8 @@ func (w *StreamWriter[T]) Flush() error {
 	return w.s.Flush()
 }
 
-// Close ends the stream: readers come to its end, and nothing more can be written. The mark becomes durable with the end of the step, and readers
-// come to it then; an attempt that fails has closed nothing. A stream need not be closed: its readers come to the end with that of the run.
+// Close ends the stream: nothing more can be written. Readers see the end once the step has ended;
+// a failed attempt closes nothing. You need not close a stream: it ends with its run.
 func (w *StreamWriter[T]) Close() error {
 	if err := w.check(); err != nil {
 		return err
@@ -85,8 +91,8 @@ func (w *StreamWriter[T]) Close() error {
 	return w.s.Close(nil)
 }
 
-// CloseWithError is Close for a stream that ends before it is complete: readers get the error, as a [*StreamError]. It stands where the step
-// fails for good. nil is Close.
+// CloseWithError is Close for an incomplete stream: readers get the error as a [*StreamError]. It
+// takes effect even if the step fails for good. CloseWithError(nil) is Close.
 func (w *StreamWriter[T]) CloseWithError(err error) error {
 	if err := w.check(); err != nil {
 		return err
@@ -94,7 +100,8 @@ func (w *StreamWriter[T]) CloseWithError(err error) error {
 	return w.s.Close(err)
 }
 
-// Written returns what earlier attempts of this step wrote to the stream, and stands; nothing in the first attempt, which costs nothing then.
+// Written returns the chunks that earlier attempts of this step wrote to the stream. In the first
+// attempt it returns none, at no cost.
 func (w *StreamWriter[T]) Written() ([]T, error) {
 	if err := w.check(); err != nil {
 		return nil, err
@@ -115,8 +122,8 @@ func (w *StreamWriter[T]) Written() ([]T, error) {
 	return values, nil
 }
 
-// Keep lets this attempt go on behind the first n chunks of what [StreamWriter.Written] returns; where there were more, they are void with the first thing
-// that it writes. It must be called before that.
+// Keep makes this attempt continue after the first n chunks of [StreamWriter.Written]. The first
+// write discards the others. Call Keep before it.
 func (w *StreamWriter[T]) Keep(n int) error {
 	if _, err := w.Written(); err != nil {
 		return err
@@ -130,11 +137,12 @@ func (w *StreamWriter[T]) Keep(n int) error {
 	return w.s.Keep(w.kept[n-1].Index + 1)
 }
 
-// WriteStream adds a chunk to a stream of the run from workflow code. It returns at once; the chunk is part of the run's next commit, together with its record
-// in the log. So it is written once, however often the code runs again, and costs no commit of its own. Larger or many chunks are better
-// written by a step.
+// WriteStream adds a chunk to a stream of the run from workflow code. It returns at once. The chunk
+// is part of the run's next commit, with its record in the log. So it is written exactly once, and
+// costs no commit of its own. Write large or many chunks from a step: see [Stream].
 //
-// Errors: [ErrInvalid] for a bad name, [ErrTooLarge], encoding errors, [ErrCancelled] when the run is cancelled. What is written behind a Close is dropped.
+// Chunks after a close are dropped. Errors: [ErrInvalid] for a bad name, [ErrTooLarge], encoding
+// errors, [ErrCancelled] if the run is cancelled.
 func WriteStream[T any](ctx Context, name string, chunk T) error {
 	b, err := outgoing(ctx, &chunk, min(ctx.x.MaxPayload(), world.MaxChunk), world.KindStream, name)
 	if err != nil {
@@ -143,7 +151,8 @@ func WriteStream[T any](ctx Context, name string, chunk T) error {
 	return askStream(ctx, name, &engine.StreamSpec{Chunk: json.RawMessage(b)})
 }
 
-// CloseStream ends a stream of the run from workflow code: see [WriteStream] and [StreamWriter.Close].
+// CloseStream ends a stream of the run from workflow code: see [WriteStream] and
+// [StreamWriter.Close].
 func CloseStream(ctx Context, name string) error { return askStream(ctx, name, &engine.StreamSpec{}) }
 
 func askStream(ctx Context, name string, spec *engine.StreamSpec) error {

@@ -14,27 +14,30 @@ import (
 	"github.com/stepwell/stepwell/world"
 )
 
-// StreamChunk is what a reader of a stream gets.
+// StreamChunk is a chunk, or a notice, that a reader of a stream gets.
 type StreamChunk[T any] struct {
-	Index   int64     `json:"index"`             // read on later from Index + 1
-	Step    string    `json:"step,omitempty"`    // ID of the step that wrote it; "": the workflow's code
-	Attempt int       `json:"attempt,omitempty"` // of the step
-	Time    time.Time `json:"time"`              // of the batch that it came with
+	Index   int64     `json:"index"`             // to continue later, read from Index + 1
+	Step    string    `json:"step,omitempty"`    // ID of the step that wrote it; "": workflow code
+	Attempt int       `json:"attempt,omitempty"` // attempt of that step
+	Time    time.Time `json:"time"`              // when its batch was stored
 	Value   T         `json:"value,omitempty"`
-	// Reset: what earlier attempts of Step wrote at index From and behind is void; there is no Value.
-	Reset bool  `json:"reset,omitempty"`
-	From  int64 `json:"from,omitempty"`
-	// Trimmed: chunks before Index, from where the reader began or had come to, were deleted with segments of the run: see [KeepSegments].
+	// Reset means that chunks of earlier attempts of Step, from index From on, are discarded. There
+	// is no Value.
+	Reset bool `json:"reset,omitempty"`
+	// first discarded index, with Reset
+	From int64 `json:"from,omitempty"`
+	// Trimmed means that chunks before Index, which the reader has not seen, were deleted with
+	// segments of the run: see [KeepSegments].
 	Trimmed bool `json:"trimmed,omitempty"`
 }
 
-// StreamError is the end of a stream that is not complete: its writer closed it with an error, or its run failed or was cancelled and nobody had
-// closed it.
+// StreamError ends an incomplete stream: its writer closed it with an error, or its run failed or
+// was cancelled before the stream was closed.
 type StreamError struct {
 	Run, Stream string
-	Index       int64 // of the mark; of the chunk that never came, where there is none
+	Index       int64 // of the closing mark, or of the chunk that never came
 	Message     string
-	Code        string // of the writer's error
+	Code        string // code of the writer's error
 	err         error
 }
 
@@ -42,18 +45,18 @@ func (e *StreamError) Error() string {
 	return fmt.Sprintf("stream %q of run %s: %s", e.Stream, e.Run, e.Message)
 }
 
-// Unwrap returns the writer's error, with its causes, or that of the run.
+// Unwrap returns the error of the writer, or of the run, with its causes.
 func (e *StreamError) Unwrap() error { return e.err }
 
-// StreamInfo is one stream of a run.
+// StreamInfo describes one stream of a run.
 type StreamInfo struct {
 	Name   string          `json:"name"`
 	Next   int64           `json:"next"`             // index of the next chunk
-	Closed world.ChunkKind `json:"closed,omitempty"` // the mark that closed it; "": it is open
-	At     time.Time       `json:"at"`               // of the last chunk
+	Closed world.ChunkKind `json:"closed,omitempty"` // how it was closed; "": it is open
+	At     time.Time       `json:"at"`               // time of the last chunk
 }
 
-// Streams lists the streams of a run by name, but for those that keep the progress of steps: see [Heartbeat].
+// Streams returns the streams of a run, by name, without those of [Heartbeat].
 func (a *App) Streams(ctx context.Context, run string) ([]StreamInfo, error) {
 	if _, err := a.Get(ctx, run); err != nil {
 		return nil, err
@@ -71,13 +74,15 @@ func (a *App) Streams(ctx context.Context, run string) ([]StreamInfo, error) {
 	return list, nil
 }
 
-// ReadStream yields the chunks of a stream of a run from an index on, 0 for all, each once and in order, and then those that are written meanwhile. It ends
-// where the stream was closed or its run has completed; with a [*StreamError] where it was closed with an error, or its run ended otherwise; and
-// with the error of ctx. A stream that nobody has written to yet is waited for.
+// ReadStream yields the chunks of a run's stream from an index on (0: all), each once and in order,
+// and then follows new chunks. It waits for a stream that does not exist yet. It ends when the
+// stream is closed or its run has completed. It ends with a [*StreamError] if the stream was closed
+// with an error or its run did not complete, and with the error of ctx.
 //
-// Whoever stops reads on later, in another process too, from the Index of the last chunk + 1: nothing is missed and nothing comes twice. Indexes grow, but not
-// always by one: chunks that a later attempt of their step made void are gone. To those who have seen them a chunk with Reset says so. Where chunks are gone
-// with the segment that wrote them, the first one behind is Trimmed.
+// To continue later, also in another process, read from the last chunk's Index + 1: nothing is
+// missed or repeated. Indexes grow, but may have gaps, because a later attempt of a step discards
+// the step's earlier chunks. A reader that has seen discarded chunks gets a chunk with Reset. If
+// chunks were deleted with their segment, the first chunk after them has Trimmed.
 func (a *App) ReadStream(ctx context.Context, run, name string, from int64) iter.Seq2[StreamChunk[json.RawMessage], error] {
 	return func(yield func(StreamChunk[json.RawMessage], error) bool) {
 		r := streamReader{app: a, run: run, name: name, q: world.ChunkQuery{From: from}}

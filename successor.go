@@ -11,10 +11,10 @@ import (
 	"github.com/stepwell/stepwell/world"
 )
 
-// Newest is the run that replaced another that did not complete: its retry or restart in place or, if that did not
-// complete either, the run that replaced it in turn. It is the run itself if nothing replaced it, if it is not over, or
-// if it completed. [Run.Result], starts with the run's [Key] and [AwaitRun] follow to it by themselves; [App.Get] does
-// not. Error: [ErrNotFound].
+// Newest returns the run that replaced another: the last in the chain of its retries and restarts
+// in place. It returns the run itself if nothing replaced it, if it is not over, or if it
+// completed. [Run.Result], starts with the run's [Key] and [AwaitRun] follow the chain by
+// themselves; [App.Get] does not. Error: [ErrNotFound].
 func (a *App) Newest(ctx context.Context, run string) (RunInfo, error) {
 	info, err := newestRow(ctx, a, run)
 	if err == nil {

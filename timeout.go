@@ -28,8 +28,9 @@ func (t timeoutOption) childOption(o *childOptions) {
 	}
 }
 
-// CancelCause says why the Context is cancelled: nil where it is not; an error that is [ErrTimeout], and [ErrCancelled] too, where
-// the run took longer than its [Timeout], or the part of it longer than [WithTimeout] gave it; [ErrCancelled] otherwise. It is the same on replay.
+// CancelCause says why the Context is cancelled. It returns nil if it is not cancelled. It returns
+// an error that matches both [ErrTimeout] and [ErrCancelled] after a [Timeout] of the run or of
+// [WithTimeout], and [ErrCancelled] otherwise. The result is the same on replay.
 func CancelCause(ctx Context) error {
 	switch {
 	case ctx.x.Late():

@@ -17,28 +17,31 @@ import (
 // undoOption is an undo of a step.
 type undoOption engine.Undo
 
-// Undo puts what undoes a step on the run's stack of undo functions when the step is asked for. A run that fails or is
-// cancelled takes them off and runs them, the last one first, one after another; then it ends. [UndoAll] does that at
-// once, and the run goes on; [DropUndo] takes them off and runs none.
+// Undo adds an undo function for a step to the run's undo stack when the step is requested. If the
+// run fails or is cancelled, it runs the functions on the stack, last first, one after another;
+// then it ends. [UndoAll] runs them at once, and the run goes on. [DropUndo] discards them.
 //
 //	err := stepwell.Exec(ctx, "reserve", stock.Reserve, order, stepwell.Undo("release", stock.Release, order))
 //
-// It covers a step that may have had an effect although it failed: its time was up, its process died, its answer was
-// lost. So fn runs whether the step completed, failed, or was cancelled, if an attempt of it has begun, and must do no
-// harm where there is nothing to take back. By [Info] it has the step in Undoes, with the idempotency key that every
-// attempt had, and in Attempt how many have begun, at least. Where fn needs what the step returned, use [AddUndo].
+// fn runs if an attempt of the step has begun, whether the step completed, failed or was cancelled.
+// A failed step may have had its effect: its time was up, its process died, its answer was lost. So
+// fn must be harmless if there is nothing to undo. [Info] gives fn the step in Undoes, with the
+// idempotency key of all its attempts, and in Attempt the least number of attempts that have begun.
+// If fn needs the step's result, use [AddUndo].
 //
-// An undo is a step: its name is recorded, fn runs at least once with in, [Info] has its idempotency key. fn and in are
-// not recorded. No cancel reaches it. One that fails is tried again without limit, up to a minute apart, unless a
-// [Retry] among opts has Attempts, or it returns [Fatal]; if it fails for good the others run all the same, and the
-// run's error has both: what the function returned, and an [*UndoError].
+// An undo is a step of its own. Its name is recorded; fn and in are not. It runs at least once,
+// [Info] has its own idempotency key, and no cancel reaches it. A failed undo is tried again
+// without limit, with delays of up to a minute, unless opts has a [Retry] with Attempts or fn
+// returns [Fatal]. If it fails for good, the other undo functions still run, and the run's error
+// has both the workflow's error and an [*UndoError].
 //
-// At the run's end all else that the workflow's function left behind is cancelled before the first undo, and steps that
-// still run are waited for, as they may finish yet and add theirs: see [Config].CancelGrace. What is never undone: a run
-// that completes, that is cancelled by force, or while it is blocked, or by a worker that does not have its code.
+// At the run's end, the workflow's open operations are cancelled before the first undo. Running
+// steps are waited for, because they may complete and add their own undo: see [Config].CancelGrace.
+// Nothing is undone if the run completes, is cancelled by force, is cancelled while it is blocked,
+// or is ended by a worker without its code.
 //
-// In a [App.Fork] and a [App.Retry] steps have other keys than in the run that they were made of: where these take a
-// step over, an undo that goes by a key needs one of yours, as the order's number.
+// In a [App.Fork] or [App.Retry] steps have new idempotency keys. So an undo of a step that was
+// taken over cannot use them: use a key of your own, such as the order's number.
 func Undo[In any](name string, fn func(ctx context.Context, in In) error, in In, opts ...StepOption) StepOption {
 	u := engine.Undo{Name: name, Run: undoing(fn, in), At: engine.Caller(0)}
 	u.Fault = undoPolicy(&u.Policy, opts)
@@ -58,8 +61,8 @@ type Undoing struct {
 	u   *undo
 }
 
-// AddUndo puts an undo function on the run's stack now, with what your code knows by now: what [Undo] does, for what
-// needs the result of the step that it undoes. Call it directly behind that step.
+// AddUndo adds an undo function to the run's stack now. Use it instead of [Undo] if fn needs the
+// result of the step that it undoes. Call it directly after that step.
 //
 //	receipt, err := stepwell.Call(ctx, "charge", bank.Charge, order)
 //	if err != nil {
@@ -67,7 +70,8 @@ type Undoing struct {
 //	}
 //	stepwell.AddUndo(ctx, "refund", bank.Refund, receipt)
 //
-// It writes nothing, and may be called where the run is cancelled already. A bad name or option blocks the run.
+// AddUndo writes nothing to the log, and works in a cancelled run too. A bad name or option blocks
+// the run.
 func AddUndo[In any](ctx Context, name string, fn func(ctx context.Context, in In) error, in In, opts ...StepOption) *Undoing {
 	u := &undo{name: name, fn: undoing(fn, in), at: engine.Caller(0)}
 	if all := localOf(ctx); all != nil { // else a foreign goroutine: the run is blocked for it
@@ -79,8 +83,9 @@ func AddUndo[In any](ctx Context, name string, fn func(ctx context.Context, in I
 	return &Undoing{ctx: ctx, u: u}
 }
 
-// Run takes the undo function off the stack and runs it, as [UndoAll] does for all: also where it is not the last one.
-// Called again, or behind UndoAll, it returns what that came to; of one that was dropped, nil.
+// Run takes the undo function off the stack, from any position, and runs it: see [UndoAll]. Called
+// again, or after UndoAll, it returns the same result. If the function was dropped, Run returns
+// nil.
 func (u *Undoing) Run(ctx Context) error {
 	if u == nil || u.u == nil {
 		return kit.Missing("the undo")
@@ -92,7 +97,7 @@ func (u *Undoing) Run(ctx Context) error {
 	return u.u.err
 }
 
-// Drop takes the undo function off the stack without running it, if it is still there: what it would undo is to stay.
+// Drop takes the undo function off the stack without running it, if it is still there.
 func (u *Undoing) Drop() {
 	if u == nil || u.u == nil {
 		halt(kit.Missing("the undo"))
@@ -102,15 +107,17 @@ func (u *Undoing) Drop() {
 	}
 }
 
-// UndoAll takes the undo functions that are on the run's stack off it and runs them, the last one first, and returns
-// when they have ended: nil, or an [*UndoError] of each that failed for good, joined. Then the run goes on.
+// UndoAll takes all undo functions off the run's stack and runs them, last first. It returns when
+// they have ended: nil, or the [*UndoError] of each that failed for good, joined. Then the run goes
+// on.
 //
 //	return Result{Outcome: "refused"}, stepwell.UndoAll(ctx)
 //
-// They run as at the run's end: see [Undo]. A cancel does not reach them, and one that comes meanwhile is seen behind
-// UndoAll. What else goes on in the run is left alone, but for a step that still runs and is to be undone: its context
-// ends, and it is waited for. Where another coroutine is in UndoAll or [Undoing.Run], it waits for that first. For an
-// [App.Retry], and for a fork, they are steps as any.
+// They run as at the run's end: see [Undo]. A cancel does not reach them; code sees it after
+// UndoAll. Other operations of the run go on, except steps that still run and are to be undone:
+// their contexts end, and UndoAll waits for them. If another coroutine is in UndoAll or
+// [Undoing.Run], UndoAll waits for it first. [App.Retry] and [App.Fork] treat the undo functions as
+// ordinary steps.
 func UndoAll(ctx Context) error {
 	all := localOf(ctx)
 	if all == nil {
@@ -121,8 +128,8 @@ func UndoAll(ctx Context) error {
 	return errors.Join(append(failed, err)...)
 }
 
-// DropUndo takes all undo functions off the run's stack without running them: what they would undo is to stay, whatever
-// comes. [Undoing.Drop] is for one of them. [ContinueAsNew] needs it where some are on the stack.
+// DropUndo takes all undo functions off the run's stack without running them. [Undoing.Drop] drops
+// a single one. [ContinueAsNew] needs an empty stack.
 func DropUndo(ctx Context) {
 	if all := localOf(ctx); all != nil {
 		clear(all.undos)
@@ -130,15 +137,15 @@ func DropUndo(ctx Context) {
 	}
 }
 
-// UndoError says that an undo function failed for good: what it was to undo is still done.
+// UndoError means that an undo function failed for good: the step's effect remains.
 type UndoError struct {
-	Undo string // its name
+	Undo string // name of the undo function
 	Err  error  // a [*StepError]
 }
 
 func (e *UndoError) Error() string { return fmt.Sprintf("undo %q failed: %v", e.Undo, e.Err) }
 
-// Unwrap returns how its step failed.
+// Unwrap returns Err.
 func (e *UndoError) Unwrap() error { return e.Err }
 
 // undo is an undo function on the stack.

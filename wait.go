@@ -15,14 +15,15 @@ import (
 	"github.com/stepwell/stepwell/world/journal"
 )
 
-// Sleep pauses the workflow for at least d: durably, for months if need be, and holding nothing meanwhile. Zero and less is over
-// at once. The error is [ErrCancelled] when the run is cancelled, or [ErrInvalid] for a bad name.
+// Sleep pauses the workflow for at least d, durably, for months if need be. Meanwhile the run takes
+// no slot. If d is zero or less, Sleep returns at once. The error is [ErrCancelled] if the run is
+// cancelled, or [ErrInvalid] for a bad name.
 func Sleep(ctx Context, name string, d time.Duration) error {
 	return waitFor(ctx, ctx.x.Sleep(name, d))
 }
 
-// SleepUntil pauses the workflow until t. A time in the past is due at once. Errors as in [Sleep], and [ErrInvalid] for a time that is not in the years 1 to
-// 9999 (UTC).
+// SleepUntil pauses the workflow until t. It returns at once if t is in the past. The errors are
+// those of [Sleep], and [ErrInvalid] for a time outside the years 1 to 9999 (UTC).
 func SleepUntil(ctx Context, name string, t time.Time) error {
 	if now := ctx.Now(); t.Before(now) && world.CheckTime("until", t) == nil {
 		t = now // the zero time in a log means "never"
@@ -43,7 +44,7 @@ func waitFor(ctx Context, f *replay.Future) error {
 	return f.Err()
 }
 
-// WaitOption changes a wait for an event, at a hook, or for a condition: [Timeout], [Remind].
+// WaitOption is an option of a wait for an event, a hook or a condition: [Timeout], [Remind].
 type WaitOption interface {
 	EventOption
 	waitOption()
@@ -82,18 +83,18 @@ type remindOption struct {
 	fn    func(ctx Context) error
 }
 
-// Remind lets a wait call fn when it has lasted for d, and again d after each time that fn has returned, until what is
-// waited for comes, or its [Timeout] is over. fn is code of the workflow, in the place of the wait: its steps are
-// recorded as any. What comes while fn runs is taken when it has returned. An error of fn ends the wait with that
-// error, and what comes later is kept for the next wait.
+// Remind makes a wait call fn after d, and again d after each return of fn, until the wait ends. fn
+// is workflow code, and runs instead of the wait: its steps are recorded as usual. Payloads that
+// arrive while fn runs are taken when it has returned. An error of fn ends the wait with that
+// error; later payloads are kept for the next wait.
 //
 //	d, ok, err := Approval.Wait(ctx, stepwell.Timeout(72*time.Hour), stepwell.Remind(24*time.Hour, func(ctx stepwell.Context) error {
 //		return stepwell.Exec(ctx, "remind", mailTheBoss, order)
 //	}))
 //
-// It has one deadline and, for each round, a timer in the log. Where [Remind] is new in code that runs were started
-// with, those that wait there take it up when they go on next; those that have gone on behind the wait do not have its
-// timer in their log, and so need [Patched].
+// Each call adds a timer to the log. If you add Remind to code with live runs, runs that are in the
+// wait use it when they next continue. Runs that have passed the wait have no such timer in their
+// logs, so guard the change with [Patched].
 func Remind(d time.Duration, fn func(ctx Context) error) WaitOption { return remindOption{d, fn} }
 
 func (remindOption) waitOption() {}
@@ -134,12 +135,13 @@ func begun[T any](ctx Context, o *waitOptions, name string, start func(ctx Conte
 	})
 }
 
-// Await waits until cond, a condition of the workflow's own variables, holds. ok is false where its [Timeout] passed
-// first; where both come true at once, the condition wins. A condition that holds already writes nothing, and with a
-// timeout of zero or less it is looked at once. It is looked at after each event of the run: it must be quick, and ask
-// for nothing. With [Remind] the code does something each so often, until the wait is over.
+// Await waits until cond holds, a condition on the workflow's own variables. ok is false if the
+// [Timeout] passes first; if both happen at once, the condition wins. If cond holds already,
+// nothing is recorded. With a timeout of zero or less, cond is checked once. cond is called after
+// each event of the run: it must be quick, and must not call operations. [Remind] calls a function
+// at intervals until the wait ends.
 //
-// The error is [ErrCancelled] when the run is cancelled.
+// The error is [ErrCancelled] if the run is cancelled.
 func Await(ctx Context, cond func() bool, opts ...WaitOption) (ok bool, err error) {
 	if cond == nil {
 		return false, kit.Missing("await: the condition")

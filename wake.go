@@ -14,11 +14,12 @@ import (
 	"github.com/stepwell/stepwell/world"
 )
 
-// What [App.Wake] ends.
+// Waits that [App.Wake] ends.
 const (
-	WakeRetries = world.WakeRetries // the next attempt of a step that failed, in place or queued; and the next try of a blocked run
-	WakeStarts  = world.WakeStarts  // the start of a run that was started with a delay
-	WakeSleeps  = world.WakeSleeps  // the sleeps and timers of its code
+	// retry delays of steps, in place or queued, and of a blocked run
+	WakeRetries = world.WakeRetries
+	WakeStarts  = world.WakeStarts // the delay of a start
+	WakeSleeps  = world.WakeSleeps // sleeps and timers of workflow code
 )
 
 // wakes says which delays are to end.
@@ -43,17 +44,18 @@ func wakesOf(ends []world.Waking) (w wakes, err error) {
 	return w, nil
 }
 
-// Wake ends what a run waits for if that is only time, and returns what there was:
+// Wake ends a run's waits for time, and returns what it ended:
 //
-//   - [WakeRetries]: each step that failed and waits for its next attempt is tried again now, in place or queued (a
-//     thousand of a run at once), undo functions too. Attempts still count, and later delays stay the same. A blocked
-//     run that is not paused is tried again, as if for the first time, even if its log cannot be read.
+//   - [WakeRetries]: each failed step that waits for its next attempt is tried again now, in place
+//     or queued, undo functions too; at most a thousand steps of a run. Attempts still count, and
+//     later delays stay the same. A blocked run that is not paused is tried again with its backoff
+//     reset, even if its log cannot be read.
 //   - [WakeStarts]: a run that was started with a delay begins now.
 //   - [WakeSleeps]: each sleep and timer ends, as woken.
 //
-// Without a choice it ends retry delays and sleeps, but not the delay of a start. Waits for events, hooks and other
-// runs continue, and so do running attempts. The request is durable: a paused run acts on it when it is resumed. The
-// error for a run that is over is [ErrTerminal].
+// By default Wake ends retry delays and sleeps, but not the delay of a start. Waits for events,
+// hooks and other runs continue, and so do running attempts. The request is durable: a paused run
+// acts on it when it is resumed. Error: [ErrTerminal] if the run is over.
 func (a *App) Wake(ctx context.Context, run string, ends ...world.Waking) (world.Woken, error) {
 	which, err := wakesOf(ends)
 	var woken world.Woken

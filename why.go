@@ -19,117 +19,148 @@ import (
 // WhyKind is the answer in one word. The values are stable.
 type WhyKind string
 
-// Why a run does not move, or what it does.
+// Reasons why a run does not move, or what it does.
 const (
-	WhyOver       WhyKind = "over"        // it has ended
-	WhyCancelling WhyKind = "cancelling"  // a cancel was requested, and it cleans up
-	WhyPaused     WhyKind = "paused"      // somebody paused it
-	WhyBlocked    WhyKind = "blocked"     // it cannot go on: see Block; it is tried again
-	WhyDelayed    WhyKind = "delayed"     // it starts later
-	WhyGathers    WhyKind = "gathers"     // it takes inputs of further starts until Until, and begins then
-	WhyHeld       WhyKind = "held"        // its workflow is held, by By for Reason: it does not begin before that is over
-	WhyQueued     WhyKind = "queued"      // it is ready, and a worker that knows it is there
-	WhyLimit      WhyKind = "limit"       // it stands in Line for a place of a limit
-	WhyNoWorker   WhyKind = "no_worker"   // nobody knows its workflow and version, or, with Step, a registered step
-	WhyWorking    WhyKind = "working"     // a worker has it, in Step if that is set
-	WhyWorkerLost WhyKind = "worker_lost" // its worker has not been heard of; another takes it over
-	WhyRetry      WhyKind = "retry"       // a step failed and is tried again at Until
-	WhySleep      WhyKind = "sleep"       // until Until
-	WhyEvent      WhyKind = "event"       // it waits for Event
-	WhyCondition  WhyKind = "condition"   // it waits for a condition of its own code
-	WhyTask       WhyKind = "task"        // a registered step is queued, or runs on some worker
-	WhyChild      WhyKind = "child"       // it waits for its child, the run Peer
-	WhyRun        WhyKind = "run"         // it waits for the run Peer, which is no child
-	WhySuspect    WhyKind = "suspect"     // Step ended its process before, or ran beside what did; it waits for its turn to run alone
-	WhyHook       WhyKind = "hook"        // it waits for a payload of the hook with Token
-	WhyStalled    WhyKind = "stalled"     // its workflow code has not yielded since Since; only the worker's own process knows
-	WhyWaiting    WhyKind = "waiting"     // it waits; what for was not looked up
+	WhyOver       WhyKind = "over"       // it has ended
+	WhyCancelling WhyKind = "cancelling" // it cleans up after a cancel
+	WhyPaused     WhyKind = "paused"     // it is paused: see By and Reason
+	WhyBlocked    WhyKind = "blocked"    // it cannot continue: see Block; it is tried again
+	WhyDelayed    WhyKind = "delayed"    // its start has a delay
+	// it takes inputs of further starts until Until, and then begins
+	WhyGathers WhyKind = "gathers"
+	// its workflow is held: see By and Reason; it begins after the release
+	WhyHeld   WhyKind = "held"
+	WhyQueued WhyKind = "queued" // it is ready, and a live worker has its code
+	WhyLimit  WhyKind = "limit"  // it waits for a place of a limit: see Line
+	// no live worker has its workflow version or, with Step, a registered step
+	WhyNoWorker WhyKind = "no_worker"
+	WhyWorking  WhyKind = "working" // a worker has it, in Step if that is set
+	// its worker sends no heartbeats; another takes over at Until
+	WhyWorkerLost WhyKind = "worker_lost"
+	WhyRetry      WhyKind = "retry"     // a step failed, and is tried again at Until
+	WhySleep      WhyKind = "sleep"     // it sleeps until Until
+	WhyEvent      WhyKind = "event"     // it waits for Event
+	WhyCondition  WhyKind = "condition" // it waits for a condition of its own code
+	WhyTask       WhyKind = "task"      // a registered step is queued, or runs on a worker
+	WhyChild      WhyKind = "child"     // it waits for its child, the run Peer
+	WhyRun        WhyKind = "run"       // it waits for the run Peer, which is not a child
+	// Step may have crashed its process; it waits for its turn to run alone
+	WhySuspect WhyKind = "suspect"
+	WhyHook    WhyKind = "hook" // it waits for a payload of the hook with Token
+	// its code has not yielded since Since; only its worker's process knows
+	WhyStalled WhyKind = "stalled"
+	WhyWaiting WhyKind = "waiting" // it waits; the reason was not looked up
 )
 
-// Why says why a run does not move. The fields are for programs, [Why.String] is for people; which fields are set depends on
-// Kind.
+// Why says why a run does not move. Programs read the fields; people read [Why.String]. Kind
+// decides which fields are set.
 type Why struct {
 	Kind     WhyKind      `json:"kind"`
-	At       time.Time    `json:"at"` // when this was so; String counts from it, in its time zone
+	At       time.Time    `json:"at"` // when this was true; String counts from it, in its time zone
 	Run      string       `json:"run"`
 	Workflow string       `json:"workflow"`
 	Version  int          `json:"version"`
 	Status   world.Status `json:"status"`
 
-	Step    string                `json:"step,omitempty"`    // name of the step or wait, with its occurrence if it is not the first
-	ID      string                `json:"id,omitempty"`      // and its correlation ID
-	Undo    bool                  `json:"undo,omitempty"`    // the step undoes another: see [Undo]
-	UndoNow bool                  `json:"undoNow,omitempty"` // and not as the run ends: see [UndoAll]
-	Event   string                `json:"event,omitempty"`   // name of the event
-	Match   json.RawMessage       `json:"match,omitempty"`   // what its payload must contain
-	Listens bool                  `json:"listens,omitempty"` // it may be published, too: see [Listen]
-	Lost    int                   `json:"lost,omitempty"`    // payloads of Event that earlier waits took, which nobody read
-	Token   string                `json:"token,omitempty"`   // of a hook
-	Peer    string                `json:"peer,omitempty"`    // the other run, or the newest in its place
-	PeerIs  string                `json:"peerIs,omitempty"`  // its status, or blocked, or paused; "": not looked up
-	Since   time.Time             `json:"since,omitzero"`    // when it began to be so
-	Until   time.Time             `json:"until,omitzero"`    // the deadline, due time, next try, or end of the lost worker's lease
-	StartBy time.Time             `json:"startBy,omitzero"`  // it is pending, and cancelled then unless it has begun
-	Attempt int                   `json:"attempt,omitempty"` // of the step: the one that runs, or ended last
-	Deaths  int                   `json:"deaths,omitempty"`  // attempts of the step that began and were never heard of again
-	Error   *journal.AttemptError `json:"error,omitempty"`   // how the step's last attempt ended, or the run
-	Worker  string                `json:"worker,omitempty"`  // who has it, as people call it
-	Block   *world.Block          `json:"block,omitempty"`   // of kind over: what is kept of it is damaged
-	By      string                `json:"by,omitempty"`      // who paused, cancelled, holds or blocks it
-	Reason  string                `json:"reason,omitempty"`  // and why
-	Workers int                   `json:"workers"`           // that are alive, whatever they know
-	Mail    int                   `json:"mail,omitempty"`    // deliveries in its inbox
-	More    int                   `json:"more,omitempty"`    // this many further steps, waits and hooks are open
-	Also    []string              `json:"also,omitempty"`    // the first of them
-	Waiting string                `json:"waiting,omitempty"` // what its worker noted, or in lists which limit
-	Line    *world.InLine         `json:"line,omitempty"`    // of kind limit, and of kind task where its step is in line; nil: a list does not say
-	Gathers int                   `json:"gathers,omitempty"` // of kind gathers: the starts whose inputs it has
+	// name of the step or wait, with its occurrence after the first
+	Step string `json:"step,omitempty"`
+	ID   string `json:"id,omitempty"` // correlation ID of the step or wait
+	// the step is an undo function: see [Undo]
+	Undo bool `json:"undo,omitempty"`
+	// the undo runs by [UndoAll], not at the run's end
+	UndoNow bool            `json:"undoNow,omitempty"`
+	Event   string          `json:"event,omitempty"` // name of the event
+	Match   json.RawMessage `json:"match,omitempty"` // what its payload must contain
+	// a publication ends the wait too: see [Listen]
+	Listens bool `json:"listens,omitempty"`
+	// payloads of Event that earlier waits took and no code read
+	Lost  int    `json:"lost,omitempty"`
+	Token string `json:"token,omitempty"` // of a hook
+	// ID of the other run, or of its newest replacement
+	Peer string `json:"peer,omitempty"`
+	// its status, or blocked, or paused; "": not looked up
+	PeerIs string    `json:"peerIs,omitempty"`
+	Since  time.Time `json:"since,omitzero"` // when this began
+	// deadline, due time, next try, or end of the lost worker's lease
+	Until time.Time `json:"until,omitzero"`
+	// a pending run is cancelled if it has not begun by then
+	StartBy time.Time `json:"startBy,omitzero"`
+	// the running attempt of the step, or the last one
+	Attempt int `json:"attempt,omitempty"`
+	// attempts of the step that began and never reported an end
+	Deaths int `json:"deaths,omitempty"`
+	// error of the step's last attempt, or of the run
+	Error  *journal.AttemptError `json:"error,omitempty"`
+	Worker string                `json:"worker,omitempty"` // name of the worker that has it
+	// why it is blocked; of a run that is over, damage of its record
+	Block *world.Block `json:"block,omitempty"`
+	// who paused, cancelled, holds or blocks it
+	By     string `json:"by,omitempty"`
+	Reason string `json:"reason,omitempty"` // their reason
+	// number of live workers, whatever code they have
+	Workers int `json:"workers"`
+	Mail    int `json:"mail,omitempty"` // deliveries in its inbox
+	// number of further open steps, waits and hooks
+	More int      `json:"more,omitempty"`
+	Also []string `json:"also,omitempty"` // the first of those
+	// note of its worker, or in lists the limit
+	Waiting string `json:"waiting,omitempty"`
+	// Line is its place in the line of a limit, with kind limit, and with kind task if its step is
+	// in line. Nil: a list does not look it up.
+	Line *world.InLine `json:"line,omitempty"`
+	// with kind gathers: how many starts it has merged
+	Gathers int `json:"gathers,omitempty"`
 
-	// Holds is, of kind no_worker, the places of limits that it keeps until its end, or, where it has not begun, others
-	// get within a minute.
+	// Holds are the limit places of a run of kind no_worker. It keeps them until its end; if it has
+	// not begun, other runs get them within a minute.
 	Holds []world.Place `json:"holds,omitempty"`
 
-	Versions []int `json:"versions,omitempty"` // of kind no_worker: those of the workflow that live workers have
+	// with kind no_worker: versions of the workflow that live workers have
+	Versions []int `json:"versions,omitempty"`
 
-	// Cancel says what a cancel would not do, Restart what a restart would do again, and Fork, of a run that is
-	// blocked as it diverged or is damaged, what a fork from before that would; "": there is nothing to warn of, or it
-	// was not looked up.
-	Cancel  string `json:"cancel,omitempty"`
+	// Cancel warns of what a cancel would leave undone; "": nothing, or not looked up.
+	Cancel string `json:"cancel,omitempty"`
+	// Restart warns of what a restart would repeat; "" as for Cancel.
 	Restart string `json:"restart,omitempty"`
-	Fork    string `json:"fork,omitempty"`
+	// Fork warns of what a fork from before the fault would repeat, for a run that is blocked by a
+	// divergence or damage; "" as for Cancel.
+	Fork string `json:"fork,omitempty"`
 
-	// Aside are the payloads that were set aside last, as they do not fit its code, at most 3, of what it still waits for: see [PayloadErrors].
+	// Aside are the last payloads, at most 3, that were set aside because they do not fit, for the
+	// waits that are open: see [PayloadErrors].
 	Aside []journal.Aside `json:"aside,omitempty"`
 }
 
-// Why tells why a run does not move, or what it does. It reads the run's whole log.
+// Why says why a run does not move, or what it does. It reads the run's whole log.
 func (a *App) Why(ctx context.Context, run string) (Why, error) {
 	s, err := a.Story(ctx, run, false)
 	return s.Why, err
 }
 
-// Story is all that there is to tell of one run.
+// Story is everything to show of one run.
 type Story struct {
 	Run     RunInfo          `json:"run"`
 	Journal *journal.Journal `json:"journal"`
 	Why     Why              `json:"why"`
-	Damage  string           `json:"damage,omitempty"` // why the journal ends early: the log behind it cannot be read
+	// why the journal ends early: the rest of the log is unreadable
+	Damage string `json:"damage,omitempty"`
 
-	// Peers says how runs stand that open steps wait for, the first 20: a status, or blocked, or paused; of one that
-	// was retried, as which run, and how that stands.
+	// Peers are the states of the first 20 runs that open steps wait for, by run ID: a status, or
+	// blocked, or paused. For a run that was retried, the value names the retry and its state.
 	Peers map[string]string `json:"peers,omitempty"`
 
-	// Made are the runs that were made of this one, its forks, restarts and retries: the newest 20. [ListFilter].Origin finds the others, and
-	// [ListFilter].Parent its children.
+	// Made are the newest 20 forks, restarts and retries of this run. [ListFilter].Origin finds the
+	// others, and [ListFilter].Parent its children.
 	Made     []MadeRun `json:"made,omitempty"`
-	MadeMore bool      `json:"madeMore,omitempty"` // there are more
+	MadeMore bool      `json:"madeMore,omitempty"` // there are more than 20
 
-	// Retry says of a run that failed or was cancelled what a retry would do, or what there is instead: see [App.RetryAdvice]. Nil: its log cannot be read.
+	// Retry says what a retry would do, for a run that failed or was cancelled: see
+	// [App.RetryAdvice]. Nil: the log is unreadable.
 	Retry *RetryAdvice `json:"retry,omitempty"`
 }
 
-// Story reads a run's row and its whole log. Without payloads the journal has no inputs, outputs and payloads. A log that is
-// corrupt, or of a newer release, is told as far as it can be read.
+// Story reads a run's row and its whole log. Without payloads the journal has no inputs, outputs
+// and payloads. A log that is corrupt, or from a newer release, is shown as far as it can be read.
 func (a *App) Story(ctx context.Context, run string, payloads bool) (Story, error) {
 	info, err := a.Get(ctx, run)
 	if err != nil {
@@ -276,8 +307,8 @@ func (a *App) tasks(ctx context.Context, s *Story) (holders map[string]string, e
 	return holders, nil
 }
 
-// Why tells why the run does not move as far as its row says it: without its log, and so quick enough for lists. workers and now
-// are those of [world.Stats].
+// Why says why the run does not move, from its row alone. It does not read the log, so it is quick
+// enough for lists. workers and now come from [world.Stats].
 func (i RunInfo) Why(workers []world.WorkerRow, now time.Time) Why {
 	return whyOf(&i, nil, nil, workers, now)
 }
@@ -295,7 +326,7 @@ type (
 	}
 )
 
-// MarshalJSON adds the sentence for people, as text.
+// MarshalJSON adds the result of String, as text.
 func (w Why) MarshalJSON() ([]byte, error) {
 	type fields Why
 	out := struct {
@@ -313,7 +344,7 @@ func (w Why) MarshalJSON() ([]byte, error) {
 	return json.Marshal(out)
 }
 
-// UnmarshalJSON reads what MarshalJSON writes.
+// UnmarshalJSON reads the JSON of MarshalJSON.
 func (w *Why) UnmarshalJSON(b []byte) error {
 	type fields Why
 	in := struct {

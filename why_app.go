@@ -29,7 +29,8 @@ func (i *RunInfo) deployment() string {
 	return birth.Deployment
 }
 
-// Owner is what people call the worker that has the run, and of a run of Workflow DevKit the apps that have its code; "": nobody has it.
+// Owner returns the name of the worker that has the run. For a run of Workflow DevKit it returns
+// the apps that have its code. "": no worker has it.
 func (i *RunInfo) Owner() string {
 	q := i.Queue
 	switch {

@@ -17,8 +17,8 @@ import (
 // heedTime is how long a body may take to heed the end of its context before the answer says that it has not.
 const heedTime = 2 * time.Second
 
-// String is the answer as one sentence for people, without a full stop: what it waits for, until when, and what ends it. Times
-// are in the time zone of At, absolute and relative.
+// String returns the answer as one sentence without a full stop: what the run waits for, until
+// when, and what ends the wait. Times are absolute and relative, in the time zone of At.
 func (w Why) String() string {
 	s := w.sentence() + w.alsoText() + w.asideText() + w.lostText()
 	if !w.StartBy.IsZero() {

@@ -17,7 +17,8 @@ import (
 	"github.com/stepwell/stepwell/world"
 )
 
-// Definition is a workflow, a registered step, or what else [Config].Definitions takes, as a [KnownError].
+// Definition is an element of [Config].Definitions: a [Workflow], a [RegisteredStep], or a
+// [KnownError].
 type Definition interface {
 	register(r *registrar)
 }
@@ -37,7 +38,7 @@ type registrar struct {
 	faults    []error
 }
 
-// Workflow is a defined workflow: a function with a name, a version, and the types of its input and output.
+// Workflow is a function with a name, a version, and the types of its input and output.
 type Workflow[In, Out any] struct {
 	name      string
 	version   int
@@ -58,7 +59,7 @@ type Workflow[In, Out any] struct {
 	gather     *gathering // nil: each start has a run
 }
 
-// WorkflowOption changes how a workflow is defined.
+// WorkflowOption is an option of [Define].
 type WorkflowOption interface{ workflowOption(*workflowOptions) }
 
 type workflowOptions struct {
@@ -79,10 +80,12 @@ type workflowOptions struct {
 // versionOption fits definitions, continuations, starts and children.
 type versionOption int
 
-// Version gives a workflow's code a version, from 1, which is the default. A run keeps the version that it was started
-// with; an App can have several versions of one workflow. A start, and a child, gets the version of the definition that
-// starts it, or, where it is started by name, the highest that a live worker has; where none is alive, the first one
-// that claims the run decides. A Version there chooses another, and 0 none.
+// Version sets the version of a workflow's code, from 1, which is the default. A run keeps the
+// version that it was started with. An App can have several versions of one workflow.
+//
+// As an option of a start or a child, Version chooses the version, and 0 chooses none. By default
+// the run gets the version of the definition that starts it. A start by name gets the highest
+// version that a live worker has; if there is none, the first worker that claims the run decides.
 func Version(n int) interface {
 	RunOption
 	ContinueOption
@@ -106,13 +109,15 @@ func (v versionOption) workflowOption(o *workflowOptions) {
 // retentionOption fits workflows, starts and children.
 type retentionOption time.Duration
 
-// Retention says how long runs are kept after their end; the default is 30 days. [Forever] keeps them. That of a
-// workflow holds for all who start it, by whatever way: a worker tells the database when it joins. It is lowered to
-// [Config].MaxRetention, 365 days by default: what is lowered is said in the log, of a workflow by [New], of a start
-// when it is made; [Run.Retention] and [App.Get] tell what holds.
+// Retention sets how long runs are kept after their end; the default is 30 days. [Forever] keeps
+// them for ever. That of a workflow applies to all starts: workers tell the database when they
+// join. A longer Retention is lowered to [Config].MaxRetention, 365 days by default. The log
+// reports it: for a workflow in [New], for a start when it is made. [Run.Retention] and [App.Get]
+// return the actual value.
 func Retention(d time.Duration) RunOption { return retentionOption(d) }
 
-// Forever is the retention of runs that are never deleted; it needs [Config].MaxRetention to be Forever too.
+// Forever is the [Retention] of runs that are never deleted. It needs [Config].MaxRetention to be
+// Forever too.
 const Forever = time.Duration(-1)
 
 func (d retentionOption) workflowOption(o *workflowOptions) {
@@ -122,8 +127,9 @@ func (d retentionOption) workflowOption(o *workflowOptions) {
 	o.retention = time.Duration(d)
 }
 
-// Define gives a function a name under which it runs durably. Names are made of letters, digits, '_', '.' and '-', at
-// most 128; they are recorded, so a renamed workflow is another one. What is wrong with a definition shows in [New].
+// Define registers a function as a workflow. Its name has 1 to 128 letters, digits, '_', '.' and
+// '-'. Logs record the name: a renamed workflow is another workflow. [New] reports faults of the
+// definition.
 //
 // The function must be deterministic: see the package comment.
 func Define[In, Out any](name string, fn func(ctx Context, in In) (Out, error), opts ...WorkflowOption) *Workflow[In, Out] {
@@ -145,17 +151,18 @@ func Define[In, Out any](name string, fn func(ctx Context, in In) (Out, error), 
 	return w
 }
 
-// Declare names a workflow whose code is elsewhere, with its types: in another program, or further down in this one, so that two workflows that call each other
-// need no init function:
+// Declare names a workflow, with its types, whose code is elsewhere: in another program, or in this
+// one, so that two workflows can call each other without an init function:
 //
 //	var pong = stepwell.Declare[int, string]("pong")
 //
 //	var Ping = stepwell.Define("ping", func(ctx stepwell.Context, n int) (string, error) { return pong.Child().Run(ctx, n-1) })
 //	var Pong = stepwell.Define("pong", func(ctx stepwell.Context, n int) (string, error) { return Ping.Child().Run(ctx, n-1) })
 //
-// It starts runs, as children too, and is no definition: [New] refuses it in [Config].Definitions. A start, and a child,
-// has the version, retention, timeout, attributes and limits that a start by name has: see [Version]. A child that can
-// have none of them, as its limit's key is computed in code that is elsewhere, is an [ErrInvalid] of the step's.
+// The result starts runs and children. It is not a definition: [New] refuses it in
+// [Config].Definitions. Its starts get the version, retention, timeout, attributes and limits of a
+// start by name: see [Version]. If a limit's key can only be computed by the workflow's code, a
+// child fails with [ErrInvalid].
 func Declare[In, Out any](name string) *Workflow[In, Out] {
 	w := &Workflow[In, Out]{name: name, declared: true}
 	if err := world.CheckWorkflowName(name); err != nil {
@@ -164,7 +171,7 @@ func Declare[In, Out any](name string) *Workflow[In, Out] {
 	return w
 }
 
-// Name is the workflow's name.
+// Name returns the workflow's name.
 func (w *Workflow[In, Out]) Name() string { return w.name }
 
 func (w *Workflow[In, Out]) register(r *registrar) {
@@ -231,12 +238,14 @@ func (w *Workflow[In, Out]) call(ctx Context, input []byte, apart string) ([]byt
 	return output, nil
 }
 
-// Start begins a run of the workflow. It returns when the run is durable; it is not lost from then on. Where app works
-// (see [App.Run]) and has a free slot, the run begins at once, in place.
+// Start starts a run of the workflow. It returns once the run is durable. If app works (see
+// [App.Run]) and has a free slot, the run begins in it at once.
 //
-// Errors: [ErrInvalid] for bad options; [ErrRunExists] where a chosen ID is taken by a run that has not the [Key];
-// encoding errors of the input. With the key of a run that is kept, that run is returned, or the newest in its place where it did not complete and was
-// retried: see [Run.Existed] and [App.Newest].
+// If a kept run has the [Key], Start returns that run, or its newest replacement if it did not
+// complete and was retried: see [Run.Existed] and [App.Newest].
+//
+// Errors: [ErrInvalid] for bad options; [ErrRunExists] if the chosen ID belongs to a run without
+// that Key; encoding errors of the input.
 func (w *Workflow[In, Out]) Start(ctx context.Context, app *App, in In, opts ...StartOption) (*Run[Out], error) {
 	switch {
 	case w == nil:
@@ -271,7 +280,7 @@ func (w *Workflow[In, Out]) Start(ctx context.Context, app *App, in In, opts ...
 	return startRun[Out](ctx, app, w.name, input, &o)
 }
 
-// Get returns a handle of a run of this workflow that was started before. It reads nothing.
+// Get returns a handle of an existing run of this workflow. It reads nothing.
 func (w *Workflow[In, Out]) Get(app *App, id string) *Run[Out] { return &Run[Out]{app: app, id: id} }
 
 // Run is a handle of one run, whose output has the type Out.
@@ -284,33 +293,37 @@ type Run[Out any] struct {
 	retention time.Duration
 }
 
-// ID is the run's ID.
+// ID returns the run's ID.
 func (r *Run[Out]) ID() string { return r.id }
 
-// Existed reports whether the run was there already: its idempotency key had been used, it is a singleton's that is
-// live, see [Singleton], or it has taken the input of this start: see [Run.Merged].
+// Existed reports whether the run existed before this start: its idempotency key was used, it is a
+// live [Singleton], or this start was merged into it (see [Run.Merged]).
 func (r *Run[Out]) Existed() bool { return r.existed }
 
-// Merged reports whether the run was there already, gathers inputs, and has that of this start: see [Debounce] and [Batch].
+// Merged reports whether this start's input was merged into an existing run: see [Debounce] and
+// [Batch].
 func (r *Run[Out]) Merged() bool { return r.merged }
 
-// Retention is how long the run is kept after its end, where this call has made it: [Forever], or a time that
-// [Config].MaxRetention may have lowered; where the App's world is a server, that of the server may be lower still. It
-// is 0 in handles of runs that were there. [App.Get] tells what holds of any run.
+// Retention returns how long the run is kept after its end, if this call created the run:
+// [Forever], or a time that [Config].MaxRetention may have lowered. A server may lower it further.
+// It is 0 for an existing run. [App.Get] returns the actual value of any run.
 func (r *Run[Out]) Retention() time.Duration { return r.retention }
 
-// Exactly is a handle of this very run, whose Result is that of no retry.
+// Exactly returns a handle whose Result does not follow to a retry of the run.
 func (r *Run[Out]) Exactly() *Run[Out] {
 	own := *r
 	own.exactly = true
 	return &own
 }
 
-// Result waits until the run is over and returns its output. If the run did not complete and was replaced, by
-// [App.Retry] or a restart in place, it is the output of the newest replacement, see [App.Newest]; [Run.Exactly] asks
-// for the run's own. If the run failed or was cancelled, the error is a [*RunError], which names the run. If ctx ends
-// first, its error is returned; the run continues. In a step's body, with the body's context, it yields the body's slot
-// while it waits.
+// Result waits until the run is over and returns its output. If the run failed or was cancelled,
+// the error is a [*RunError], which names the run. If ctx ends first, Result returns its error; the
+// run continues.
+//
+// If the run was replaced, by [App.Retry] or a restart in place, Result is that of its newest
+// replacement: see [App.Newest]. [Run.Exactly] gives the run's own.
+//
+// In a step's body, with the body's context, Result gives up the body's slot while it waits.
 func (r *Run[Out]) Result(ctx context.Context) (Out, error) {
 	var out Out
 	if r == nil || r.app == nil {
