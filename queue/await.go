@@ -10,8 +10,8 @@ import (
 	"github.com/stepwell/stepwell/world"
 )
 
-// Await receives from a store, and waits so long for a message where there is none. Servers call it; programs
-// call [Queue.Receive].
+// Await receives from a store. If no message is ready, it waits for up to wait. Servers call it;
+// programs call [Queue.Receive].
 func Await(ctx context.Context, keep world.Messenger, by world.Notifier, q world.ReceiveQuery, wait time.Duration) (world.Received, error) {
 	if keep == nil {
 		return world.Received{}, errNoQueues

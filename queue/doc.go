@@ -1,5 +1,5 @@
-// Package queue has queues of messages that programs use with no workflow: in the same database, with the same
-// guarantees.
+// Package queue has message queues in the same database as workflows, with the same guarantees.
+// Programs use them with or without workflows.
 //
 //	var Mails = queue.Define[Mail]("mails")
 //
@@ -9,13 +9,12 @@
 //
 //	id, err := Mails.Send(ctx, app, Mail{To: "ann@example.com"})
 //
-// A message is received until it is acknowledged: at least once, so a handler must bear to see one twice. What
-// a handler
-// returns an error for is received again, later each time, and after [MaxReceives] it is a dead letter, which
-// stays in
-// the queue until an operator moves it back or purges it.
+// Delivery is at least once: a message is received until it is acknowledged, so a handler must
+// tolerate seeing it twice. A message whose handler returns an error is received again, with
+// growing delays. After [MaxReceives] it becomes a dead letter, which stays in the queue until an
+// operator moves it back or purges it.
 //
-// Messages of a [Group] are received one at a time, in the order in which they were sent.
+// Messages of a [Group] are received one at a time, in the order of their sends.
 //
-// Programs without the types, of any language, use the same queues over REST: see docs/queues.md.
+// Programs in any language use the same queues over REST: see docs/queues.md.
 package queue

@@ -18,7 +18,7 @@ import (
 	"github.com/stepwell/stepwell/world"
 )
 
-// HandleOption says something of a handler: [Parallel], [Retry], [Transactional].
+// HandleOption is an option of a handler: [Parallel], [Retry], [Transactional].
 type HandleOption func(*handling)
 
 type handling struct {
@@ -28,32 +28,34 @@ type handling struct {
 	starts   bool // runs, each together with the acknowledgement
 }
 
-// Parallel is how many messages a handler works on at once in each program, 10 where nobody says it.
+// Parallel sets how many messages a handler works on at once in each program. Default 10.
 func Parallel(n int) HandleOption { return func(h *handling) { h.parallel = n } }
 
-// Retry says how long a message rests that a handler returned an error for. [MaxReceives] says how often it is
-// tried: Attempts and Total say nothing here.
+// Retry sets the delay before a message is received again after its handler returned an error.
+// [MaxReceives] limits the number of attempts; Attempts and Total of r are ignored.
 func Retry(r stepwell.Retry) HandleOption {
 	return func(h *handling) {
 		h.policy = engine.Policy{Backoff: engine.Backoff(r.Backoff), Base: r.Base, Cap: r.Cap, Jitter: r.Jitter}
 	}
 }
 
-// Handle is a definition: an App that has it receives messages while it runs, and calls fn with each.
+// Handle returns a definition. An App that has it receives messages while it runs, and calls fn
+// with each.
 //
-//   - nil: the message is acknowledged.
-//   - An error: it comes again, later each time: see [Retry]. [stepwell.RetryAfter] says when, and
-//     [stepwell.Fatal] makes it a dead letter at once. A panic is an
-//     error.
-//   - While fn works the message is nobody else's. The context ends with [ErrReceipt] where it is all the same,
-//     as after a long standstill; with
-//     [stepwell.ErrDraining] where the App has stopped, and its drain is over: then the message is ready again.
-//   - A message whose receives ended twice with no word from their handler, as by a crash, is worked on alone
-//     by its program.
+//   - If fn returns nil, the message is acknowledged.
+//   - If fn returns an error or panics, the message is received again after a delay: see [Retry].
+//     [stepwell.RetryAfter] sets the delay. [stepwell.Fatal] makes the message a dead letter at
+//     once.
+//   - While fn works, no other program receives the message. The context ends with [ErrReceipt] if
+//     another program received it after all, for example because this one stood still. It ends with
+//     [stepwell.ErrDraining] when the App has stopped and its drain is over; the message is then
+//     ready again.
+//   - If two receives of a message ended without a result, as after a crash, its program works on
+//     it alone.
 //
-// A message that T cannot hold is a dead letter. An App has one handler of a queue: [stepwell.New] refuses another,
-// and [StartsWorkflow] beside it, with [stepwell.ErrInvalid]: which of them had a message would be chance. Programs
-// may each have one.
+// A message that T cannot hold becomes a dead letter. An App can have one handler, or one
+// [StartsWorkflow], for a queue; [stepwell.New] refuses a second with [stepwell.ErrInvalid]. Other
+// programs may have their own.
 func (q *Queue[T]) Handle(fn func(ctx context.Context, m *Message[T]) error, opts ...HandleOption) stepwell.Definition {
 	switch {
 	case q == nil:

@@ -15,8 +15,7 @@ import (
 	"github.com/stepwell/stepwell/world"
 )
 
-// Queue is a named queue with the type of its messages' payloads: what is sent and what is received cannot
-// differ. It is safe for concurrent use.
+// Queue is a named queue with the type of its messages' payloads. It is safe for concurrent use.
 type Queue[T any] struct {
 	def   world.MessageQueue
 	keys  func(payload []byte) (map[string]string, error) // of its limits; nil: it has none
@@ -26,7 +25,7 @@ type Queue[T any] struct {
 	declared world.Messenger // where it was declared last
 }
 
-// Option says something of a queue: [Visibility], [MaxReceives], [Limits].
+// Option is an option of a queue: [Visibility], [MaxReceives], [Limits].
 type Option func(*defining)
 
 // defining is a queue, as the options of its definition make it.
@@ -35,8 +34,8 @@ type defining struct {
 	limited []any // stepwell.Limit
 }
 
-// Limits say how many messages are worked on at once, by handlers and by all others who receive, or received in a
-// period.
+// Limits limit how many messages are worked on at once, or received in a period, by all receivers
+// together.
 func Limits(all ...stepwell.Limit) Option {
 	return func(q *defining) {
 		for _, l := range all {
@@ -45,26 +44,26 @@ func Limits(all ...stepwell.Limit) Option {
 	}
 }
 
-// Visibility is for how long a message that was received is nobody else's, unless the receive says otherwise:
-// from 1 s to 12 h, 30 s where nobody says it. While
-// a handler works on a message that is renewed.
+// Visibility is how long a received message stays hidden from other receivers: 1 s to 12 h, default
+// 30 s. A receive can override it with [For]. A handler renews it while it works.
 func Visibility(d time.Duration) Option {
 	return func(q *defining) { q.Visibility = d }
 }
 
-// MaxReceives is how often a message is received, from 1 to 1,000, 20 where nobody says it: then it is a dead letter.
+// MaxReceives is how often a message is received before it becomes a dead letter: 1 to 1,000,
+// default 20.
 func MaxReceives(n int) Option {
 	return func(q *defining) { q.MaxReceives = n }
 }
 
-// Define names a queue. A name has 1 to 128 bytes of A-Z a-z 0-9 _ . -; a bad one is refused at the first use.
-// The queue is made in the database, or gets what
-// is said here, at the first use by each program.
+// Define defines a queue. A name has 1 to 128 bytes of A-Z a-z 0-9 _ . -; the first use of a bad
+// name fails. The first use by each program creates the queue in the database, or updates its
+// options.
 //
 //	queue.Define[Mail]("mails", queue.Limits(stepwell.Limit{AtOnce: 3, By: "to"}))
 //
-// Limits hold for messages that are sent from then on, by whomever: see docs/queues.md. A definition that says none
-// leaves those that are declared as they are, unless its queue is handled here.
+// Limits apply to messages sent from then on, by any program: see docs/queues.md. A definition
+// without Limits keeps those in the database, unless this program handles the queue.
 func Define[T any](name string, opts ...Option) *Queue[T] {
 	d := defining{MessageQueue: world.MessageQueue{Name: name}}
 	q := &Queue[T]{fault: kit.Given(opts, func(o Option) { o(&d) })}
@@ -80,7 +79,7 @@ func Define[T any](name string, opts ...Option) *Queue[T] {
 	return q
 }
 
-// Name is the queue's name.
+// Name returns the queue's name.
 func (q *Queue[T]) Name() string { return q.def.Name }
 
 // open finds the queue in an App's database, and declares it there the first time.
@@ -95,8 +94,7 @@ func (q *Queue[T]) open(ctx context.Context, app *stepwell.App) (kit.App, error)
 	return room, q.declare(ctx, room.Messages)
 }
 
-// Declare makes the queue in a store, as its first use does: for who needs it before, as a subscription to a
-// topic does.
+// Declare creates the queue in a store, as its first use would. Subscriptions to topics call it.
 func (q *Queue[T]) Declare(ctx context.Context, keep world.Messenger) error {
 	if q == nil {
 		return kit.Missing("the queue")
@@ -164,9 +162,9 @@ var errNoQueues = fmt.Errorf("%w: this store does not support queues", world.Err
 // errNoTransactions is the error for a store that shares no transactions.
 var errNoTransactions = fmt.Errorf("%w: a transaction needs a store that shares transactions, like PostgreSQL; this one does not", world.ErrInvalid)
 
-// What callers branch on, beside the errors of package stepwell.
+// Errors that callers test for, besides those of package stepwell.
 var (
-	// ErrReceipt: the receive is over; somebody else has received the message since, or it is gone. Nothing was
-	// written.
+	// ErrReceipt means that the receive is over: another receiver has the message, or it is gone.
+	// Nothing was written.
 	ErrReceipt = world.ErrReceipt
 )

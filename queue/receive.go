@@ -17,8 +17,7 @@ import (
 	"github.com/stepwell/stepwell/world"
 )
 
-// Message is one message that was received. What is done with it is said by its methods, or by what its handler
-// returns.
+// Message is a received message. The methods settle it; in a handler, the handler's result does.
 type Message[T any] struct {
 	ID       string // "mesg_" and a ULID
 	Payload  T
@@ -26,15 +25,15 @@ type Message[T any] struct {
 	Group    string
 	Priority int // from 1 to 4
 	SentAt   time.Time
-	Receives int    // how often it was received, this time too
-	Error    string // what was said when it was given back last
-	Receipt  string // the right to settle it, for another program
+	Receives int    // how often it was received, with this time
+	Error    string // reason of its last failure or [Message.Nack]
+	Receipt  string // proof of this receive, with which another program can settle it
 
 	keep world.Messenger
 	in   world.Transactor // nil: there is none
 }
 
-// ReceiveOption says something of a receive: [Most], [Wait], [For], [Match].
+// ReceiveOption is an option of a receive: [Most], [Wait], [For], [Match].
 type ReceiveOption func(*receiving)
 
 type receiving struct {
@@ -43,17 +42,17 @@ type receiving struct {
 	err  error
 }
 
-// Most is how many messages are received at once, from 1 to 100; 1 where nobody says it.
+// Most sets how many messages are received at most: 1 to 100, default 1.
 func Most(n int) ReceiveOption { return func(r *receiving) { r.Limit = n } }
 
-// Wait waits so long for a message where there is none.
+// Wait makes a receive wait for up to d if no message is ready.
 func Wait(d time.Duration) ReceiveOption { return func(r *receiving) { r.wait = d } }
 
-// For is for how long the messages are nobody else's, where that is not what the queue says: see [Visibility].
+// For sets how long the messages stay hidden from others, instead of the queue's [Visibility].
 func For(d time.Duration) ReceiveOption { return func(r *receiving) { r.Visibility = d } }
 
-// Match receives only what contains this JSON, by the rule of [stepwell.Match], of the first 1,000 messages
-// that are ready.
+// Match receives only messages that contain this JSON, as defined by [stepwell.Match]. It examines
+// the first 1,000 ready messages.
 func Match(m stepwell.Match) ReceiveOption {
 	return func(r *receiving) {
 		b, err := json.Marshal(m)
@@ -61,11 +60,12 @@ func Match(m stepwell.Match) ReceiveOption {
 	}
 }
 
-// Receive receives messages that are ready; an empty queue is not an error. A message that is not settled in time is
-// received again, by this program or another.
+// Receive receives ready messages. An empty queue is not an error. A message that is not settled
+// before its [Visibility] ends is received again, by this program or another.
 //
-// A message that T cannot hold, or that is damaged, becomes a dead letter and is left out. A message that is encrypted
-// with a key which this program does not have is given back, and the error is [stepwell.ErrNoKey].
+// A message that is damaged, or that T cannot hold, becomes a dead letter and is left out. If this
+// program lacks the key of an encrypted message, the message is given back, and the error is
+// [stepwell.ErrNoKey].
 func (q *Queue[T]) Receive(ctx context.Context, app *stepwell.App, opts ...ReceiveOption) ([]*Message[T], error) {
 	room, err := q.open(ctx, app)
 	if err != nil {
@@ -134,18 +134,18 @@ func read[T any](room kit.App, m *world.Message) (*Message[T], error) {
 	return out, nil
 }
 
-// AckOption says something of an acknowledgement: [stepwell.In].
+// AckOption is an option of an acknowledgement: [stepwell.In].
 type AckOption interface {
 	SettlesIn() world.Tx
 }
 
-// Ack ends the receive: the message is done, and gone. The error is [ErrReceipt] where somebody else has
-// received it since.
+// Ack acknowledges the message, which deletes it. The error is [ErrReceipt] if another receiver has
+// it.
 //
-// With [stepwell.In] it is part of the caller's transaction: what the program wrote there and the acknowledgement are
-// one. After an error, [ErrReceipt] too, that transaction is of no further use: roll it back. Acknowledge last, and
-// commit at once: until then the message's group stands still. Nobody renews the message's visibility; whoever
-// receives it anew before the acknowledgement has it.
+// With [stepwell.In] the acknowledgement is part of the caller's transaction. Acknowledge last and
+// commit at once: until the commit the message's group waits. Visibility is not renewed; a receiver
+// that gets the message before the acknowledgement keeps it. After an error, also ErrReceipt, the
+// transaction is unusable: roll it back.
 func (m *Message[T]) Ack(ctx context.Context, opts ...AckOption) error {
 	var tx world.Tx
 	if err := kit.Given(opts, func(o AckOption) { tx = o.SettlesIn() }); err != nil {
@@ -154,13 +154,13 @@ func (m *Message[T]) Ack(ctx context.Context, opts ...AckOption) error {
 	return m.settle(ctx, tx, world.Settlement{Kind: world.Ack})
 }
 
-// Nack gives the message back: it is ready again after a while, 0 for at once. reason is shown to operators,
-// and may be "".
+// Nack gives the message back. It is ready again after the given time; 0 means at once. reason is
+// shown to operators, and may be "".
 func (m *Message[T]) Nack(ctx context.Context, after time.Duration, reason string) error {
 	return m.settle(ctx, nil, world.Settlement{Kind: world.Nack, After: after, Error: reason})
 }
 
-// Extend keeps the message hidden from others for d from now, from 1 s to 12 h.
+// Extend keeps the message hidden from other receivers for d from now: 1 s to 12 h.
 func (m *Message[T]) Extend(ctx context.Context, d time.Duration) error {
 	return m.settle(ctx, nil, world.Settlement{Kind: world.Extend, After: d})
 }

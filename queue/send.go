@@ -13,7 +13,8 @@ import (
 	"github.com/stepwell/stepwell/world"
 )
 
-// SendOption says something of a message: [Group], [Delay], [Priority], [DedupeID], [Headers], [stepwell.In].
+// SendOption is an option of a send: [Group], [Delay], [Priority], [DedupeID], [Headers],
+// [stepwell.In].
 type SendOption interface {
 	SendsIn() world.Tx // the transaction that the send is part of; nil: none
 }
@@ -23,35 +24,37 @@ type sendOption func(*world.Message)
 // SendsIn makes it a [SendOption].
 func (sendOption) SendsIn() world.Tx { return nil }
 
-// Group puts a message behind those of the same group that were sent before: they are received one at a time,
-// in their order. One that fails holds up its group
-// until it succeeds or is a dead letter. A group takes no [Delay], and a priority says nothing in it.
+// Group puts a message in a group. Messages of a group are received one at a time, in the order of
+// their sends. A failed message holds up its group until it succeeds or becomes a dead letter. A
+// message in a group cannot have a [Delay], and its priority is ignored.
 func Group(name string) SendOption { return sendOption(func(m *world.Message) { m.Group = name }) }
 
-// Delay has a message received so much later at the earliest; at most 365 days.
+// Delay hides a message for d after the send, at most 365 days.
 func Delay(d time.Duration) SendOption { return sendOption(func(m *world.Message) { m.Delay = d }) }
 
-// Priority is from 1 to 4, 2 where nobody says it; 4 is received first.
+// Priority is 1 to 4, default 2; 4 is received first.
 func Priority(n int) SendOption { return sendOption(func(m *world.Message) { m.Priority = n }) }
 
-// DedupeID makes a send repeatable: within a window, 0 for 5 minutes and 7 days at most, a message of the queue
-// with the same ID is the one that was sent before.
+// DedupeID makes a send repeatable. Within the window, a send with the same ID to the same queue
+// returns the earlier message's ID and sends nothing. A window of 0 means 5 minutes; at most 7
+// days.
 func DedupeID(id string, window time.Duration) SendOption {
 	return sendOption(func(m *world.Message) { m.Dedupe, m.Window = id, window })
 }
 
-// Headers go with the payload, 8 KiB at most: what is about the message and not in it.
+// Headers are stored beside the payload, at most 8 KiB. Use them for facts about the message that
+// are not in its payload.
 func Headers(h map[string]string) SendOption {
 	return sendOption(func(m *world.Message) { m.Headers = h })
 }
 
-// Send puts a message into the queue. It returns the message's ID when it is durable, and waits for nobody.
+// Send sends a message, and returns its ID once it is durable.
 //
-// With [stepwell.In] it is part of the caller's transaction: it is there when that commits, and never was when it is
-// rolled back. One with a [DedupeID] waits for another transaction that has sent with the same, for 10 s at most; and
-// others wait for this one likewise. Of a group, the order of transactions that are open at once is not known.
+// With [stepwell.In] the send is part of the caller's transaction: the message exists if that
+// commits. With a [DedupeID] too, it waits for up to 10 s for another transaction that sends the
+// same ID. Messages of a [Group] from transactions that overlap have no defined order.
 //
-// Errors: [stepwell.ErrInvalid], [stepwell.ErrTooLarge] over 1 MiB, and encoding errors.
+// Errors: [stepwell.ErrInvalid], [stepwell.ErrTooLarge] for more than 1 MiB, and encoding errors.
 func (q *Queue[T]) Send(ctx context.Context, app *stepwell.App, payload T, opts ...SendOption) (id string, err error) {
 	ids, err := q.sendAll(ctx, app, []T{payload}, opts)
 	if err != nil {
@@ -60,8 +63,8 @@ func (q *Queue[T]) Send(ctx context.Context, app *stepwell.App, payload T, opts 
 	return ids[0], nil
 }
 
-// SendAll puts several messages into the queue, at most 1,000, all or none, each with the same options; their
-// IDs are in the same order. [DedupeID] is refused: it names one message.
+// SendAll sends at most 1,000 messages, all or none, each with the same options. It returns their
+// IDs in the order of payloads. It refuses a [DedupeID], which names one message.
 func (q *Queue[T]) SendAll(ctx context.Context, app *stepwell.App, payloads []T, opts ...SendOption) (ids []string, err error) {
 	if like, _, err := q.like(opts); err == nil && like.Dedupe != "" {
 		return nil, fmt.Errorf("send to queue %s: %w: SendAll takes no DedupeID, which names one message: use Send", q.def.Name, world.ErrInvalid)

@@ -12,15 +12,15 @@ import (
 	"github.com/stepwell/stepwell/world"
 )
 
-// SendFrom puts a message into the queue from workflow code. It returns at once: the message is part of the run's
-// next commit, together with its record in the log. So it is sent once, whatever crashes, never again by a replay,
-// and never where the run does not get as far. It is sent too where the code ends right behind it.
+// SendFrom sends a message from workflow code. It returns at once: the message is part of the run's
+// next commit, with its record in the log. So it is sent exactly once if the run gets that far, and
+// not again on replay. It is also sent if the workflow ends directly afterwards.
 //
-// It takes the options of [Queue.Send] but [DedupeID] and [stepwell.In], which it does not need. A restart or a fork of
-// the run sends again what it carries out again.
+// The options are those of [Queue.Send], except [DedupeID] and [stepwell.In], which it does not
+// need. A restart or a fork of the run sends again when it runs this code again.
 //
-// Errors: [stepwell.ErrInvalid], [stepwell.ErrTooLarge] over 1 MiB, [stepwell.ErrCancelled] when the run is
-// cancelled, and encoding errors.
+// Errors: [stepwell.ErrInvalid], [stepwell.ErrTooLarge] for more than 1 MiB,
+// [stepwell.ErrCancelled] if the run is cancelled, and encoding errors.
 func (q *Queue[T]) SendFrom(ctx stepwell.Context, payload T, opts ...SendOption) error {
 	if q == nil {
 		return fmt.Errorf("send: %w", kit.Missing("the queue"))

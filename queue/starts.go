@@ -11,13 +11,13 @@ import (
 	"github.com/stepwell/stepwell/internal/kit"
 )
 
-// StartsWorkflow is a definition: an App that has it starts a run for each message of a queue while it runs, with the
-// payload as its input. The run is created and the message acknowledged in one commit: one run for each message,
-// whatever dies. Any program may have it, also one that does not work on the workflow.
+// StartsWorkflow returns a definition. An App that has it starts a run for each message of a queue
+// while it runs, with the payload as the input. One commit creates the run and acknowledges the
+// message: each message starts exactly one run. The App need not have the workflow's code.
 //
-// key, where it is not nil, gives each run an idempotency key, see [stepwell.Key]: the message of a run that is there
-// already is acknowledged, and starts nothing. "" is no key. A start that is refused comes again as
-// [Queue.Handle] says.
+// key, if not nil, computes each run's idempotency key: see [stepwell.Key]. If a run with the key
+// exists, the message is acknowledged and starts nothing. "" means no key. After a failed start the
+// message is received again: see [Queue.Handle].
 func StartsWorkflow[In, Out any](q *Queue[In], w *stepwell.Workflow[In, Out], key func(m *Message[In]) string, opts ...HandleOption) stepwell.Definition {
 	switch {
 	case q == nil:

@@ -11,13 +11,14 @@ import (
 	"github.com/stepwell/stepwell/world"
 )
 
-// Transactional calls the handler in a transaction of the world's database, which commits with the acknowledgement:
-// what it writes there happens exactly once for each message, whatever fails when. The world's package gives it the
-// transaction: postgres.TxFrom(ctx). An error and a panic roll it back; and so does a receipt that holds no longer: who
-// was stopped for too long has written nothing.
+// Transactional calls the handler in a transaction of the store's database, which commits with the
+// acknowledgement. What the handler writes in it happens exactly once for each message. The handler
+// gets the transaction from the store's package: postgres.TxFrom(ctx). An error, a panic, or an
+// expired receipt rolls it back.
 //
-// The handler settles its message by what it returns, and by nothing else. An App whose world shares no transactions
-// refuses it, with [stepwell.ErrInvalid]. Each handler holds a connection while it works; those that find none wait.
+// The handler settles its message only by its result. [stepwell.New] refuses it with
+// [stepwell.ErrInvalid] if the store cannot share transactions. Each call of the handler holds a
+// database connection; calls without one wait.
 func Transactional() HandleOption { return func(h *handling) { h.inTx = true } }
 
 var (
