@@ -1,5 +1,5 @@
-// Package topic brings what is published once to all whom it concerns: each subscription of that moment gets it, in
-// a queue, as a run of a workflow, or posted to an HTTP endpoint.
+// Package topic publishes values to subscriptions. Each current subscription of a topic gets a
+// copy: in a queue, as a run of a workflow, or posted to an HTTP endpoint.
 //
 //	var Paid = topic.Of[Payment]("order.paid")
 //
@@ -10,8 +10,10 @@
 //
 //	id, err := Paid.Publish(ctx, app, Payment{Order: "o-7"})
 //
-// Topics are words with dots between: order.paid. A pattern may have * for any one word, and # for any number of words.
+// A topic is words separated by dots: order.paid. In a pattern, * is any one word, and # any number
+// of words.
 //
-// What Publish has answered goes to each subscription that stands then, whatever dies: once to queues and workflows, at
-// least once to endpoints. Programs of any language do the same over REST: see docs/topics.md.
+// Once Publish returns, every current subscription gets the value, whatever crashes: queues and
+// workflows exactly once, endpoints at least once. Programs in any language do the same over REST:
+// see docs/topics.md.
 package topic

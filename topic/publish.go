@@ -17,14 +17,15 @@ import (
 // Topic is a name under which values of one type are published. It is safe for concurrent use.
 type Topic[T any] struct{ name string }
 
-// Of names a topic: 1 to 16 words of A-Z a-z 0-9 _ - with dots between, at most 256 bytes. A bad one is refused at the
-// first use.
+// Of defines a topic. A name has 1 to 16 words of A-Z a-z 0-9 _ - separated by dots, and at most
+// 256 bytes. The first use of a bad name fails.
 func Of[T any](name string) *Topic[T] { return &Topic[T]{name} }
 
-// Name is the topic's name.
+// Name returns the topic's name.
 func (t *Topic[T]) Name() string { return t.name }
 
-// Option says something of a publication: [Headers], [Delay], [At], [Source], [DeliveryID], [stepwell.In].
+// Option is an option of a publication: [Headers], [Delay], [At], [Source], [DeliveryID],
+// [stepwell.In].
 type Option interface {
 	PublishesIn() world.Tx // the transaction that it is part of; nil: none
 }
@@ -34,29 +35,32 @@ type option func(*world.Publication)
 // PublishesIn makes it an [Option].
 func (option) PublishesIn() world.Tx { return nil }
 
-// Headers go with the payload, 8 KiB at most: what is about it and not in it.
+// Headers are stored beside the payload, at most 8 KiB. Use them for facts about the payload that
+// are not in it.
 func Headers(h map[string]string) Option { return option(func(p *world.Publication) { p.Headers = h }) }
 
-// Delay has it go out so much later, at most 365 days, to those who are subscribed then.
+// Delay publishes after d, at most 365 days, to the subscriptions of that time.
 func Delay(d time.Duration) Option { return option(func(p *world.Publication) { p.Delay = d }) }
 
-// At has it go out at a time of this program's clock; one that is past is now. See [Delay].
+// At publishes at a time of this program's clock; a past time means now. See [Delay].
 func At(when time.Time) Option {
 	return option(func(p *world.Publication) { p.Delay = max(time.Until(when), 0) })
 }
 
-// Source is who publishes it. A subscription that is [Ordered] gets what one source publishes under one topic in order.
+// Source names the publisher. An [Ordered] subscription gets what one source publishes under one
+// topic in order.
 func Source(name string) Option { return option(func(p *world.Publication) { p.Source = name }) }
 
-// DeliveryID makes it repeatable: published again under the same topic and ID within 24 hours it is the same one.
+// DeliveryID makes a publication repeatable. The same ID under the same topic within 24 hours is
+// the same publication.
 func DeliveryID(id string) Option { return option(func(p *world.Publication) { p.Dedupe = id }) }
 
-// Publish publishes a value. It returns the publication's ID when it is durable, and waits for nobody.
+// Publish publishes a value, and returns the publication's ID once it is durable.
 //
-// With [stepwell.In] it is part of the caller's transaction on the database: it is published if that commits. One with
-// a [DeliveryID] may wait there for another transaction that publishes under the same.
+// With [stepwell.In] it is part of the caller's transaction: the value is published if that
+// commits. With a [DeliveryID] too, it may wait for another transaction that publishes the same ID.
 //
-// Errors: [stepwell.ErrInvalid], [stepwell.ErrTooLarge] over 1 MiB, and encoding errors.
+// Errors: [stepwell.ErrInvalid], [stepwell.ErrTooLarge] for more than 1 MiB, and encoding errors.
 func (t *Topic[T]) Publish(ctx context.Context, app *stepwell.App, payload T, opts ...Option) (id string, err error) {
 	if t == nil {
 		return "", fmt.Errorf("publish: %w", kit.Missing("the topic"))

@@ -12,15 +12,17 @@ import (
 	"github.com/stepwell/stepwell/world"
 )
 
-// PublishFrom publishes a value from workflow code. It returns at once: the publication is part of the run's next
-// commit, together with its record in the log. So it is published once, whatever crashes, never again by a replay, and
-// never where the run does not get as far. It is published too where the code ends right behind it.
+// PublishFrom publishes a value from workflow code. It returns at once: the publication is part of
+// the run's next commit, with its record in the log. So it is published exactly once if the run
+// gets that far, and not again on replay. It is also published if the workflow ends directly
+// afterwards.
 //
-// It takes the options of [Topic.Publish] but [DeliveryID] and [stepwell.In], which it does not need, and [At]: say
-// [Delay]. A restart or a fork of the run publishes again what it carries out again.
+// The options are those of [Topic.Publish], except [DeliveryID] and [stepwell.In], which it does
+// not need, and [At]: use [Delay]. A restart or a fork of the run publishes again when it runs this
+// code again.
 //
-// Errors: [stepwell.ErrInvalid], [stepwell.ErrTooLarge] over 1 MiB, [stepwell.ErrCancelled] when the run is
-// cancelled, and encoding errors.
+// Errors: [stepwell.ErrInvalid], [stepwell.ErrTooLarge] for more than 1 MiB,
+// [stepwell.ErrCancelled] if the run is cancelled, and encoding errors.
 func (t *Topic[T]) PublishFrom(ctx stepwell.Context, payload T, opts ...Option) error {
 	if t == nil {
 		return fmt.Errorf("publish: %w", kit.Missing("the topic"))

@@ -16,9 +16,9 @@ import (
 	"github.com/stepwell/stepwell/world"
 )
 
-// Subscription says who gets what is published under the topics that a pattern means. It is a definition: an App that
-// has it makes it in the database when it begins to run, or changes it there to what the program says. It stays
-// when the program goes, until somebody ends it: see [Unsubscribe].
+// Subscription delivers what is published under the topics of a pattern to a target. It is a
+// definition: an App that has it creates or updates the subscription in the database when it begins
+// to run. The subscription stays until [Unsubscribe], also without the program.
 type Subscription struct {
 	definition
 	says    world.Subscription
@@ -28,11 +28,12 @@ type Subscription struct {
 
 type definition = stepwell.Definition
 
-// SubOption says something of a subscription: [Where], [Ordered], [Revision]; of a workflow's: [KeyFrom],
-// [AttributeFrom]; of an endpoint's: [Secret], [AllowPrivate], [GiveUpAfter].
+// SubOption is an option of a subscription: [Where], [Ordered], [Revision]. Those to a workflow
+// also take [KeyFrom] and [AttributeFrom], and those to an endpoint [Secret], [AllowPrivate] and
+// [GiveUpAfter].
 type SubOption func(*Subscription)
 
-// Where has only those payloads come that contain this JSON, by the rule of [stepwell.Match].
+// Where selects payloads that contain this JSON, as defined by [stepwell.Match].
 func Where(m stepwell.Match) SubOption {
 	return func(s *Subscription) {
 		b, err := json.Marshal(m)
@@ -40,23 +41,23 @@ func Where(m stepwell.Match) SubOption {
 	}
 }
 
-// Ordered has what one [Source] publishes under one topic come one after the other, in order. One that fails holds up
-// those behind it until it succeeds or is a dead letter.
+// Ordered delivers what one [Source] publishes under one topic one at a time, in order. A failed
+// delivery holds up later ones until it succeeds or becomes a dead letter.
 func Ordered() SubOption { return func(s *Subscription) { s.says.Ordered = true } }
 
-// Revision is a number that a program raises when it changes the subscription: one that is lower than what stands
-// in the database changes nothing there, so that an older deploy does not turn it back.
+// Revision numbers the versions of a subscription. Raise it with each change. A program with a
+// lower revision than the database's changes nothing, so an older deploy does not undo the change.
 func Revision(n int) SubOption { return func(s *Subscription) { s.says.Revision = n } }
 
-// KeyFrom is a template of the idempotency key of the runs that are started: order-{payload.order}. There are
-// {payload.a.b}, {topic}, {id}, which is the publication's, and {header.name}; {{ and }} are braces. A payload without
-// the field is a dead letter, and so is one whose key would begin with "retry:", which is reserved. Without KeyFrom
-// each message starts one run.
+// KeyFrom is a template for the idempotency keys of started runs: order-{payload.order}. The fields
+// are {payload.a.b}, {topic}, {id} (of the publication) and {header.name}; {{ and }} are braces. A
+// payload without the field becomes a dead letter, and so does one whose key would begin with the
+// reserved "retry:". Without KeyFrom each message starts one run.
 func KeyFrom(template string) SubOption {
 	return ofWorkflow("KeyFrom", func(t *world.StartTarget) { t.Key = template })
 }
 
-// AttributeFrom gives the runs that are started an attribute by a template, as [KeyFrom] has it.
+// AttributeFrom sets an attribute of started runs by a template: see [KeyFrom].
 func AttributeFrom(name, template string) SubOption {
 	return ofWorkflow("AttributeFrom", func(t *world.StartTarget) {
 		if t.Attributes == nil {
@@ -66,19 +67,22 @@ func AttributeFrom(name, template string) SubOption {
 	})
 }
 
-// Secret signs what is posted: whsec_ and 24 to 64 bytes in base64. A new secret applies at once, and the previous one
-// signs too until the next change. Without Secret one is created, which only stepwell topics rotate-secret shows.
+// Secret sets the secret that signs requests to the endpoint: whsec_ and 24 to 64 bytes in base64.
+// A new secret applies at once; the previous one also signs until the next change. Without Secret,
+// one is created: [Subscribe] returns it, and for a subscription of a definition the command
+// stepwell topics rotate-secret creates and shows one.
 func Secret(secret string) SubOption {
 	return ofEndpoint("Secret", func(t *world.PostTarget) { t.Secrets = []world.Secret{world.Secret(secret)} })
 }
 
-// AllowPrivate lets the endpoint be in a private network, or on the same machine, where the server allows that too.
+// AllowPrivate permits an endpoint in a private network or on the same machine, if the server
+// permits that too.
 func AllowPrivate() SubOption {
 	return ofEndpoint("AllowPrivate", func(t *world.PostTarget) { t.Private = true })
 }
 
-// GiveUpAfter is for how long one is posted again and again before it is a dead letter: 3 days where nobody says it, at
-// most 30.
+// GiveUpAfter is how long an endpoint is retried before the delivery becomes a dead letter: default
+// 3 days, at most 30 days.
 func GiveUpAfter(d time.Duration) SubOption {
 	return ofEndpoint("GiveUpAfter", func(t *world.PostTarget) { t.GiveUp = d })
 }
@@ -103,7 +107,7 @@ func ofEndpoint(option string, f func(*world.PostTarget)) SubOption {
 	}
 }
 
-// ToQueue puts what is published into a queue, once.
+// ToQueue subscribes a queue. Each publication is delivered to it exactly once.
 func ToQueue[T any](name, pattern string, q *queue.Queue[T], opts ...SubOption) *Subscription {
 	s := &Subscription{says: world.Subscription{Name: name, Pattern: pattern}}
 	if q == nil {
@@ -114,8 +118,9 @@ func ToQueue[T any](name, pattern string, q *queue.Queue[T], opts ...SubOption) 
 	return s.with(opts)
 }
 
-// ToWorkflow starts a run with each payload, once. The workflow's definition holds for it, as for one that is started
-// by name: a payload that does not fit its input is a dead letter. While no worker has told of the workflow it waits.
+// ToWorkflow subscribes a workflow. Each publication starts a run exactly once, with the payload as
+// its input and with the options of the workflow's definition. A payload that does not fit the
+// input becomes a dead letter. Publications wait until some worker has registered the workflow.
 func ToWorkflow[In, Out any](name, pattern string, w *stepwell.Workflow[In, Out], opts ...SubOption) *Subscription {
 	s := &Subscription{says: world.Subscription{Name: name, Pattern: pattern, Workflow: &world.StartTarget{}}}
 	if w == nil {
@@ -126,8 +131,8 @@ func ToWorkflow[In, Out any](name, pattern string, w *stepwell.Workflow[In, Out]
 	return s.with(opts)
 }
 
-// ToEndpoint posts each payload to a URL, at least once, signed as Standard Webhooks says. Servers do that: where there
-// is no server on the database, nothing is posted.
+// ToEndpoint subscribes a URL. Each payload is posted to it at least once, signed as Standard
+// Webhooks defines. Servers post: without a server on the database nothing is sent.
 func ToEndpoint(name, pattern, url string, opts ...SubOption) *Subscription {
 	s := &Subscription{says: world.Subscription{Name: name, Pattern: pattern, Endpoint: &world.PostTarget{URL: url}}}
 	return s.with(opts)
@@ -148,7 +153,7 @@ func (s *Subscription) with(opts []SubOption) *Subscription {
 	return s
 }
 
-// Name is the subscription's name.
+// Name returns the subscription's name.
 func (s *Subscription) Name() string { return s.says.Name }
 
 // stand makes the subscription when an App begins to run.
@@ -173,12 +178,12 @@ func (s *Subscription) make(ctx context.Context, room kit.App) (secret world.Sec
 	return courier.Subscribe(ctx, room.Courier.Spread, says)
 }
 
-// Subscribe makes a subscription now, or changes the one with its name to what this says: for programs that do not have
-// it in their definitions. What was published before goes to those that stood before. Where an endpoint gets a secret
-// that was made for it, it is returned here and never again.
+// Subscribe creates a subscription now, or updates the one with its name. Use it for subscriptions
+// that are not in a program's definitions. Earlier publications go to the subscriptions of their
+// time. If a secret was created for an endpoint, Subscribe returns it, this once.
 //
-// Errors: [stepwell.ErrInvalid]; [stepwell.ErrConflict] where one of a higher revision stands, or the target
-// cannot change.
+// Errors: [stepwell.ErrInvalid]; [world.ErrConflict] if the database has a higher revision, or the
+// target cannot change.
 func Subscribe(ctx context.Context, app *stepwell.App, s *Subscription) (secret string, err error) {
 	if s == nil {
 		return "", fmt.Errorf("subscribe: %w", kit.Missing("the subscription"))
@@ -194,8 +199,9 @@ func Subscribe(ctx context.Context, app *stepwell.App, s *Subscription) (secret 
 	return string(made), nil
 }
 
-// Unsubscribe ends a subscription, when it has all that was published before. What nobody has worked on in a queue of
-// its own is deleted; a queue of the program's stays as it is. The error is [stepwell.ErrNotFound] where there is none.
+// Unsubscribe ends a subscription, after it got all earlier publications. Waiting deliveries in a
+// queue of its own are deleted; a queue of the program stays. The error is [stepwell.ErrNotFound]
+// if there is none with the name.
 func Unsubscribe(ctx context.Context, app *stepwell.App, name string) error {
 	_, s, err := open(app)
 	if err == nil {
@@ -207,7 +213,7 @@ func Unsubscribe(ctx context.Context, app *stepwell.App, name string) error {
 	return nil
 }
 
-// Subscriptions are all that stand, by name, without the secrets of endpoints.
+// Subscriptions returns all subscriptions, by name, without the secrets of endpoints.
 func Subscriptions(ctx context.Context, app *stepwell.App) ([]world.Subscription, error) {
 	_, s, err := open(app)
 	if err != nil {
