@@ -1,4 +1,4 @@
-// Package schedule has runs of workflows start by themselves: every night at three, every six hours, once.
+// Package schedule starts runs of workflows by time: every night at three, every six hours, once.
 //
 //	var Nightly = schedule.New("nightly-report", Report, Input{Kind: "all"},
 //		schedule.Times("0 3 * * *"), schedule.Zone("Europe/Berlin"))
@@ -7,7 +7,8 @@
 //		Report, schedule.Set("reports", 1, Nightly),
 //	}})
 //
-// Each time gives one run, whatever dies, and however many programs work on the database: the run's ID is made of the
-// schedule and the time. [Of] tells the run which time that is. Schedules that are in no program's code are made with
-// [Put], over REST, on the command line and in the web UI: see docs/schedules.md.
+// Each scheduled time starts exactly one run, whatever crashes and however many programs use the
+// database: the run's ID contains the schedule's name and the time. [Of] tells the run its time.
+// Schedules outside a program's code are made with [Put], over REST, on the command line and in the
+// web UI: see docs/schedules.md.
 package schedule

@@ -17,75 +17,86 @@ import (
 	"github.com/stepwell/stepwell/world"
 )
 
-// Schedule says when runs of a workflow start. A program declares it in a [Set], or makes it with [Put].
+// Schedule says when runs of a workflow start. A program declares it in a [Set], or creates it with
+// [Put].
 type Schedule struct {
 	is    world.Schedule
 	input timetable.Input // computes it; nil: it is said
 	fault error
 }
 
-// Option says something of a schedule.
+// Option is an option of a schedule: [Times], [Zone], [From], [Until], [Runs], [Jitter], [CatchUp],
+// [Overlap], [PauseOnFailure].
 type Option func(*Schedule)
 
-// Times are when runs start: cron expressions of 5 or 6 fields, the first of 6 is seconds, with names of days and
-// months, L, W and #; @hourly, @daily, @weekly, @monthly, @yearly; @every 6h, counted from 1970 in UTC, and @every
-// 6h+15m, that much later; and single times as @at 2026-12-24T18:00:00+01:00. Any of them is a time. At least one is
-// needed, and one that never comes is refused.
+// Times are the times at which runs start, as one or more expressions:
+//
+//   - cron expressions of 5 or 6 fields, with names of days and months, L, W and #; the first of 6
+//     fields is seconds
+//   - @hourly, @daily, @weekly, @monthly, @yearly
+//   - @every 6h, counted from 1970 in UTC, and @every 6h+15m, with an offset
+//   - single times: @at 2026-12-24T18:00:00+01:00
+//
+// A schedule needs at least one. An expression without any time is refused.
 func Times(expressions ...string) Option {
 	return func(s *Schedule) { s.is.Says.Times = append(s.is.Says.Times, expressions...) }
 }
 
-// Zone is the time zone of the expressions, by its IANA name as Europe/Berlin; UTC where nobody says it. An expression
-// that names its hours goes by the clock on the wall: a reading that a change of the clocks leaves out is the moment of
-// that change, and one that comes twice is the first. One for every hour goes by the time that passes.
+// Zone is the IANA name of the expressions' time zone, such as Europe/Berlin. Default UTC.
+// Expressions that name hours follow the local clock: a local time that a clock change skips means
+// the moment of the change, and a local time that occurs twice means the first. Expressions for
+// every hour follow elapsed time.
 func Zone(name string) Option { return func(s *Schedule) { s.is.Says.Zone = name } }
 
-// From and Until bound the times, both included; Runs is how many runs start at most.
+// From is the earliest time at which a run may start, included.
 func From(t time.Time) Option {
 	return func(s *Schedule) { s.is.Says.From = t.UTC().Truncate(time.Second) }
 }
 
-// Until is the last moment at which a run may start: one that would later, by its jitter, starts then. See [From].
+// Until is the latest time at which a run may start, included. A run that [Jitter] would delay
+// beyond it starts then.
 func Until(t time.Time) Option {
 	return func(s *Schedule) { s.is.Says.Until = t.UTC().Truncate(time.Second) }
 }
 
-// Runs is how many runs start at most; any number where nobody says it.
+// Runs limits how many runs start. By default there is no limit.
 func Runs(n int) Option { return func(s *Schedule) { s.is.Says.Runs = n } }
 
-// Jitter has each run start so much later at most than its time, by a hash of name and time: many schedules of one time
-// spread, and each is always as late.
+// Jitter delays each run by up to most. The delay is a hash of name and time, so it spreads
+// schedules with the same times, and is the same whenever it is computed.
 func Jitter(most time.Duration) Option { return func(s *Schedule) { s.is.Says.Jitter = most } }
 
-// CatchUp is how old a time may be that nobody looked at, as all programs were down: it still gets its run. A day where
-// nobody says it. Those that are older are counted as missed.
+// CatchUp is how old a missed time may be and still start its run, after all programs were down.
+// Default one day. Older times are counted as missed.
 func CatchUp(window time.Duration) Option { return func(s *Schedule) { s.is.Says.CatchUp = window } }
 
-// Overlap says what happens at a time if the schedule's last run is not over; the default is [Skip].
+// Overlap says what happens at a time if the schedule's last run is not over. Default [Skip].
 func Overlap(o world.Overlap) Option { return func(s *Schedule) { s.is.Says.Overlap = o } }
 
-// What happens at a time if the schedule's last run is not over.
+// Values of [Overlap]: what happens at a time if the schedule's last run is not over.
 const (
-	Skip     = world.OverlapSkip     // it has no run
-	QueueOne = world.OverlapQueueOne // it waits for that end; those that come meanwhile have no run
-	QueueAll = world.OverlapQueueAll // it waits for that end, and those that come meanwhile behind it
-	Cancel   = world.OverlapCancel   // that run is cancelled, and then the newest time has its run
-	Allow    = world.OverlapAllow    // its run starts beside
+	Skip = world.OverlapSkip // no run starts
+	// a run starts after that run's end; further times meanwhile start none
+	QueueOne = world.OverlapQueueOne
+	// a run starts after that run's end, and so do all further times, in order
+	QueueAll = world.OverlapQueueAll
+	Cancel   = world.OverlapCancel // that run is cancelled, and then the newest time's run starts
+	Allow    = world.OverlapAllow  // a run starts beside it
 )
 
-// PauseOnFailure pauses the schedule where its last run failed, when the next is due.
+// PauseOnFailure pauses the schedule at its next time if its last run failed.
 func PauseOnFailure() Option { return func(s *Schedule) { s.is.Says.PauseOnFailure = true } }
 
-// New is a schedule of a workflow, whose runs all start with this input.
+// New returns a schedule of a workflow whose runs all have the same input.
 func New[In, Out any](name string, w *stepwell.Workflow[In, Out], input In, opts ...Option) *Schedule {
 	s := &Schedule{}
 	s.is.Says.Input, s.fault = codec.Encode(input, codec.DefaultLimit)
 	return build(s, name, w, opts)
 }
 
-// Computed is a schedule of a workflow whose inputs a function computes of the time that a run is of, and of the last
-// time before it whose run completed, zero where there is none. The function is called whenever a run is about to
-// start, perhaps more than once. Only a program that has the schedule in a [Set] starts its runs.
+// Computed returns a schedule whose inputs a function computes, from the run's scheduled time and
+// the last earlier time whose run completed (zero: none). The function is called before each start,
+// perhaps more than once. Only a program with the schedule in a [Set] starts its runs.
 func Computed[In, Out any](name string, w *stepwell.Workflow[In, Out], input func(at, previous time.Time) In, opts ...Option) *Schedule {
 	s := &Schedule{}
 	s.is.Says.Code = true
@@ -116,10 +127,10 @@ func build[In, Out any](s *Schedule, name string, w *stepwell.Workflow[In, Out],
 	return s
 }
 
-// Name is the schedule's name.
+// Name returns the schedule's name.
 func (s *Schedule) Name() string { return s.is.Name }
 
-// Next are its first n times after another.
+// Next returns the first n times after a given time.
 func (s *Schedule) Next(after time.Time, n int) []time.Time {
 	t, err := timetable.Parse(s.is.Name, &s.is.Says)
 	if err != nil || s.fault != nil {
@@ -128,10 +139,12 @@ func (s *Schedule) Next(after time.Time, n int) []time.Time {
 	return t.Some(after, n)
 }
 
-// Set declares schedules: a definition. When an App that has it begins to run, they are made in the database, or
-// changed there to what the program says; what had the set's name before and is not in it any more is paused, with a
-// note, and not deleted. A program that has a lower revision than the one that declared last changes nothing: raise
-// it with each change, so that an older deploy does not turn it back.
+// Set returns a definition that declares schedules. When an App that has it begins to run, it
+// creates or updates them in the database. Schedules that the set had earlier and no longer has are
+// paused with a note, not deleted.
+//
+// Raise the revision with each change. A program with a lower revision than the database's changes
+// nothing, so an older deploy does not undo the change.
 func Set(name string, revision int, all ...*Schedule) stepwell.Definition {
 	set := timetable.Set{Name: name, Revision: revision}
 	inputs := map[string]timetable.Input{}
@@ -188,10 +201,12 @@ func open(doing string, app *stepwell.App) (*timetable.Keeper, error) {
 	return k, nil
 }
 
-// Put makes a schedule now, or changes the one with its name to what this says: for programs that do not have it in a
-// [Set]. By is who asks for it. Other times than before hold from now on: what was due by those and waits counts as
-// skipped. The error is [world.ErrConflict] where a program declares it, and [world.ErrInvalid] where all its times are
-// past.
+// Put creates a schedule now, or updates the one with its name. Use it for schedules outside a
+// [Set]. by names who asked for it. Changed times apply from now on: runs that were due under the
+// old times and have not started count as skipped.
+//
+// Errors: [world.ErrConflict] if a program declares the schedule, [world.ErrInvalid] if all its
+// times are past.
 func Put(ctx context.Context, app *stepwell.App, s *Schedule, by string) error {
 	k, err := open("put schedule", app)
 	if err != nil {
@@ -209,7 +224,7 @@ func Put(ctx context.Context, app *stepwell.App, s *Schedule, by string) error {
 	return err
 }
 
-// Pause has a schedule start nothing until it is resumed, and keeps who asked for that, and why.
+// Pause stops a schedule from starting runs until [Resume]. It records who asked for it, and why.
 func Pause(ctx context.Context, app *stepwell.App, name, by, reason string) error {
 	k, err := open("pause schedule", app)
 	if err == nil {
@@ -218,7 +233,8 @@ func Pause(ctx context.Context, app *stepwell.App, name, by, reason string) erro
 	return err
 }
 
-// Resume has a schedule go on with its next time from now; see [Backfill] for what it did not start meanwhile.
+// Resume continues a schedule with its next time from now. [Backfill] starts runs of times that
+// were missed.
 func Resume(ctx context.Context, app *stepwell.App, name string) error {
 	k, err := open("resume schedule", app)
 	if err == nil {
@@ -227,7 +243,8 @@ func Resume(ctx context.Context, app *stepwell.App, name string) error {
 	return err
 }
 
-// Delete deletes a schedule. Its runs stay. One that a program declares is made again when that starts.
+// Delete deletes a schedule. Its runs stay. A schedule that a program declares is created again
+// when the program starts.
 func Delete(ctx context.Context, app *stepwell.App, name string) error {
 	k, err := open("delete schedule", app)
 	if err != nil {
@@ -236,8 +253,8 @@ func Delete(ctx context.Context, app *stepwell.App, name string) error {
 	return k.Store.DeleteSchedule(ctx, name)
 }
 
-// Trigger starts one run now, beside the times of a schedule, and whatever its overlap says. It tells the run's ID. Of
-// one that is [Computed] an App that has its set can.
+// Trigger starts one run of a schedule now, regardless of its times and its [Overlap], and returns
+// the run's ID. A [Computed] schedule needs an App that has its [Set].
 func Trigger(ctx context.Context, app *stepwell.App, name string) (run string, err error) {
 	k, err := open("trigger schedule", app)
 	if err != nil {
@@ -246,8 +263,9 @@ func Trigger(ctx context.Context, app *stepwell.App, name string) (run string, e
 	return k.Trigger(ctx, name, nil)
 }
 
-// Backfill starts the runs of all past times from one to another, both included, that have none; 1,000 at most. It
-// tells the IDs of those that it started. Of one that is [Computed] an App that has its set can.
+// Backfill starts the missing runs of the past times between from and until, both included, at most
+// 1,000. It returns the IDs of those that it started. A [Computed] schedule needs an App that has
+// its [Set].
 func Backfill(ctx context.Context, app *stepwell.App, name string, from, until time.Time) (runs []string, err error) {
 	k, err := open("backfill schedule", app)
 	if err != nil {
@@ -257,7 +275,8 @@ func Backfill(ctx context.Context, app *stepwell.App, name string, from, until t
 	return done.Started, err
 }
 
-// List is a page of schedules, by name, behind one; limit at most, 1,000 or fewer.
+// List returns a page of schedules by name, after the given name: at most limit, which is 1 to
+// 1,000, or 0 for 100.
 func List(ctx context.Context, app *stepwell.App, behind string, limit int) ([]world.Schedule, error) {
 	k, err := open("list schedules", app)
 	if err != nil {
@@ -266,14 +285,17 @@ func List(ctx context.Context, app *stepwell.App, behind string, limit int) ([]w
 	return k.Store.Schedules(ctx, world.ScheduleQuery{After: behind, Limit: limit})
 }
 
-// Fire is what a run knows of the schedule that started it.
+// Fire says which schedule started a run, and for which time.
 type Fire struct {
-	Name     string
-	At       time.Time // the time that it is of; of one that was triggered, that of the act
-	Previous time.Time // the last time before whose run had completed when this one started; zero: none
+	// name of the schedule
+	Name string
+	At   time.Time // the scheduled time, or the time of a [Trigger]
+	// Previous is the last earlier time whose run had completed when this run started. Zero: none.
+	Previous time.Time
 }
 
-// Of tells workflow code what schedule started the run, and for which time; false: none did. It is the same on replay.
+// Of returns the schedule and the time that started the run, in workflow code. scheduled is false
+// if no schedule did. The result is the same on replay.
 func Of(ctx stepwell.Context) (f Fire, scheduled bool) {
 	text := func(name string) (s string) {
 		_ = json.Unmarshal(kit.Started(ctx, name), &s) // what is no text is none
