@@ -1,6 +1,6 @@
-// Package durable makes an HTTP handler of a workflow: a request starts a run, waits for its end, and is answered
-// with its output. What was begun goes on whatever becomes of the connection or the process: a client whose
-// connection broke sends the same request again, under the same key, and is answered by the same run.
+// Package durable serves a workflow over HTTP. A request starts a run, waits for its end, and gets
+// its output as the answer. The run goes on if the connection or the process breaks. A client then
+// repeats the request with the same key, and gets the answer of the same run.
 //
 //	mux.Handle("/checkout", durable.Handler(app, Checkout, durable.Options{}))
 //
@@ -8,25 +8,29 @@
 //
 // # Requests
 //
-// POST has the input of the workflow as JSON. The header Idempotency-Key is the run's key: used again, it finds the
-// run that was started with it. Without it the run's ID is sent at once, in an interim answer (103) with the headers
-// Stepwell-Run and Location; each other answer has them, too. Location is relative, ?run=ID: GET there waits for the
-// same run.
+// POST sends the workflow's input as JSON. The header Idempotency-Key is the run's key: a repeated
+// key finds the run that it started. Without a key, an interim answer (103) at once has the run's
+// ID in the headers Stepwell-Run and Location. All other answers have these headers too. Location
+// is relative, ?run=ID; GET of it waits for the same run.
 //
-// The header Prefer says how long to wait: wait=10 for 10 s at most, respond-async for not at all.
+// The header Prefer limits the wait: wait=10 waits for at most 10 s, respond-async does not wait.
 //
 // # Answers
 //
-// 200 has the output, as JSON. 202 says that the run goes on: come again at Location. All else is a problem document
-// (RFC 9457) with a code for programs: 400 where the request is no JSON, 422 (UNFIT) with the places where the input
-// does not fit the workflow's type, 422 (KEY_USED) where the key was used for another input. Where the run failed it
-// is 500, or what [Options].Failed says, with the failure's code and the ID of the run in run. Nothing is written for
-// what is refused.
+//   - 200 has the output as JSON.
+//   - 202 means that the run goes on: ask again at Location.
+//   - Other answers are problem documents (RFC 9457) with a code for programs.
+//   - 400 means that the request is not JSON, 422 (UNFIT) that the input does not fit the
+//     workflow's type, with the places, and 422 (KEY_USED) that the key was used for another input.
+//     These have written nothing.
+//   - A failed run is 500, or what [Options].Failed returns, with the failure's code and the run's
+//     ID in the member run.
 //
-// With Accept: text/event-stream the answer is events: run, with the run's ID; chunk, for each chunk of a stream of
-// the run, see [Options].Stream; reset, where chunks became void; and at the end result, with the output, or problem.
-// Each has an ID: with it in Last-Event-ID a client goes on behind it, by GET, as an EventSource does by itself, or
-// by the same POST. 204: it has had all.
+// With Accept: text/event-stream the answer is a stream of events: run, with the run's ID; chunk,
+// for each chunk of a stream of the run (see [Options].Stream); reset, if chunks were discarded;
+// and finally result, with the output, or problem. Each event has an ID. A client that sends it as
+// Last-Event-ID continues after it, by GET, as an EventSource does, or by the same POST. 204 means
+// that the client has seen all events.
 package durable
 
 import (
@@ -51,34 +55,37 @@ import (
 	"github.com/stepwell/stepwell/world"
 )
 
-// Options say how a handler behaves. The zero value is what most want.
+// Options configure a handler. The zero value suits most programs.
 type Options struct {
-	// Wait is how long a request waits for the end of its run, before it is answered with 202. Default 60 s. It does
-	// not hold for events.
+	// Wait is how long a request waits for its run's end before the answer 202. Default 60 s. It
+	// does not apply to events.
 	Wait time.Duration
 
-	// MaxBody is the limit of a request's body in bytes. Default 1 MiB.
+	// MaxBody limits a request's body, in bytes. Default 1 MiB.
 	MaxBody int64
 
-	// Key makes the run's key of a request; "" for none. Default: the header Idempotency-Key. Whoever sends the key
-	// of another is answered with the other's result: where users are told apart, put who it is before what the
-	// header says.
+	// Key returns the run's idempotency key for a request; "" means none. Default: the header
+	// Idempotency-Key. A client that sends another client's key gets that client's result. So if
+	// clients must not see each other's results, put the authenticated client before the header's
+	// value.
 	Key func(r *http.Request) (string, error)
 
-	// Start are options of the start: what attributes the run has, say, or its priority. Nil: none.
+	// Start returns options of the start, such as attributes or a priority. Nil: none.
 	Start func(r *http.Request) []stepwell.StartOption
 
 	// Stream is the name of the run's stream that is sent as events. Default "progress".
 	Stream string
 
-	// CancelWithClient asks the run to end where the client that started it goes before. Default: the run goes on.
+	// CancelWithClient cancels the run if the client that started it disconnects before its end.
+	// Default: the run goes on.
 	CancelWithClient bool
 
-	// Failed says how a run that did not complete is answered: with what status, and what is said of it. Default:
-	// 500, and nothing but the failure's code: what an error says may be nobody's business.
+	// Failed returns the status and the detail of the answer for a run that failed or was
+	// cancelled. Default: 500, and only the failure's code, because error messages may be
+	// confidential.
 	Failed func(err *stepwell.RunError) (status int, detail string)
 
-	// Logger is told of what failed here. Default [slog.Default].
+	// Logger logs failures of the handler. Default [slog.Default].
 	Logger *slog.Logger
 }
 
@@ -90,9 +97,8 @@ type handler[In, Out any] struct {
 	fits *schema.Schema // nil: the type has none
 }
 
-// Handler serves a workflow: see the package's documentation. The App may work itself, or be a client of workers
-// elsewhere. It panics where app or workflow is nil, or an option is negative, as [http.ServeMux.Handle] does for
-// what cannot be.
+// Handler serves a workflow: see the package comment. The App may work itself, or be a client of
+// workers elsewhere. Handler panics if app or workflow is nil, or an option is negative.
 func Handler[In, Out any](app *stepwell.App, workflow *stepwell.Workflow[In, Out], opts Options) http.Handler {
 	if app == nil || workflow == nil {
 		panic("durable: Handler needs an App and a workflow")
