@@ -19,25 +19,27 @@ import (
 	"github.com/stepwell/stepwell/world"
 )
 
-// Info is what is known of a webhook.
+// Info describes a webhook.
 type Info struct {
 	Run   string
 	Token string
 	URL   string
-	// Response is what requests are answered with; nil, and Wait is 0: with 202.
+	// Response is the answer to each request. Nil, with a Wait of 0: 202.
 	Response *Response
-	// Wait is how long senders wait for the workflow's answer; 0: it gives none.
+	// Wait is how long senders wait for the workflow's answer; 0: the workflow gives none.
 	Wait time.Duration
-	// Scheme says how requests are signed, with the secret of that name; "": they need not be.
+	// Scheme says how requests must be signed; "": they need no signature.
 	Scheme Scheme
+	// Secret is the name of the signing secret in the server's settings.
 	Secret string
-	// Metadata is what the code keeps with it: see [Metadata].
+	// Metadata is the JSON that the code stored with the option [Metadata].
 	Metadata json.RawMessage
-	// Ended says that the webhook is over: only requests that it has received come through it again.
+	// Ended means that the webhook is over: it accepts only repeats of requests that it has
+	// received.
 	Ended bool
 }
 
-// Of tells what a hook says of itself that is a webhook; ok is false for one that is none.
+// Of returns the Info of a hook that is a webhook. For other hooks ok is false.
 func Of(hook *world.HookRow) (info Info, ok bool) {
 	if hook == nil || !strings.HasPrefix(hook.Token, world.WebhookToken) {
 		return info, false
@@ -48,7 +50,7 @@ func Of(hook *world.HookRow) (info Info, ok bool) {
 	}, ok
 }
 
-// Door is a webhook, as those see it who take requests for it. It is safe for concurrent use.
+// Door delivers requests to a webhook, for servers. It is safe for concurrent use.
 type Door struct {
 	Info
 	app  *stepwell.App
@@ -56,16 +58,17 @@ type Door struct {
 	hook string // its ID
 }
 
-// Find finds an active webhook by its token. The error is [stepwell.ErrNotFound] where there is none, also where the
-// token is that of a hook which is no webhook. [stepwell.ErrNoKey] says that its run is encrypted with a key that the
-// App does not have. Whoever takes requests for it checks their signatures: [Door.Send] does not.
+// Find finds an active webhook by its token. The caller must check signatures of requests:
+// [Door.Send] does not.
+//
+// Errors: [stepwell.ErrNotFound] if there is none, also if the token is that of another kind of
+// hook; [stepwell.ErrNoKey] if the App lacks the key of its run.
 func Find(ctx context.Context, app *stepwell.App, token string) (*Door, error) {
 	return find(ctx, app, token, false)
 }
 
-// FindEnded finds the last webhook that had a token, where no active one has it, for as long as its run is kept.
-// Requests that it has received may come again and get
-// their answer; others are refused.
+// FindEnded finds the last webhook that had a token, if no active one has it, for as long as its
+// run is kept. It accepts only repeats of requests that it has received, and gives their answers.
 func FindEnded(ctx context.Context, app *stepwell.App, token string) (*Door, error) {
 	return find(ctx, app, token, true)
 }
@@ -95,13 +98,13 @@ func find(ctx context.Context, app *stepwell.App, token string, ended bool) (*Do
 	return nil, fmt.Errorf("webhook: %w", world.ErrNotFound)
 }
 
-// Send hands a request to the webhook. It returns when that is durable. One with a Delivery that was sent before is
-// accepted, and received once, for how long see
-// [stepwell.DeliveryID]; it is the same one where method, path, query and body are.
-// Reply is for [Door.Answer]; it is empty where the workflow gives no answers.
+// Send delivers a request to the webhook. It returns once the request is durable. A repeat with the
+// same Delivery is accepted and received once: see [stepwell.DeliveryID]. Method, path, query and
+// body must be the same. Pass reply to [Door.Answer]; it is "" if the workflow gives no answers.
 //
-// Errors: [stepwell.ErrTooLarge], [stepwell.ErrInvalid], [stepwell.ErrNotFound] and [stepwell.ErrTerminal] where the
-// run is no more or over, [stepwell.ErrDeliveryUsed] where the Delivery was another request's, [stepwell.ErrInboxFull].
+// Errors: [stepwell.ErrTooLarge]; [stepwell.ErrInvalid]; [stepwell.ErrNotFound] if the run is
+// deleted; [stepwell.ErrTerminal] if it is over; [stepwell.ErrDeliveryUsed] if the Delivery was
+// another request's; [stepwell.ErrInboxFull].
 func (d *Door) Send(ctx context.Context, req Request) (reply string, err error) {
 	if req.ReceivedAt.IsZero() {
 		req.ReceivedAt = time.Now().UTC().Round(0)
@@ -173,9 +176,9 @@ func readAnswer(b []byte) (*Response, error) {
 	return res, nil
 }
 
-// Answer waits for the workflow's answer to a request: until ctx ends, whose cause the error is then. The error is
-// [stepwell.ErrTerminal] where the run ended without an answer. An answer that was given before is returned at once, as
-// often as it is asked for.
+// Answer waits for the workflow's answer to a request. It may be called repeatedly, and returns an
+// earlier answer at once. If ctx ends first, the error is its cause. If the run ended without an
+// answer, the error is [stepwell.ErrTerminal].
 func (d *Door) Answer(ctx context.Context, reply string) (*Response, error) {
 	for chunk, err := range d.app.ReadStream(ctx, d.Run, reply, 0) {
 		if _, over := err.(*stepwell.StreamError); over {

@@ -17,27 +17,30 @@ import (
 // Request is a request that was sent to a webhook.
 type Request struct {
 	Method string `json:"method"`
-	Path   string `json:"path,omitempty"`  // what stands behind the token: "", or "/a/b", with its escapes
-	Query  string `json:"query,omitempty"` // without the question mark, as it was sent: [url.ParseQuery] reads it
+	// the rest of the path after the token: "", or "/a/b", with its escapes
+	Path string `json:"path,omitempty"`
+	// without the question mark, as it was sent: [url.ParseQuery] parses it
+	Query  string `json:"query,omitempty"`
 	Header Header `json:"header,omitempty"`
 	Body   Body   `json:"body,omitempty"`
-	// Remote is the address that the request came from: a proxy's, where one is in between.
+	// Remote is the address of the sender, or of a proxy between.
 	Remote     string    `json:"remote,omitempty"`
 	ReceivedAt time.Time `json:"receivedAt"` // by the server's clock
-	// Delivery is what the sender calls this delivery, the same when it sends it again: it is received once. "": it has
-	// no name.
+	// Delivery is the sender's ID of this delivery, the same in each repeat. The workflow receives
+	// it once. "": none.
 	Delivery string `json:"delivery,omitempty"`
-	// Reply is where the answer goes, a stream of the run: see [Request.Respond]. "": the webhook does not let its
-	// workflow answer.
+	// Reply is the stream of the run for the answer: see [Request.Respond]. "": the workflow cannot
+	// answer.
 	Reply string `json:"reply,omitempty"`
 }
 
-// Header are the headers of a request: values by canonical name, as net/http has them. Those that carry credentials are
-// left out: Authorization, Proxy-Authorization, Cookie, X-Api-Key, X-Gitlab-Token, X-Telegram-Bot-Api-Secret-Token.
-// Where a header, the path or the query repeats the webhook's token it says "hidden" instead.
+// Header has a request's headers: values by canonical name, as in net/http. Headers with
+// credentials are removed: Authorization, Proxy-Authorization, Cookie, X-Api-Key, X-Gitlab-Token,
+// X-Telegram-Bot-Api-Secret-Token. In other headers, in the path and in the query, the webhook's
+// token is replaced by "hidden".
 type Header map[string][]string
 
-// Get is the first value of a header, whatever the case of its name; "" where there is none.
+// Get returns the first value of a header, in any case; "" if there is none.
 func (h Header) Get(name string) string {
 	for n, values := range h {
 		if len(values) > 0 && strings.EqualFold(n, name) {
@@ -47,7 +50,7 @@ func (h Header) Get(name string) string {
 	return ""
 }
 
-// Body is a body: bytes, which as JSON are a string where they are text, else {"base64": "…"}.
+// Body is the bytes of a body. Its JSON is a string for text, and {"base64": "…"} otherwise.
 type Body []byte
 
 // MarshalJSON implements json.Marshaler.
@@ -80,9 +83,9 @@ func (b *Body) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// Decode reads a body of JSON into the pointer v, as a hook reads its payload: null does not fit a type that has no
-// nil, and what is not UTF-8, or has a member twice, is not JSON. Where a method of v's type panics over it, it does
-// not fit either. What does not fit is [stepwell.ErrInvalid].
+// Decode parses a JSON body into the pointer v, by the rules for hook payloads. It refuses null for
+// a type without nil, JSON that is not UTF-8, and repeated members. The error then is
+// [stepwell.ErrInvalid], also if a method of v's type panics.
 func (r *Request) Decode(v any) error {
 	if r == nil || kit.IsNil(v) {
 		return kit.Missing("decode a request: it, or what it is decoded into,")

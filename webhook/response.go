@@ -24,17 +24,17 @@ const (
 // replyPrefix is what the streams with answers are called.
 const replyPrefix = world.WebhookAnswers
 
-// Response is an answer. The zero value is 200 without a body.
+// Response is an HTTP answer. The zero value is 200 without a body.
 type Response struct {
 	Status int `json:"status,omitempty"` // 200 to 599; 0: 200
-	// Header are headers by name. Those about the connection, and those that browsers hold against the server's own
-	// pages, such as Set-Cookie and Content-Security-Policy, are refused. Without a Content-Type the body is text, or
-	// bytes.
+	// Header has headers by name. Headers of the connection are refused, and so are headers that
+	// apply to the server's own pages in browsers, such as Set-Cookie and Content-Security-Policy.
+	// Without a Content-Type it is text or application/octet-stream, by the body.
 	Header map[string]string `json:"header,omitempty"`
 	Body   Body              `json:"body,omitempty"`
 }
 
-// Check refuses, with [stepwell.ErrInvalid] or [stepwell.ErrTooLarge], what no request can be answered with.
+// Check returns [stepwell.ErrInvalid] or [stepwell.ErrTooLarge] for an invalid answer.
 func (r *Response) Check() error {
 	if r.Status != 0 && (r.Status < 200 || r.Status > 599) {
 		return fmt.Errorf("%w: answer status %d: want 200 to 599", world.ErrInvalid, r.Status)
@@ -96,14 +96,13 @@ func headerValue(s string) bool {
 	return utf8.ValidString(s)
 }
 
-// Respond answers the request, which a webhook with [RespondManually] received. It returns at once; the answer is part
-// of the run's next commit, and who waits for it gets it then. So it is given once, however often the code runs again,
-// and whichever process of whoever waits, or comes again with the same delivery. Where nobody waits any more it is
-// kept, and does no harm.
+// Respond answers the request of a webhook with [RespondManually]. It returns at once: the answer
+// is part of the run's next commit. So it is given exactly once, even if the code runs again. The
+// sender gets it if it still waits, or when it repeats the request with the same delivery.
 //
-// Errors: [stepwell.ErrInvalid] and [stepwell.ErrTooLarge] for what cannot be an answer, or a request that nobody waits
-// for an answer to; [stepwell.ErrAnswered] behind the first answer; [stepwell.ErrCancelled] when the run is cancelled:
-// see [stepwell.Context.Uncancelled].
+// Errors: [stepwell.ErrInvalid] and [stepwell.ErrTooLarge] for an invalid answer;
+// [stepwell.ErrInvalid] for a request that takes no answer; [stepwell.ErrAnswered] after the first
+// answer; [stepwell.ErrCancelled] if the run is cancelled: see [stepwell.Context.Uncancelled].
 func (r *Request) Respond(ctx stepwell.Context, res Response) error {
 	if r == nil {
 		return kit.Missing("answer a webhook: the request")

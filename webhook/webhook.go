@@ -1,5 +1,5 @@
-// Package webhook has hooks with a URL, which take HTTP requests of the outside world, and what they are answered with.
-// Workflow code opens one with [New]; a server finds it with [Find], and hands it requests.
+// Package webhook has hooks with a URL, which receive HTTP requests from outside and answer them.
+// Workflow code opens one with [New]. A server finds it with [Find] and delivers requests.
 //
 //	hook, err := webhook.New(ctx, webhook.Signed(webhook.GitHub, "github"))
 //	// hook.URL() is where requests go
@@ -21,13 +21,14 @@ import (
 	"github.com/stepwell/stepwell/world"
 )
 
-// Path is where servers have webhooks: behind it stands the token.
+// Path is the path of webhooks on a server. The token follows it.
 const Path = "/.well-known/workflow/v1/webhook/"
 
 // defaultWait is how long the sender of a request waits for an answer.
 const defaultWait = 30 * time.Second
 
-// Option changes a webhook: [Named], [RespondWith], [RespondManually], [Signed], [Token], [Metadata], [PayloadErrors].
+// Option is an option of a webhook: [Named], [RespondWith], [RespondManually], [Signed], [Token],
+// [Metadata], [PayloadErrors].
 type Option interface{ apply(o *options) }
 
 type options struct {
@@ -41,38 +42,39 @@ type options struct {
 
 type named string
 
-// Named gives a webhook a name, by which the journal, the answer to why and the web UI call it; see [stepwell.Named]. Without it, it is "webhook".
+// Named names a webhook in the journal, in [stepwell.App.Why] and in the web UI: see
+// [stepwell.Named]. The default is "webhook".
 func Named(name string) Option { return named(name) }
 
 func (n named) apply(o *options) { o.name = string(n) }
 
 type token string
 
-// Token chooses a webhook's token, as it stands in its URL: whoever knows it can send requests. Without it the token is
-// unguessable.
+// Token chooses a webhook's token, which is part of its URL. Anyone who knows the token can send
+// requests. The default is unguessable.
 func Token(chosen string) Option { return token(chosen) }
 
 func (t token) apply(o *options) { o.token, o.chosen = string(t), true }
 
 type metadata struct{ v any }
 
-// Metadata keeps a value, as JSON, with a webhook, for those who look it up by its token.
+// Metadata stores a JSON value with a webhook, for programs that look it up by its token.
 func Metadata(v any) Option { return metadata{v} }
 
 func (m metadata) apply(o *options) { o.metadata = m.v }
 
 type payloadErrors struct{}
 
-// PayloadErrors lets what receives from the webhook get what is no request as a [*stepwell.PayloadError]: see
-// [stepwell.PayloadErrors].
+// PayloadErrors makes a wait return a payload that is not a request as a [*stepwell.PayloadError]:
+// see [stepwell.PayloadErrors].
 func PayloadErrors() Option { return payloadErrors{} }
 
 func (payloadErrors) apply(o *options) { o.tell = true }
 
 type respondWith Response
 
-// RespondWith is what each request is answered with, as soon as it is durable. Without it, and without
-// [RespondManually], that is 202 and a line of JSON. Its body may have 64 KiB.
+// RespondWith sets the answer to each request, which is sent once the request is durable. Its body
+// has at most 64 KiB. The default is 202 and a line of JSON.
 func RespondWith(res Response) Option { return respondWith(res) }
 
 func (r respondWith) apply(o *options) {
@@ -82,9 +84,9 @@ func (r respondWith) apply(o *options) {
 
 type respondManually time.Duration
 
-// RespondManually lets the workflow answer: see [Request.Respond]. Who sent the request waits for that, for so long at
-// most (0: 30 s), and no longer than the server lets requests wait; then it is told, with 202, that the request was
-// accepted.
+// RespondManually lets the workflow answer: see [Request.Respond]. A sender waits for the answer
+// for at most within (0: 30 s), and no longer than the server allows. Then it gets 202: the request
+// was accepted.
 func RespondManually(within time.Duration) Option { return respondManually(within) }
 
 func (r respondManually) apply(o *options) {
@@ -93,10 +95,10 @@ func (r respondManually) apply(o *options) {
 	}
 }
 
-// Scheme says how requests are signed: a name that servers know.
+// Scheme names a way to sign requests.
 type Scheme string
 
-// The schemes.
+// Schemes that servers know, with their headers.
 const (
 	GitHub   Scheme = "github"   // X-Hub-Signature-256
 	Stripe   Scheme = "stripe"   // Stripe-Signature: t, v1
@@ -111,14 +113,14 @@ type signed struct {
 	secret string
 }
 
-// Signed lets requests in that are signed with a secret alone; others are refused, and nothing is written. The secret's
-// name is kept with the webhook, the secret itself is in the settings of the server. A name has 1 to 64 characters of
-// [A-Za-z0-9_.-].
+// Signed accepts only requests that are signed with a secret. Others are refused, and nothing is
+// written. secret is a name of 1 to 64 characters of [A-Za-z0-9_.-]: the webhook stores the name,
+// and the server's settings have the secret itself.
 func Signed(scheme Scheme, secret string) Option { return signed{scheme, secret} }
 
 func (s signed) apply(o *options) { o.Scheme, o.Secret = s.scheme, s.secret }
 
-// Hook is a hook with a URL, whose payloads are requests that were sent there.
+// Hook is a hook with a URL. Its payloads are the requests sent there.
 type Hook struct {
 	*stepwell.Hook[Request]
 	f *replay.Future
@@ -127,16 +129,17 @@ type Hook struct {
 // urlToken is what a token may be that has to stand in a URL.
 var urlToken = regexp.MustCompile(`^[A-Za-z0-9_.~-]{1,200}$`)
 
-// New opens a webhook: a [stepwell.Hook] that takes HTTP requests at a URL, of a server that has the run's database. It
-// is one in all else: requests are kept, in order, until they are received, it ends with [stepwell.Hook.Dispose] or the
-// run, and [stepwell.App.Hooks] lists it.
+// New opens a webhook: a [stepwell.Hook] that takes HTTP requests at a URL of a server with the
+// run's database. As any hook, it keeps requests, in order, until the code receives them, it ends
+// with [stepwell.Hook.Dispose] or the run, and [stepwell.App.Hooks] lists it.
 //
-// Its token begins with wh_ and cannot be guessed. With [Token]("order-7") it is wh_order-7, of [A-Za-z0-9_.~-]; where
-// another run holds it the error is a [*stepwell.HookConflictError], and where this run does, it is the same webhook
-// again, as it was opened first. A chosen token is no secret: let requests be [Signed].
+// Its token begins with wh_ and is unguessable. [Token]("order-7") makes it wh_order-7, of
+// [A-Za-z0-9_.~-]. If another run holds the token, the error is a [*stepwell.HookConflictError]. If
+// this run holds it, New returns the same webhook, with its first options. A chosen token is not a
+// secret: use [Signed] with it.
 //
-// Errors: [stepwell.ErrInvalid] for options that make no sense, [stepwell.ErrCancelled], encoding errors of the
-// metadata.
+// Errors: [stepwell.ErrInvalid] for invalid options, [stepwell.ErrCancelled], encoding errors of
+// the metadata.
 func New(ctx stepwell.Context, opts ...Option) (*Hook, error) {
 	o := options{name: "webhook"}
 	err := kit.Given(opts, func(opt Option) { opt.apply(&o) })
@@ -190,8 +193,8 @@ func (o *options) check() error {
 	return o.Answer.Check()
 }
 
-// URL is where the outside world sends requests: the base of [stepwell.Config].PublicURL, or of the environment, as it
-// was when the webhook was opened, [Path] and the token. A path behind it is part of the request.
+// URL returns the address for requests: the base of [stepwell.Config].PublicURL, as it was when the
+// webhook was opened, [Path] and the token. Requests may append a path: see Request.Path.
 func (h *Hook) URL() string {
 	if h == nil || h.f == nil {
 		panic(engine.Block(world.CodeInternal, kit.Missing("the webhook")))
