@@ -13,15 +13,16 @@ import (
 	"github.com/stepwell/stepwell/world"
 )
 
-// Create makes a blob, in the body of a step: of all that write writes, in pieces of 512 KiB, each durable before the
-// next. It is the run's, and whole when Create returns. Where write fails, or panics, nothing is left of it.
+// Create makes a blob of the bytes that write writes, in the body of a step. It stores pieces of
+// 512 KiB, each durable before the next. The blob belongs to the step's run, and is complete when
+// Create returns. If write fails or panics, nothing is left.
 //
-// Return the Ref from the step, alone or within another value: what the result of the attempt does not name is deleted
-// when the attempt ends. An attempt that is made again makes another blob. The writer is not safe for concurrent use,
-// and must not be used when write has returned.
+// Return the Ref from the step, alone or within another value: a blob that the attempt's result
+// does not contain is deleted when the attempt ends. A further attempt makes another blob. The
+// writer is not safe for concurrent use, and is invalid after write has returned.
 //
-// Errors: that of write; [stepwell.ErrTooLarge] beyond [MaxSize]; [stepwell.ErrInvalid] outside a step's body, and in a
-// [stepwell.Transactional] step; those of the store.
+// Errors: that of write; [stepwell.ErrTooLarge] beyond [MaxSize]; [stepwell.ErrInvalid] outside a
+// step's body, and in a [stepwell.Transactional] step; those of the store.
 func Create(ctx context.Context, write func(w io.Writer) error) (Ref, error) {
 	if write == nil {
 		return Ref{}, kit.Missing("create a blob: the function that writes it")
@@ -37,7 +38,7 @@ func Create(ctx context.Context, write func(w io.Writer) error) (Ref, error) {
 	return finish(to, write)
 }
 
-// From is [Create] of all that a reader gives.
+// From is [Create] with the bytes of a reader.
 func From(ctx context.Context, r io.Reader) (Ref, error) {
 	if r == nil {
 		return Ref{}, kit.Missing("create a blob: the reader")
@@ -45,16 +46,16 @@ func From(ctx context.Context, r io.Reader) (Ref, error) {
 	return Create(ctx, copies(r))
 }
 
-// Put makes a blob in a program, for a run that is there, or will be: one that the program starts with
-// [stepwell.RunID]. The Ref may be in the input of that run, in what it is sent, or in what it reads elsewhere. What is
-// put for a run that does not come to be is deleted a day later, else it goes with the run.
+// Put makes a blob outside a step, for a run that exists or that the program then starts with
+// [stepwell.RunID]. Pass the Ref in the run's input, or in an event. If the run does not exist
+// after a day, the blob is deleted. Otherwise it is deleted with the run.
 //
 //	ref, err := blob.Put(ctx, app, "import-2026-05", file)
 //	...
 //	run, err := Import.Start(ctx, app, ref, stepwell.RunID("import-2026-05"))
 //
-// Errors: that of r; [stepwell.ErrTooLarge] beyond [MaxSize]; [stepwell.ErrInvalid] for what is no run ID; those of the
-// store.
+// Errors: that of r; [stepwell.ErrTooLarge] beyond [MaxSize]; [stepwell.ErrInvalid] for an invalid
+// run ID; those of the store.
 func Put(ctx context.Context, app *stepwell.App, run string, r io.Reader) (Ref, error) {
 	switch {
 	case app == nil:

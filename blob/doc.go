@@ -1,4 +1,5 @@
-// Package blob has values that are read and written as streams, and never are whole in memory: up to 1 GiB each.
+// Package blob stores large values, of up to 1 GiB, which are written and read as streams and never
+// whole in memory.
 //
 //	pages, err := stepwell.Step(ctx, "export", func(ctx context.Context) (blob.Ref, error) {
 //		return blob.Create(ctx, func(w io.Writer) error { return export(ctx, w) })
@@ -13,8 +14,8 @@
 //		return upload(ctx, r)
 //	})
 //
-// A [Ref] travels as any value does: in inputs, outputs and results, in a struct or a list, to children and from
-// them, to the next segment, to a fork. Its run holds what it refers to, and so does every run that it comes to in
-// that way. It is durable before anybody is told of it, encrypted where the run is, and deleted with the last run
+// A [Ref] can be part of any value: inputs, outputs, results, structs, lists. It can be passed to
+// children, to the next segment and to a fork. Each run that gets the Ref in such a way holds the
+// blob. A blob is durable before its Ref is, encrypted if its run is, and deleted with the last run
 // that holds it. See docs/big-values.md.
 package blob

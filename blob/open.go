@@ -14,16 +14,15 @@ import (
 	"github.com/stepwell/stepwell/world"
 )
 
-// Open reads a blob, in the body of any step of a run that holds it. A piece of 512 KiB is in memory at a time. It may
-// be opened as often as is wanted, at once too; each reader is for one goroutine, and ends with ctx. Who closes one
-// early has cost nothing.
+// Open reads a blob, in the body of a step of a run that holds it. It keeps one piece of 512 KiB in
+// memory. You may open a blob repeatedly, also at once. A reader is not safe for concurrent use,
+// ends with ctx, and may be closed early.
 //
-// The reader ends with [io.EOF] where all was read, and is what was written; with another error what was read is not to
-// be used.
+// Trust the data only after [io.EOF]. After any other error, discard it.
 //
-// Errors, of Open and of the reader: [stepwell.ErrNotFound] for what the run does not hold: a blob of another run, or
-// one that nobody has made; [stepwell.ErrInvalid] for a Ref that is empty or made by hand, and outside a step's body;
-// [stepwell.ErrNoKey]; [world.ErrCorrupt] for what is damaged, or not as the Ref says; those of the store.
+// Errors, of Open and of the reader: [stepwell.ErrNotFound] if the run does not hold the blob;
+// [stepwell.ErrInvalid] for a Ref that is empty or made by hand, and outside a step's body;
+// [stepwell.ErrNoKey]; [world.ErrCorrupt] for damaged data; those of the store.
 func Open(ctx context.Context, ref Ref) (io.ReadCloser, error) {
 	k, run, err := engine.Values(ctx)
 	if err != nil {
@@ -32,7 +31,7 @@ func Open(ctx context.Context, ref Ref) (io.ReadCloser, error) {
 	return open(ctx, k, run, ref)
 }
 
-// Read reads a blob in a program: one that a run holds, as long as that is kept. It is [Open] else.
+// Read is [Open] outside a step: it reads a blob that a run holds, for as long as the run is kept.
 //
 //	report, err := run.Result(ctx)
 //	...

@@ -6,19 +6,19 @@ import (
 	"github.com/stepwell/stepwell/world"
 )
 
-// MaxSize is how many bytes a blob may have.
+// MaxSize is the largest size of a blob in bytes: 1 GiB.
 const MaxSize = world.MaxApart
 
-// Ref refers to a blob. As JSON it is small, and says what it refers to; it gives nobody a right to that: a run opens
-// the blobs that it holds, and no others. The zero Ref refers to none. Refs can be compared.
+// Ref refers to a blob. Its JSON is small. It grants no access: a run can open only blobs that it
+// holds. The zero Ref refers to none. Refs can be compared with ==.
 type Ref struct {
 	Blob world.Apart `json:"stepwell:blob"`
 }
 
-// ID is the blob's, unique.
+// ID returns the blob's unique ID.
 func (r Ref) ID() string { return r.Blob.ID }
 
-// Size is how many bytes the blob has.
+// Size returns the blob's size in bytes.
 func (r Ref) Size() int64 { return r.Blob.Size }
 
 // IsZero reports whether r refers to no blob.
