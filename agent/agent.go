@@ -1,5 +1,6 @@
-// Package agent runs a language model with tools as part of a workflow. Each answer of the model is a step, and so is
-// each use of a tool: what was paid for or done is in the run's log, and neither a crash nor a deploy repeats it.
+// Package agent runs a language model with tools as part of a workflow. Each call of the model and
+// each use of a tool is a step. The run's log records its result, so neither a crash nor a deploy
+// repeats it.
 //
 //	answer, err := agent.Run(ctx, agent.Options{
 //		Model:    anthropic.New(client, sdk.MessageNewParams{Model: "claude-sonnet-4-5", MaxTokens: 4096}),
@@ -7,8 +8,8 @@
 //		MaxTurns: 10,
 //	}, "Do I need an umbrella in Bergen?")
 //
-// Packages agent/anthropic and agent/openai are the models of two providers, over their own client libraries; another
-// is one method: see [Model].
+// Packages agent/anthropic and agent/openai have the models of two providers, with the providers'
+// own client libraries. Another model is one method: see [Model].
 package agent
 
 import (
@@ -23,51 +24,56 @@ import (
 	"github.com/stepwell/stepwell"
 )
 
-// DefaultTurns is how often a model is asked where [Options].MaxTurns is zero.
+// DefaultTurns is the number of model calls if [Options].MaxTurns is zero.
 const DefaultTurns = 20
 
-// ErrRefused: the model, or its provider's filter, refused to answer. The [Answer] beside it has what was said.
+// ErrRefused means that the model, or its provider's filter, refused to answer. The [Answer] has
+// the text so far.
 var ErrRefused = errors.New("agent: the model refused to answer")
 
-// Options say which model is asked, with what, and how far it may go. They may change while runs are under way, but for
-// Name, and the kind of a tool: what was decided by the old ones stays.
+// Options configure an agent. You may change them while runs are live, except Name and the kinds of
+// tools; what runs have recorded stays.
 type Options struct {
 	Model  Model
 	System string // the system prompt
-	Tools  []Tool // with names of their own
-	// History is a conversation that the prompt goes on with: [Answer].Messages of an earlier one.
+	Tools  []Tool // with distinct names
+	// History is an earlier conversation that the prompt continues: see [Answer].Messages.
 	History []Message
-	// Stream is the stream of the run to which the answers are written, as [Chunk]s, while they come. "": none, and
-	// the provider is asked for whole answers.
+	// Stream is the stream of the run that gets the answers as [Chunk]s while they arrive. "": no
+	// stream, and the provider is asked for whole answers.
 	Stream string
 
-	// A limit stops the next call of the model, not the one under way, and tools that were asked for last are not used:
-	// see [LimitError]. They hold for one Run.
-	MaxTurns  int     // calls of the model; 0: [DefaultTurns]; [stepwell.Unlimited]
-	MaxTokens int64   // of all kinds, see [Usage.Total]; 0: no limit
-	MaxCost   float64 // by Price; 0: no limit
-	Price     Price   // what the model costs, as you know it; without it the cost is zero
+	// MaxTurns, MaxTokens and MaxCost limit one [Run]. A limit does not interrupt a call of the
+	// model, but stops the next one; the tools requested last are not used. See [LimitError].
+	// MaxTurns counts calls of the model: 0 means [DefaultTurns], and [stepwell.Unlimited] no
+	// limit.
+	MaxTurns  int
+	MaxTokens int64   // all kinds of tokens: see [Usage.Total]; 0: no limit
+	MaxCost   float64 // in the currency of Price; 0: no limit
+	Price     Price   // what the model costs; without it the cost is zero
 
-	Name string // of the steps that ask the model; "": model
-	// Step are options of the steps that ask the model. Without them a call is tried for an hour, and an attempt may
-	// take ten minutes.
+	Name string // name of the steps that call the model; default "model"
+	// Step has options of the steps that call the model. By default a call is tried again for up to
+	// an hour, and an attempt may take ten minutes.
 	Step []stepwell.StepOption
 }
 
-// Answer is what an agent came to.
+// Answer is the result of an agent.
 type Answer struct {
-	Text     string    `json:"text"`     // of the model's last answer
-	Messages []Message `json:"messages"` // the whole conversation, fit to be gone on with: see [Options].History
+	Text string `json:"text"` // of the model's last answer
+	// the whole conversation: continue it with [Options].History
+	Messages []Message `json:"messages"`
 	Spent    Spent     `json:"spent"`
 }
 
 // Spent is what an agent has used.
 type Spent struct {
-	Turns    int     `json:"turns"`          // answers of the model
-	Attempts int     `json:"attempts"`       // what it took to get them, with those that were refused or lost
-	Lost     int     `json:"lost,omitempty"` // attempts whose answer was lost on its way, and was paid for again
-	Usage    Usage   `json:"usage"`          // with what is known of lost answers
-	Cost     float64 `json:"cost,omitempty"` // of Usage, by the price at that time
+	Turns    int `json:"turns"`    // answers of the model
+	Attempts int `json:"attempts"` // calls of the model, with refused and lost ones
+	// attempts whose answer was lost, and was paid for again
+	Lost  int     `json:"lost,omitempty"`
+	Usage Usage   `json:"usage"`          // with what is known of lost answers
+	Cost  float64 `json:"cost,omitempty"` // of Usage, by the Price at that time
 }
 
 func (s Spent) plus(t *turn) Spent {
@@ -77,21 +83,22 @@ func (s Spent) plus(t *turn) Spent {
 	return Spent{s.Turns, s.Attempts + t.Attempts, s.Lost + t.Lost, s.Usage.plus(t.Usage), s.Cost + t.Cost}
 }
 
-// Chunk is what is written to [Options].Stream: a piece of text as it comes, or, last of an answer, how that ended.
+// Chunk is an element of [Options].Stream: a piece of text, or the end of an answer.
 type Chunk struct {
 	Turn  int    `json:"turn"` // from 1
 	Text  string `json:"text,omitempty"`
-	Calls []Call `json:"calls,omitempty"` // the tools that are used next
-	End   Stop   `json:"end,omitempty"`   // "" but in the last chunk of an answer
+	Calls []Call `json:"calls,omitempty"` // the tools to be used next
+	End   Stop   `json:"end,omitempty"`   // set in the last chunk of an answer only
 }
 
-// Run asks the model, uses the tools that it asks for, all of an answer at once, and asks again, until it has an
-// answer.
+// Run asks the model, uses the tools that it requests, all of an answer at once, and asks again
+// until the model has answered.
 //
-// A tool that fails tells the model so; one that panics, asks for what is [stepwell.ErrInvalid] or has a result that
-// is no JSON ends the run, as a cancel does. The error is a [*LimitError] where a limit was reached, [ErrRefused],
-// [stepwell.ErrInvalid] for options that cannot be, [stepwell.ErrCancelled], or wraps the [*stepwell.StepError] of a
-// call that failed for good. What was spent until then is in the answer.
+// A failed tool is reported to the model. A tool that panics, returns a [stepwell.ErrInvalid] or a
+// result that does not encode ends the run, and so does a cancel. The error is a [*LimitError] at a
+// limit, [ErrRefused], [stepwell.ErrInvalid] for invalid options, [stepwell.ErrCancelled], or wraps
+// the [*stepwell.StepError] of a call that failed for good. With an error, the Answer still has
+// what was spent.
 func Run(ctx stepwell.Context, o Options, prompt string) (Answer, error) {
 	if err := o.check(); err != nil {
 		return Answer{}, err

@@ -2,18 +2,23 @@ package agent
 
 import "fmt"
 
-// Limit names a limit.
+// Limit names a limit of an agent.
 type Limit string
 
-// The limits.
+// Limits.
 const (
-	LimitTurns  Limit = "turns"
+	// [Options].MaxTurns
+	LimitTurns Limit = "turns"
+	// [Options].MaxTokens
 	LimitTokens Limit = "tokens"
-	LimitCost   Limit = "cost"
-	LimitAnswer Limit = "answer" // of one answer, as the parameters of the adapter say it, or the model has it
+	// [Options].MaxCost
+	LimitCost Limit = "cost"
+	// the length of one answer, by the adapter's parameters or the model
+	LimitAnswer Limit = "answer"
 )
 
-// LimitError says which limit an agent has reached. The error of a run has it for errors.As with this among the definitions:
+// LimitError says which limit an agent has reached. To find it in the error of a run with
+// errors.As, add this to the definitions:
 //
 //	stepwell.KnownErrorType[*agent.LimitError]("agent.LimitError")
 type LimitError struct {
@@ -30,5 +35,5 @@ func (e *LimitError) Error() string {
 	return s
 }
 
-// Code is the code of a run that failed of it.
+// Code returns the error code of a run that fails with it.
 func (e *LimitError) Code() string { return "AGENT_LIMIT" }

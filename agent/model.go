@@ -13,17 +13,18 @@ import (
 	"github.com/stepwell/stepwell"
 )
 
-// Model is a language model.
+// Model is a language model. Implementations must be safe for concurrent use.
 type Model interface {
-	// Call asks the model once. It does not try again: the step that it is called in does, unless the error is
-	// [stepwell.Fatal]; an answer that is no success of HTTP is made an error by [Refused].
+	// Call asks the model once. It must not retry: the calling step retries, unless the error is
+	// [stepwell.Fatal]. Use [Refused] to make errors of HTTP answers.
 	//
-	// With a tell it asks for a stream and tells of each piece of text as it comes, and of the usage so far as soon as
-	// that is known. An error of tell is to be returned. A stream that breaks off before its end is an error.
+	// If tell is not nil, Call streams: it calls tell for each piece of text, and with the usage so
+	// far once that is known. Call must return an error of tell. A stream that breaks off is an
+	// error.
 	Call(ctx context.Context, r *Request, tell func(text string, sofar Usage) error) (*Reply, error)
 }
 
-// ModelFunc is a function as a [Model].
+// ModelFunc makes a [Model] of a function.
 type ModelFunc func(ctx context.Context, r *Request, tell func(text string, sofar Usage) error) (*Reply, error)
 
 // Call implements [Model].
@@ -31,61 +32,64 @@ func (f ModelFunc) Call(ctx context.Context, r *Request, tell func(string, Usage
 	return f(ctx, r, tell)
 }
 
-// Request is what a model is asked.
+// Request is the input of a [Model].
 type Request struct {
 	System   string
 	Messages []Message
-	Tools    []Tool // their Name, Description and Schema
+	Tools    []Tool // only their Name, Description and Schema matter
 }
 
-// Role says whose a message is.
+// Role is the author of a message.
 type Role string
 
-// The roles.
+// Roles.
 const (
 	User      Role = "user"
 	Assistant Role = "assistant"
 	Tools     Role = "tools"
 )
 
-// Message is a part of a conversation.
+// Message is one message of a conversation.
 type Message struct {
-	Role    Role     `json:"role"`
-	Text    string   `json:"text,omitempty"`
-	Calls   []Call   `json:"calls,omitempty"`   // of Assistant
-	Results []Result `json:"results,omitempty"` // of Tools: of all calls in the message before
-	// Raw is the message as the provider From knows it, where Text and Calls do not say all of it. Others leave it out.
+	Role  Role   `json:"role"`
+	Text  string `json:"text,omitempty"`
+	Calls []Call `json:"calls,omitempty"` // of role Assistant
+	// of role Tools: one for each call in the message before
+	Results []Result `json:"results,omitempty"`
+	// Raw is the message in the format of the provider From, if Text and Calls do not hold all of
+	// it. Other providers ignore it.
 	Raw  json.RawMessage `json:"raw,omitempty"`
 	From string          `json:"from,omitempty"`
 }
 
-// Call is a model's wish to use a tool.
+// Call is a model's request to use a tool.
 type Call struct {
 	ID    string          `json:"id"`
 	Tool  string          `json:"tool"`
 	Input json.RawMessage `json:"input"`
 }
 
-// Result is what a tool came to.
+// Result is the result of a tool.
 type Result struct {
-	Call   string `json:"call"` // its ID
+	Call   string `json:"call"` // ID of the call
 	Text   string `json:"text"`
 	Failed bool   `json:"failed,omitempty"`
 }
 
-// Stop says why a model stopped.
+// Stop is the reason why a model stopped.
 type Stop string
 
-// Why a model stops.
+// Reasons why a model stops.
 const (
-	StopEnd     Stop = "end"     // it has said all
-	StopTools   Stop = "tools"   // it waits for its tools
-	StopCut     Stop = "cut"     // the answer is longer than the call allows, or the conversation than the model
-	StopRefused Stop = "refused" // it, or a filter, refuses to answer
-	StopPaused  Stop = "paused"  // the provider wants to be asked again, with what it said so far
+	StopEnd   Stop = "end"   // the answer is complete
+	StopTools Stop = "tools" // it waits for its tools
+	// the answer is longer than the call allows, or the conversation than the model
+	StopCut     Stop = "cut"
+	StopRefused Stop = "refused" // the model, or a filter, refuses to answer
+	StopPaused  Stop = "paused"  // the provider wants to be called again with the text so far
 )
 
-// Reply is an answer of a model.
+// Reply is the result of [Model.Call].
 type Reply struct {
 	Message
 	Stop  Stop  `json:"stop"`
@@ -94,22 +98,22 @@ type Reply struct {
 
 func (r *Reply) goesOn() bool { return len(r.Calls) > 0 || r.Stop == StopPaused }
 
-// Usage counts tokens. Each is in one of the fields only.
+// Usage counts tokens. Each token counts in one field only.
 type Usage struct {
-	Input      int64 `json:"input"` // but for those of a cache
+	Input      int64 `json:"input"` // without cached ones
 	Output     int64 `json:"output"`
 	CacheRead  int64 `json:"cacheRead,omitempty"`
 	CacheWrite int64 `json:"cacheWrite,omitempty"`
 }
 
-// Total is the sum.
+// Total returns the sum.
 func (u Usage) Total() int64 { return u.Input + u.Output + u.CacheRead + u.CacheWrite }
 
 func (u Usage) plus(v Usage) Usage {
 	return Usage{u.Input + v.Input, u.Output + v.Output, u.CacheRead + v.CacheRead, u.CacheWrite + v.CacheWrite}
 }
 
-// Price is what a million tokens cost, in the currency of [Options].MaxCost.
+// Price is the price of a million tokens, in the currency of [Options].MaxCost.
 type Price struct {
 	Input      float64
 	Output     float64
@@ -117,7 +121,7 @@ type Price struct {
 	CacheWrite float64 // 0: as Input
 }
 
-// Cost is what tokens cost.
+// Cost returns the cost of tokens.
 func (p Price) Cost(u Usage) float64 {
 	if p.CacheRead == 0 {
 		p.CacheRead = p.Input
@@ -129,9 +133,9 @@ func (p Price) Cost(u Usage) float64 {
 		p.CacheRead*float64(u.CacheRead) + p.CacheWrite*float64(u.CacheWrite)) / 1e6
 }
 
-// RefusedError: the provider answered a call with an error.
+// RefusedError means that the provider answered a call with an error.
 type RefusedError struct {
-	Status int // of HTTP
+	Status int // HTTP status
 	Err    error
 }
 
@@ -140,9 +144,9 @@ func (e *RefusedError) Error() string { return e.Err.Error() }
 // Unwrap returns the error of the provider's client library.
 func (e *RefusedError) Unwrap() error { return e.Err }
 
-// Refused makes the error of a [Model] of an answer that is no success. Another attempt follows, after the time that
-// the headers ask for, where the status says that it may help (408, 409, 429, 5xx, such as 529), or the header
-// x-should-retry says so; otherwise the error is [stepwell.Fatal].
+// Refused makes the error of a [Model] for an unsuccessful HTTP answer. If another attempt may
+// help, by the status (408, 409, 429, 5xx) or by the header x-should-retry, the step tries again
+// after the time that the headers ask for. Otherwise the error is [stepwell.Fatal].
 func Refused(err error, status int, h http.Header) error {
 	err = &RefusedError{Status: status, Err: err}
 	again := status >= 500

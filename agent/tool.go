@@ -12,27 +12,29 @@ import (
 	"github.com/stepwell/stepwell/world"
 )
 
-// Tool is something that a model may use. [StepTool] and [WorkflowTool] make one of a function; what comes from
-// elsewhere, such as a tool of an MCP server, is written out.
+// Tool is something that a model may use. [StepTool] and [WorkflowTool] make one from a function.
+// Fill in the struct for tools from elsewhere, such as an MCP server.
 type Tool struct {
 	Name        string // 1 to 64 letters, digits, _ and -
-	Description string // what it does and when to use it: the model reads this
+	Description string // what it does and when to use it, for the model
 	Schema      json.RawMessage
-	// Run uses the tool, as workflow code: what it does outside belongs into a step. The input fits the schema.
+	// Run uses the tool, as workflow code: side effects belong in a step. The input fits the
+	// schema.
 	Run func(ctx stepwell.Context, input json.RawMessage) (string, error)
 
 	fault error
 }
 
-// StepTool is a tool that is a step, "tool " and its name: its function runs at least once and is tried again as
-// [stepwell.Retry] says, and its result is recorded. In is a struct; its fields have their names from the tag json, and
-// what they mean from the tag jsonschema:
+// StepTool returns a tool that is a step with the name "tool " + name. fn runs at least once and is
+// tried again as [stepwell.Retry] says; its result is recorded. In is a struct. The tag json names
+// its fields, and the tag jsonschema describes them:
 //
 //	type City struct {
 //		Name string `json:"name" jsonschema:"the city's name in English"`
 //	}
 //
-// Those with omitempty may be left out. A result that is no text is given to the model as JSON.
+// The model may omit fields with omitempty. A result that is not a string is given to the model as
+// JSON.
 func StepTool[In, Out any](name, description string, fn func(ctx context.Context, in In) (Out, error),
 	opts ...stepwell.StepOption) Tool {
 	if fn == nil {
@@ -43,8 +45,8 @@ func StepTool[In, Out any](name, description string, fn func(ctx context.Context
 	})
 }
 
-// WorkflowTool is a tool that is workflow code: it may wait for a person with a hook, sleep, or start children. See
-// [StepTool] for its types.
+// WorkflowTool returns a tool that is workflow code: it may wait for a person with a hook, sleep,
+// or start children. For its types see [StepTool].
 func WorkflowTool[In, Out any](name, description string, fn func(ctx stepwell.Context, in In) (Out, error)) Tool {
 	t := Tool{Name: name, Description: description}
 	if fn == nil {

@@ -1,4 +1,4 @@
-// Package anthropic is Claude as an [agent.Model], over Anthropic's own client library.
+// Package anthropic makes Claude an [agent.Model], with Anthropic's own client library.
 package anthropic
 
 import (
@@ -25,9 +25,9 @@ type model struct {
 	params sdk.MessageNewParams
 }
 
-// New makes a model of a client and of the parameters of each call: Model and MaxTokens at least, and whatever else,
-// such as Thinking or CacheControl. System, Messages and Tools are those of the agent; tools of params, which run at
-// the provider, stay. The client's own retries are not used.
+// New returns a model that uses a client, with parameters for each call: at least Model and
+// MaxTokens, and others such as Thinking or CacheControl. The agent sets System and Messages, and
+// adds its tools to those of params, which run at the provider. The client's own retries are off.
 func New(client sdk.Client, params sdk.MessageNewParams) agent.Model { return &model{client, params} }
 
 // Call implements [agent.Model].

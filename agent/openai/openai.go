@@ -1,5 +1,6 @@
-// Package openai is a model of OpenAI as an [agent.Model], over OpenAI's own client library. It speaks Chat
-// Completions, as many other providers and local servers do: give the client their address.
+// Package openai makes a model of OpenAI an [agent.Model], with OpenAI's own client library. It
+// uses Chat Completions, which many other providers and local servers support: give the client
+// their address.
 package openai
 
 import (
@@ -22,8 +23,8 @@ type model struct {
 	params sdk.ChatCompletionNewParams
 }
 
-// New makes a model of a client and of the parameters of each call: Model at least, and whatever else, such as
-// MaxCompletionTokens. Messages and Tools are those of the agent. The client's own retries are not used.
+// New returns a model that uses a client, with parameters for each call: at least Model, and others
+// such as MaxCompletionTokens. The agent sets Messages and Tools. The client's own retries are off.
 func New(client sdk.Client, params sdk.ChatCompletionNewParams) agent.Model {
 	return &model{client, params}
 }
