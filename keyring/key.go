@@ -19,7 +19,8 @@ const (
 	maxText = 1 << 20
 )
 
-// Key is one key of a [Ring]. Printed, it shows its ID alone.
+// Key is one key of a [Ring]: an ID, which is stored with encrypted data, and 32 secret bytes.
+// Printed, it shows only its ID.
 type Key struct {
 	ID     string // 1 to 64 characters of [A-Za-z0-9_.-], stored with each payload: no secret
 	Secret [32]byte
@@ -42,7 +43,7 @@ func (k Key) MarshalJSON() ([]byte, error) {
 // Text is the key as [Parse] reads it. It is the secret.
 func (k Key) Text() string { return k.ID + ":" + base64.StdEncoding.EncodeToString(k.Secret[:]) }
 
-// NewKey makes a random key.
+// NewKey makes a random key. [Parse] reads its Text.
 func NewKey(id string) (Key, error) {
 	k := Key{ID: id}
 	if err := world.CheckKeyID(id); err != nil {

@@ -1,5 +1,6 @@
-// Package keyring has the keys that payloads are encrypted with at rest, for stepwell.Config.Encryption: made, and read
-// from text, a file or the environment. What is encrypted, and what is not, docs/encryption.md says.
+// Package keyring has the keys that encrypt payloads at rest: see stepwell.Config.Encryption. It
+// makes keys, and reads them from text, a file or the environment. docs/encryption.md says what is
+// encrypted.
 //
 //	ring, err := keyring.Read("/run/secrets/stepwell-keys")
 //	app, err := stepwell.New(w, stepwell.Config{Definitions: defs, Encryption: ring})
@@ -16,19 +17,20 @@ import (
 	"github.com/stepwell/stepwell/world"
 )
 
-// Ring holds keys. The first is that of new runs; the others are there for runs that were started under them. A run
-// keeps the key that it was started with, children and forks get the first. To rotate, put a new key first and keep the
-// old ones until no run that is kept has them: see Encryption of stepwell.RunInfo, and stepwell keys check.
+// Ring is a list of keys. New runs, children and forks use the first key. A run keeps its key, so
+// older keys serve older runs. To rotate, put a new key first, and keep an old one until no kept
+// run uses it: see Encryption of stepwell.RunInfo, and the command stepwell keys check.
 //
-// A worker that lacks a run's key leaves the run as it is, blocked with the reason NO_KEY, and it goes on where the key
-// is there; who starts, signals and reads needs the keys too. A Ring does not change, and is safe for concurrent use;
-// printed, it names its keys and shows none.
+// Without a run's key, a worker leaves the run blocked with the code NO_KEY; a worker with the key
+// continues it. Clients need the keys too. A Ring is immutable and safe for concurrent use.
+// Printed, it shows only the IDs of its keys.
 type Ring struct {
 	ids  []string
 	keys map[string]Key
 }
 
-// New makes a ring of keys. Bad and repeated IDs are [world.ErrInvalid], and so is a key of zeros.
+// New makes a ring of keys. The error is [world.ErrInvalid] for an invalid or repeated ID, and for
+// a key of zeros.
 func New(first Key, others ...Key) (*Ring, error) {
 	r := &Ring{keys: map[string]Key{}}
 	if len(others) >= maxKeys {
@@ -49,8 +51,8 @@ func New(first Key, others ...Key) (*Ring, error) {
 	return r, nil
 }
 
-// Parse reads keys from text: each is ID:BASE64 with 32 bytes; commas or white space separate them, and # begins a
-// comment. Errors are [world.ErrInvalid], and show nothing of a key.
+// Parse reads keys from text. Each key is ID:BASE64, with 32 bytes. Commas or white space separate
+// keys, and # begins a comment. The error is [world.ErrInvalid], and shows nothing of a key.
 func Parse(text string) (*Ring, error) {
 	if len(text) > maxText {
 		return nil, fmt.Errorf("%w: encryption keys: more than %d bytes", world.ErrInvalid, maxText)
@@ -96,9 +98,9 @@ const (
 	keyFileVariable = "STEPWELL_ENCRYPTION_KEY_FILE"
 )
 
-// FromEnv reads the keys that the environment variable STEPWELL_ENCRYPTION_KEYS holds, or else those of the file that
-// STEPWELL_ENCRYPTION_KEY_FILE names; getenv is os.Getenv, say. Without either it is nil, which encrypts nothing.
-// stepwell.New does the same where Config.Encryption is nil.
+// FromEnv reads the keys in the environment variable STEPWELL_ENCRYPTION_KEYS, or else in the file
+// that STEPWELL_ENCRYPTION_KEY_FILE names. getenv is usually os.Getenv. If neither is set, the ring
+// is nil, which encrypts nothing. stepwell.New calls FromEnv if Config.Encryption is nil.
 func FromEnv(getenv func(string) string) (*Ring, error) {
 	if getenv == nil {
 		return nil, fmt.Errorf("%w: keyring: getenv is nil", world.ErrInvalid)
