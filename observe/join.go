@@ -7,9 +7,9 @@ import (
 	"maps"
 )
 
-// Join tells several, one after the other. Those that are nil are left out; with none it is nil. Of what they add to a
-// start's context the first one's stands; the context of a step's body goes through all. That one panics is none of the
-// others' business.
+// Join returns an Observer that calls several, one after another. Nil ones are left out; Join of
+// none is nil. If several add the same key to a start's context, the first wins. The context of a
+// step's body passes through all. A panic of one does not affect the others.
 func Join(all ...*Observer) *Observer {
 	var list []*Observer
 	for _, o := range all {

@@ -1,5 +1,5 @@
-// Package observe tells a program what its runs do while they move, for metrics and spans: see
-// stepwell.Config.Observer, and package telemetry, which makes metrics and spans of it.
+// Package observe tells a program what its runs do, for metrics and spans: see
+// stepwell.Config.Observer, and package telemetry.
 package observe
 
 import (
@@ -9,41 +9,43 @@ import (
 	"github.com/stepwell/stepwell/world"
 )
 
-// Observer is told what happens to runs, steps, waits and signals. Each function may be nil. They are called from many
-// goroutines at once, must not block, as a run stands still meanwhile, and must not call the App. One that panics is
-// logged and changes nothing.
+// Observer has functions that are called for events of runs, steps, waits and signals. Each may be
+// nil. They are called from many goroutines at once. They must not block, because the run waits for
+// them, and must not call the App. A panic is logged and changes nothing.
 //
-// What is in a run's log is told by the worker that wrote it, as soon as it is durable: once, never again on a replay,
-// and not at all where that process ends in between. What others appended to the log (an import, a fork's prefix, an
-// application that drives its runs from outside) is not told.
+// The worker that writes an event to a run's log calls the function once the event is durable: at
+// most once, and never on replay. If the process ends in between, the call is lost. Events that
+// others append (an import, the prefix of a fork, a program that drives its runs from outside)
+// cause no calls.
 type Observer struct {
-	// Starting is asked before a run is created, with the context of the call that starts it: what it returns is added to
-	// what the start gave as [world.Birth].Context, which stands where both have a key. It must not change the map that
-	// it is given.
+	// Starting is called before a run is created, with the context of the call that starts it. Its
+	// result is added to [world.Birth].Context; keys that the start has itself win. It must not
+	// change the map in start.
 	Starting func(ctx context.Context, start Start) map[string]string
-	// StartingChild is asked the same before workflow code creates a child.
+	// StartingChild is Starting for a child run that workflow code creates.
 	StartingChild func(parent Run, start Start) map[string]string
 
-	RunStarted   func(Run) // it began: its first turn is in the log
-	RunContinued func(Run) // in a new segment
-	RunEnded     func(Run) // whatever its end; also of one that is cancelled before it began
-	RunBlocked   func(Run) // each time that it was tried and is still blocked; see Blocked
+	RunStarted   func(Run) // its first events are in the log
+	RunContinued func(Run) // it began a new segment
+	RunEnded     func(Run) // whatever its end, also if it was cancelled before it began
+	RunBlocked   func(Run) // each time that a try leaves it blocked: see Run.Blocked
 
-	// Attempt is called where the body of a step is about to run, on its goroutine. The body gets the context that it
-	// returns, which must come from the one that it is given; nil is that one. What it returns beside is called when
-	// the body has returned, before its result is in the log: with nil, or with the error of the attempt. An attempt
-	// that its process does not survive is not told.
+	// Attempt is called before a step's body runs, on its goroutine. The body gets the returned
+	// context, which must derive from ctx; nil means ctx. The returned function is called after the
+	// body has returned and before its result is in the log, with the attempt's error or nil. It is
+	// not called if the process dies.
 	Attempt func(ctx context.Context, step Step) (context.Context, func(err error))
 
 	StepStarted func(Step) // an attempt is recorded as started
-	StepRetried func(Step) // an attempt ended with Error, and another follows; code ABANDONED: nobody is to blame
+	// an attempt ended with Error, and another follows; code ABANDONED: its worker went away
+	StepRetried func(Step)
 	StepEnded   func(Step) // completed, or failed with Error
 
 	WaitStarted func(Wait)
 	WaitEnded   func(Wait)
 
-	Signal func(Signal)   // came to its run
-	Swept  func(runs int) // were deleted, as their retention was over
+	Signal func(Signal)   // it arrived at its run
+	Swept  func(runs int) // this many ended runs were deleted after their retention
 }
 
 // Start is a start that is about to be made.
@@ -52,30 +54,34 @@ type Start struct {
 	Context  map[string]string // what the caller gave
 }
 
-// Run is a run as an [Observer] is told of it. Nothing that it points to may be changed.
+// Run is a run as an [Observer] gets it. Do not change what it points to.
 type Run struct {
 	ID       string
 	Workflow string
-	Version  int               // 0: not known here
-	Context  map[string]string // that it was created with
-	Parent   *world.Parent     // nil: none, or not known here
+	Version  int               // 0: unknown here
+	Context  map[string]string // the context that it was created with
+	Parent   *world.Parent     // nil: none, or unknown here
 	Status   world.Status
 
 	CreatedAt time.Time
 	StartedAt time.Time // zero: it never began
 	EndedAt   time.Time
-	Error     *world.Error // of its end
-	Blocked   *world.Block // of RunBlocked alone
+	Error     *world.Error // why it failed
+	Blocked   *world.Block // set in RunBlocked only
 }
 
 // Step is a step, or one attempt of it.
 type Step struct {
-	Run       Run // of an attempt that came to this worker through the queue: ID, Workflow, Version and the trace in Context alone
-	ID        string
-	Name      string
-	Kind      world.Kind
-	Attempt   int       // the attempt that this is about, from 1
-	StartedAt time.Time // the first attempt; of one attempt, that; zero for a child run and the wait for a run
+	// Run has only ID, Workflow, Version and the trace in Context if the attempt came to this
+	// worker through the queue.
+	Run     Run
+	ID      string
+	Name    string
+	Kind    world.Kind
+	Attempt int // number of the attempt, from 1
+	// StartedAt is the start of the first attempt; in a call for one attempt, of that attempt. Zero
+	// for child runs and waits for runs.
+	StartedAt time.Time
 	EndedAt   time.Time
 	Error     *world.Error
 }
@@ -91,11 +97,11 @@ type Wait struct {
 	Outcome   world.Outcome // how it ended
 }
 
-// Signal is a signal that came to its run.
+// Signal is an event or a payload that arrived at its run.
 type Signal struct {
 	Run    Run
-	Event  string    // its name
+	Event  string    // name of the event
 	SentAt time.Time // when it was accepted
-	At     time.Time // when it came to the run
+	At     time.Time // when it reached the run
 	Seq    int64     // its number in the log
 }
