@@ -1,36 +1,36 @@
-// Package push has what a program that works on demand is told, and answers: see stepwell.App.Invoke. Package server
-// has the HTTP on top of it.
+// Package push has the messages and answers of a program that works on demand: see
+// stepwell.App.Invoke. Package server has the HTTP protocol for them.
 package push
 
 import "time"
 
-// Message names work: a run that is to go on, or one of its queued steps. Nothing rests on a message: what it names is
-// taken if it is ready.
+// Message names work: a run to continue, or one of its queued steps. A message is only a hint: its
+// work is claimed only if it is ready.
 type Message struct {
 	Run      string `json:"runId"`
-	Step     string `json:"stepId,omitempty"`   // correlation ID; "": the run
+	Step     string `json:"stepId,omitempty"`   // correlation ID of the step; "": the run itself
 	StepName string `json:"stepName,omitempty"` // for people
 }
 
-// Outcome says what became of a [Message].
+// Outcome is the result of a [Message].
 type Outcome string
 
-// What can become of a message.
+// Results of a message.
 const (
-	Done    Outcome = "done"    // there is nothing more to do just now: the run is over, or waits
-	Yielded Outcome = "yielded" // there is more to do at once: the slice was used up
-	Busy    Outcome = "busy"    // nothing was done: it is not ready, or another worker has it
+	Done    Outcome = "done"    // no work is left for now: the run is over or waits
+	Yielded Outcome = "yielded" // the slice is used up, and there is more work
+	Busy    Outcome = "busy"    // nothing was done: the work is not ready, or another worker has it
 )
 
-// DefaultSlice is how long a message is worked on, where nobody says otherwise: less than the two minutes that
-// platforms give at least.
+// DefaultSlice is how long a message is worked on by default. It is less than the two minutes that
+// most platforms allow.
 const DefaultSlice = 110 * time.Second
 
-// Manifest says what a program can work on.
+// Manifest lists what a program can work on.
 type Manifest struct {
 	Build     string        `json:"build,omitempty"` // of the program
 	Workflows []Workflow    `json:"workflows"`
-	Steps     []Step        `json:"steps"` // registered ones
+	Steps     []Step        `json:"steps"` // registered steps
 	Slice     time.Duration `json:"-"`     // how long it works on one message
 }
 
