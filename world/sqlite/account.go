@@ -11,8 +11,7 @@ import (
 
 var _ world.Holder = (*World)(nil)
 
-// Held lists what a worker owns; see [world.Holder]. It stands in the line of all that is written, and this process alone gives anything to its workers: takes
-// that were asked for before are over.
+// Held lists what a worker owns; see [world.Holder].
 func (w *World) Held(ctx context.Context, worker string) (world.Account, error) {
 	if err := w.know(ctx, worker); err != nil {
 		return world.Account{}, err

@@ -19,8 +19,8 @@ var (
 	readyTasks = load("ready_tasks")
 )
 
-// Claim gives runnable runs and ready tasks to a worker; see [world.Queue]. Where there is nothing it is one
-// statement, on a connection for reading.
+// Claim gives runnable runs and ready tasks to a worker; see [world.Queue]. Without work it is one
+// read.
 func (w *World) Claim(ctx context.Context, q world.ClaimQuery) (world.Claimed, error) {
 	if ctx.Err() != nil {
 		return world.Claimed{}, context.Cause(ctx)

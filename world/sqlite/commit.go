@@ -8,8 +8,8 @@ import (
 	"github.com/stepwell/stepwell/world/rules"
 )
 
-// Commit makes one atomic change; see [world.Log] and [world.Commit]. Commits that arrive while a transaction is being written share
-// the next one.
+// Commit writes one atomic change; see [world.Log] and [world.Commit]. Commits that arrive during a
+// transaction share the next one.
 func (w *World) Commit(ctx context.Context, c *world.Commit) (world.Committed, error) {
 	if err := world.CheckCommit(c); err != nil {
 		return world.Committed{}, err

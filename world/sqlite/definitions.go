@@ -27,7 +27,7 @@ const retentionSetting = "retention"
 
 var _ world.Definer = (*World)(nil)
 
-// Define notes definitions; see [world.Definer].
+// Define records definitions; see [world.Definer].
 func (w *World) Define(ctx context.Context, all []world.Definition) error {
 	differs := make(map[world.Class]world.Definition)
 	for i := range all {
@@ -95,7 +95,7 @@ func (t *txn) define(all []world.Definition, by string) error {
 	return nil
 }
 
-// Defined tells of workflows; see [world.Definer].
+// Defined returns recorded definitions; see [world.Definer].
 func (w *World) Defined(ctx context.Context, workflows []string) (out world.Defined, err error) {
 	var workers []world.WorkerRow
 	err = w.read(ctx, func(c *conn) error {
@@ -137,7 +137,7 @@ func (w *World) Defined(ctx context.Context, workflows []string) (out world.Defi
 	return out, nil
 }
 
-// Schemas are those of a version; see [world.Definer].
+// Schemas returns the schemas of a version; see [world.Definer].
 func (w *World) Schemas(ctx context.Context, of world.Class) (out json.RawMessage, err error) {
 	err = w.read(ctx, func(c *conn) error {
 		_, err := c.one(schemasOf, func(r row) error { out = slices.Clone(r.bytes(0)); return nil }, of.Workflow, int64(of.Version))
@@ -149,7 +149,7 @@ func (w *World) Schemas(ctx context.Context, of world.Class) (out json.RawMessag
 	return out, err
 }
 
-// LimitRetention lowers the most that ended runs are kept, or raises it; see [world.Definer].
+// LimitRetention lowers or raises the longest retention; see [world.Definer].
 func (w *World) LimitRetention(ctx context.Context, limit time.Duration, raise bool) (before, now time.Duration, err error) {
 	err = w.read(ctx, func(c *conn) (err error) { before, err = retentionOf(c); return err })
 	if err != nil || limited(before, limit, raise) == before {

@@ -37,7 +37,7 @@ const (
 
 var _ world.Doctor = (*World)(nil)
 
-// Examine makes all checks; see [world.Doctor].
+// Examine runs all checks; see [world.Doctor].
 func (w *World) Examine(ctx context.Context, begin func(check string), tell func(world.Finding)) error {
 	now := w.crew.now()
 	for _, c := range []struct {

@@ -15,7 +15,7 @@ var (
 	readLog = load("read_log")
 )
 
-// Events reads a run's log from a cursor, in pages of whole commits; see [world.Log].
+// Events reads a page of a run's log, in whole commits; see [world.Log].
 func (w *World) Events(ctx context.Context, id string, q world.EventQuery) (page world.EventPage, err error) {
 	from, err := world.ParseCursor(q.Cursor)
 	if err != nil {

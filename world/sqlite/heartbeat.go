@@ -7,7 +7,7 @@ import (
 	"github.com/stepwell/stepwell/world"
 )
 
-// Heartbeat renews a worker's lease and tells what came; see [world.Queue].
+// Heartbeat renews a worker's lease and returns its news; see [world.Queue].
 func (w *World) Heartbeat(ctx context.Context, q world.HeartbeatQuery) (world.Heartbeat, error) {
 	if err := w.know(ctx, q.Worker); err != nil {
 		return world.Heartbeat{}, err

@@ -16,8 +16,8 @@ const defaultLease = 10 * time.Second
 
 var remoteWorker = load("remote_worker")
 
-// Join registers a worker; see [world.Queue]. The first one of a World takes the lock of the worker process, and ends what the
-// process before it left behind.
+// Join registers a worker; see [world.Queue]. The first Join takes the file's worker lock, and ends
+// what the process before left behind.
 func (w *World) Join(ctx context.Context, wk world.Worker) (world.Heartbeat, error) {
 	if err := world.CheckWorker(&wk); err != nil {
 		return world.Heartbeat{}, err

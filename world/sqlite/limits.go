@@ -440,7 +440,7 @@ func (l *limits) Moved(r liner) error {
 
 var _ world.LimitKeeper = (*World)(nil)
 
-// Limits are the file's; see [world.LimitKeeper].
+// Limits returns the store of limits; see [world.LimitKeeper].
 func (w *World) Limits() world.Limiter { return limiter{w} }
 
 // limiter tells of limits, and changes them.

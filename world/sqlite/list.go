@@ -45,8 +45,8 @@ func (w *World) Run(ctx context.Context, id string) (out world.Run, err error) {
 	return out, nil
 }
 
-// Runs lists runs, newest first. A cursor is the key of the last run that was looked at, so it holds whatever is created or ends meanwhile; a page
-// of a filtered list may be short, also empty, and have a cursor.
+// Runs lists runs, newest first; see [world.Admin]. Cursors stay valid while runs are created and
+// end. With a filter, a page may be short, or empty, and still have a cursor.
 func (w *World) Runs(ctx context.Context, q world.RunQuery) (page world.RunPage, err error) {
 	if err := q.Check(); err != nil {
 		return page, err

@@ -16,7 +16,7 @@ var (
 	pauses     = load("pauses")
 )
 
-// Awaits lists which steps of a run wait for the end of others; see [world.Mender].
+// Awaits lists steps of a run that wait for the end of other runs; see [world.Mender].
 func (w *World) Awaits(ctx context.Context, run string) (all []world.Await, err error) {
 	err = w.read(ctx, func(c *conn) error {
 		all = nil
@@ -28,7 +28,8 @@ func (w *World) Awaits(ctx context.Context, run string) (all []world.Await, err 
 	return all, err
 }
 
-// MendRun puts right what lies beside the log of a run; see [world.Mender]. Counts are not changed: they are made anew.
+// MendRun repairs what is derived from the log of a run; see [world.Mender]. It does not repair
+// counts.
 func (w *World) MendRun(ctx context.Context, run string, is world.Derived) (bool, error) {
 	return ask(ctx, w, func(g *group) (bool, error) {
 		r, err := g.runs.get(run)

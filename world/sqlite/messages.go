@@ -47,7 +47,7 @@ var (
 // messages are the queues of a World.
 type messages struct{ w *World }
 
-// Messages are the World's queues; see [world.MessageKeeper].
+// Messages returns the store of queues; see [world.MessageKeeper].
 func (w *World) Messages() world.Messenger { return messages{w} }
 
 var _ world.MessageKeeper = (*World)(nil)

@@ -21,7 +21,7 @@ var (
 
 var _ world.MetricsKeeper = (*World)(nil)
 
-// KeepMetrics keeps what a process has counted; see [world.MetricsKeeper].
+// KeepMetrics stores the counts of a process; see [world.MetricsKeeper].
 func (w *World) KeepMetrics(ctx context.Context, m *world.ProcessMetrics) error {
 	if err := world.CheckMetrics(m); err != nil {
 		return err
@@ -63,7 +63,7 @@ func (w *World) KeepMetrics(ctx context.Context, m *world.ProcessMetrics) error 
 	})
 }
 
-// Metrics tells what is kept; see [world.MetricsKeeper].
+// Metrics returns the stored counts; see [world.MetricsKeeper].
 func (w *World) Metrics(ctx context.Context) (out []world.ProcessMetrics, err error) {
 	err = w.read(ctx, func(c *conn) error {
 		return c.query(readMetrics, func(r row) (bool, error) {

@@ -1,8 +1,8 @@
-// Package sqlite is the default world: one SQLite file, in WAL mode and with every commit synced to the disk. What a worker process
-// believes about itself is written without a sync of its own, see sync.go.
+// Package sqlite is the default store: one SQLite file in WAL mode. Every commit is synced to disk.
 //
-// A file has one worker process; any number of other processes may read it, start runs and deliver. All changes of a process
-// go through one goroutine, which writes what has arrived meanwhile in one transaction: see [World.Commit]. It works on local file systems only.
+// One process at a time may run workers on a file. Any number of other processes may read it, start
+// runs and send. Commits that arrive during a transaction share the next one: see [World.Commit].
+// The file must be on a local file system.
 package sqlite
 
 import (
@@ -19,15 +19,19 @@ import (
 	"github.com/stepwell/stepwell/world/rules"
 )
 
-// Options set a world up. The zero value is what an application wants.
+// Options configure a store. The zero value suits applications.
 type Options struct {
-	BusyTimeout    time.Duration    // how long to wait for another process's lock; default 10 s
-	CheckpointSize int64            // bytes of write-ahead log after which it is copied into the file; default 8 MiB
-	InboxLimit     int              // payloads that may wait for a run; default 10,000
-	KeepDeliveries time.Duration    // for how long a delivery is known when it comes again, at least; default 24 h. See [world.Delivery.Key]
-	Readers        int              // connections for reading; default 4
-	MaxPages       int              // most pages of 4 KiB the file may have, to test a full disk; default none
-	Now            func() time.Time // the clock, for tests; default a [world.Clock] on the system's
+	BusyTimeout time.Duration // how long to wait for another process's lock; default 10 s
+	// bytes of write-ahead log that start a checkpoint; default 8 MiB
+	CheckpointSize int64
+	InboxLimit     int // unread payloads of a run, at most; default 10,000
+	// KeepDeliveries is how long a delivery ID is known at least; default 24 h. See
+	// [world.Delivery.Key].
+	KeepDeliveries time.Duration
+	Readers        int // connections for reading; default 4
+	// pages of 4 KiB in the file, at most, to test a full disk; default: no limit
+	MaxPages int
+	Now      func() time.Time // the clock, for tests; default a [world.Clock] on the system's
 
 	vfs       string                             // of tests: the file system below SQLite
 	openLog   func(path string) (logFile, error) // and where the log is mended
@@ -59,7 +63,7 @@ func set[T comparable](v *T, to T) {
 	}
 }
 
-// World is a SQLite file. It is safe for concurrent use.
+// World is a store in a SQLite file. It is safe for concurrent use.
 type World struct {
 	path string // without symbolic links
 	opt  Options
@@ -98,7 +102,7 @@ var (
 	_ world.Timekeeper = (*World)(nil)
 )
 
-// Open opens a file, and creates it where there is none. Close ends what it starts.
+// Open opens a file, which it creates if it does not exist. Call Close at the end.
 func Open(path string, options ...Options) (*World, error) {
 	var o Options
 	if len(options) > 0 {
@@ -202,7 +206,7 @@ func (w *World) connectLike(change func(*Options)) (*conn, error) {
 	return c, nil
 }
 
-// Close waits for commits under way and closes the file. Closing twice is legal.
+// Close waits for running commits and closes the file. Closing twice is harmless.
 func (w *World) Close() error {
 	w.gate.Lock()
 	if w.closed {
@@ -227,7 +231,7 @@ func (w *World) Close() error {
 	return errors.Join(append(errs, w.writer.close())...)
 }
 
-// Time is this World's clock; see [world.Timekeeper].
+// Time returns the time of the store's clock; see [world.Timekeeper].
 func (w *World) Time() time.Time { return w.crew.now() }
 
 // read runs f with a connection for reading. f sees what was committed before.

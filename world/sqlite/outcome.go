@@ -11,7 +11,7 @@ import (
 
 var rowAt = load("row_at")
 
-// Outcome tells whether a commit was written; see [world.Log].
+// Outcome reports whether a commit was written; see [world.Log].
 func (w *World) Outcome(ctx context.Context, c *world.Commit) (done world.Committed, err error) {
 	err = w.read(ctx, func(conn *conn) error {
 		done, err = outcome(conn, c)

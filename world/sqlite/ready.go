@@ -22,7 +22,8 @@ var (
 
 var _ world.ReadyReader = (*World)(nil)
 
-// Ready lists what could be claimed; see [world.ReadyReader]. It writes nothing: of a worker that is dead it lists what it holds.
+// Ready lists what could be claimed; see [world.ReadyReader]. It writes nothing, and includes what
+// dead workers hold.
 func (w *World) Ready(ctx context.Context, q world.ReadyQuery) (world.Ready, error) {
 	out := world.Ready{Now: w.crew.now()}
 	classes, steps, err := claimArgs(&world.ClaimQuery{Classes: q.Classes, Steps: q.Steps})

@@ -17,7 +17,7 @@ var (
 
 var _ world.Mender = (*World)(nil)
 
-// Mend frees what nobody has and counts runs anew; see [world.Mender].
+// Mend releases what no live worker holds and recounts runs; see [world.Mender].
 func (w *World) Mend(ctx context.Context) ([]world.Finding, error) {
 	return ask(ctx, w, func(g *group) ([]world.Finding, error) {
 		owners, err := w.buryLost(g)

@@ -18,7 +18,7 @@ type reports struct {
 	logs []*slog.Logger // under mu
 }
 
-// Report makes a log get what operators should know; see [world.Reporter].
+// Report sends to a log what operators should know; see [world.Reporter].
 func (w *World) Report(log *slog.Logger) (stop func()) {
 	r := &w.reports
 	r.mu.Lock()

@@ -14,7 +14,7 @@ var (
 	listWorkers = load("list_workers")
 )
 
-// Stats counts; see [world.Admin]. Groups keep the totals, so it looks at no run.
+// Stats returns counts and workers; see [world.Admin].
 func (w *World) Stats(ctx context.Context) (out world.Stats, err error) {
 	tally := world.Tally{}
 	err = w.read(ctx, func(c *conn) error {

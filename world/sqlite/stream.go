@@ -29,7 +29,7 @@ var (
 //   - A stream that is closed takes nothing any more. A write that comes again is found, and not made twice.
 type streams struct{ tx *txn }
 
-// Append adds chunks to a stream, in a transaction with whatever else has arrived; see [world.Streams].
+// Append adds chunks to a stream; see [world.Streams].
 func (w *World) Append(ctx context.Context, a *world.Append) (world.Appended, error) {
 	if err := world.CheckAppend(a); err != nil {
 		return world.Appended{}, err
@@ -158,7 +158,7 @@ func (st *streams) insert(r *run, stream string, row *world.ChunkRow) error {
 		st.tx.now().UnixMicro(), row.Data, int64(layout.ChunkSum(r.id, stream, row).Value()), r.key)
 }
 
-// Chunks reads a stream from a number on; see [world.Streams].
+// Chunks reads chunks of a stream; see [world.Streams].
 func (w *World) Chunks(ctx context.Context, id, stream string, q world.ChunkQuery) (page world.ChunkPage, err error) {
 	q.From = max(q.From, 0)
 	page.Next = q.From

@@ -15,7 +15,7 @@ var (
 	deleteChunks = load("delete_chunks")
 )
 
-// Sweep deletes runs whose retention ended, those that ended first before others; see [world.Admin].
+// Sweep deletes runs whose retention is over, oldest end first; see [world.Admin].
 func (w *World) Sweep(ctx context.Context, limit int) (swept int, err error) {
 	for swept < limit {
 		n := min(limit-swept, sweepBatch)

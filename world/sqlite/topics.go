@@ -38,7 +38,7 @@ type topics struct {
 
 var _ world.TopicKeeper = (*World)(nil)
 
-// Topics are the World's topics; see [world.TopicKeeper].
+// Topics returns the store of topics; see [world.TopicKeeper].
 func (w *World) Topics() world.Publisher { return topics{w, &w.standing} }
 
 // Publish writes publications; see [world.Publisher].
