@@ -29,7 +29,8 @@ var (
 	putTasksAside = load("put_tasks_aside")
 )
 
-// Claim gives runnable runs and ready tasks to a worker; see [world.Queue]. Where there is nothing it is one statement.
+// Claim gives runnable runs and ready tasks to a worker; see [world.Queue]. Without work it is one
+// statement.
 func (w *World) Claim(ctx context.Context, q world.ClaimQuery) (world.Claimed, error) {
 	if ctx.Err() != nil {
 		return world.Claimed{}, context.Cause(ctx)

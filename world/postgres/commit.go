@@ -11,8 +11,9 @@ import (
 	"github.com/stepwell/stepwell/world/rules"
 )
 
-// Commit makes one atomic change; see [world.Log] and [world.Commit]. Commits that arrive while a transaction is being written share the next one. What
-// may have to wait for a stranger, or depends on what others have done, has a transaction of its own.
+// Commit writes one atomic change; see [world.Log] and [world.Commit]. Commits that arrive during a
+// transaction share the next one. A commit that may have to wait for another process's transaction
+// gets its own.
 func (w *World) Commit(ctx context.Context, c *world.Commit) (world.Committed, error) {
 	if err := world.CheckCommit(c); err != nil {
 		return world.Committed{}, err

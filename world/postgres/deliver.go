@@ -16,8 +16,8 @@ var (
 	sendHolders = load("send_holders")
 )
 
-// Deliver sends to a run's inbox, acts on a run, or ends an attempt of a task; see [world.Delivery]. Mail that arrives while other mail is being written
-// shares the next transaction.
+// Deliver sends to a run's inbox, acts on a run, or ends an attempt of a task; see
+// [world.Delivery]. Deliveries that arrive during a transaction share the next one.
 func (w *World) Deliver(ctx context.Context, d *world.Delivery) (world.Delivered, error) {
 	if err := world.CheckDelivery(d); err != nil {
 		return world.Delivered{}, err

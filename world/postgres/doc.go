@@ -1,12 +1,15 @@
-// Package postgres is the world for many machines: one schema of a PostgreSQL database, versions 14 and later.
+// Package postgres is the store for many machines: one schema of a PostgreSQL database, version 14
+// or later.
 //
-// Any number of processes share it, workers and clients. Commits of a process that arrive while a transaction is being written share the next one; see
-// [World.Commit]. Nothing rests on notifications, advisory locks or prepared statements, so that a pooler may stand in between; where none does,
-// they make it quicker.
+// Any number of processes share it, workers and clients. Commits of a process that arrive during a
+// transaction share the next one: see [World.Commit]. The store works through a connection pooler:
+// notifications, advisory locks and prepared statements make it faster, but are not needed.
 //
-// # Who locks what
+// # Locks
 //
-// A transaction locks queue rows in the order of their runs, then writes log rows in order, then the rest, and last of all it locks its worker's row
-// in lanes, which fails it when the worker was found dead. Senders lock nothing of a run: they insert into its inbox. What may have to wait for
-// a stranger's transaction (a chosen run ID, an idempotency key, a chosen token, the end of another run) has a transaction of its own.
+// A transaction locks queue rows in the order of their runs, then writes log rows in order, then
+// the rest. Last it locks its worker's row in lanes, which fails the transaction if the worker was
+// found dead. Senders lock nothing of a run: they insert into its inbox. What may have to wait for
+// another process's transaction (a chosen run ID, an idempotency key, a chosen token, the end of
+// another run) has a transaction of its own.
 package postgres

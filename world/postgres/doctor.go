@@ -21,7 +21,7 @@ type examination struct {
 	now time.Time // the database's
 }
 
-// Examine makes all checks; see [world.Doctor]. Each is one statement or two.
+// Examine runs all checks; see [world.Doctor].
 func (w *World) Examine(ctx context.Context, begin func(check string), tell func(world.Finding)) error {
 	x := &examination{w: w}
 	if err := w.read(ctx, databaseTime, func(row pgx.Rows) error { return row.Scan(&x.now) }); err != nil {

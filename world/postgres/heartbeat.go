@@ -36,7 +36,7 @@ func (db *database) notBefore(now time.Time) time.Time {
 	return now
 }
 
-// Heartbeat renews a worker's lease and tells what came; see [world.Queue].
+// Heartbeat renews a worker's lease and returns its news; see [world.Queue].
 func (w *World) Heartbeat(ctx context.Context, q world.HeartbeatQuery) (world.Heartbeat, error) {
 	if ctx.Err() != nil {
 		return world.Heartbeat{}, context.Cause(ctx)

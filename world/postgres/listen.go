@@ -274,8 +274,8 @@ func (se *sessionKeeper) hear(payload string) (work, hinted bool) {
 	return work, hinted && se.queue.looks.mayHint()
 }
 
-// Poll is how often a worker needs to look for work beside notices; see [world.Poller]. Who hears nothing has to look as often as it is told,
-// and so has who may hear late that the database's clock is right again.
+// Poll returns how often a worker must look for work besides notices; see [world.Poller]. It is
+// longer while notifications work.
 func (w *World) Poll() time.Duration {
 	if w.queue.session.listening.Load() && !w.clock.mayComeBack() {
 		return slowPoll

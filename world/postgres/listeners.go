@@ -2,7 +2,7 @@ package postgres
 
 import "github.com/stepwell/stepwell/world"
 
-// Notify calls fn after changes, of other processes too; see [world.Notifier].
+// Notify calls fn after changes, also those of other processes; see [world.Notifier].
 func (w *World) Notify(fn func(world.Notice)) (stop func()) {
 	stop = w.telling.add(fn)
 	w.queue.session.nudge()

@@ -29,7 +29,8 @@ func (rd *reader) Awaits(ctx context.Context, run string) (all []world.Await, er
 	return all, err
 }
 
-// MendRun puts right what lies beside the log of a run; see [world.Mender]. Counts are not changed: they are made anew.
+// MendRun repairs what is derived from the log of a run; see [world.Mender]. It does not repair
+// counts.
 func (w *World) MendRun(ctx context.Context, run string, is world.Derived) (done bool, err error) {
 	var results []world.Event
 	err = w.change(ctx, func(ctx context.Context, tx pgx.Tx) error {

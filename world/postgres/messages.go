@@ -61,7 +61,7 @@ var (
 	_ world.Messenger     = (*messaging)(nil)
 )
 
-// Messages are the schema's queues; see [world.MessageKeeper].
+// Messages returns the store of queues; see [world.MessageKeeper].
 func (w *World) Messages() world.Messenger { return &w.messaging }
 
 func (k *messaging) init(db *database, t *telling, l *limits) {

@@ -30,8 +30,8 @@ func (w *World) SendMessagesIn(ctx context.Context, tx world.Tx, all []world.Mes
 	return s.sent, nil
 }
 
-// SettleMessagesIn is SettleMessages within a transaction; see [world.Transactor]. In one that a World began it is the
-// last, and takes no savepoint: whose body is done holds its locks for as long as the commit takes.
+// SettleMessagesIn is SettleMessages within a transaction; see [world.Transactor]. In a transaction
+// from [World.Begin] it must be the last call.
 func (w *World) SettleMessagesIn(ctx context.Context, tx world.Tx, all []world.Settlement) (settled []bool, err error) {
 	if err := world.CheckSettlements(all); err != nil {
 		return nil, err

@@ -18,10 +18,11 @@ import (
 //go:embed schema.sql
 var schemaSQL string
 
-// Migration is one step of the schema. Steps only add: a worker of one release runs on its own schema and on the next.
+// Migration is one step of the schema. Steps only add, so workers of one release run on its schema
+// and on that of the next release.
 type Migration = world.Migration
 
-// Migrations are all steps of this release, in order, for a schema ("": the default).
+// Migrations returns all steps of this release, in order, for a schema; "" is the default.
 func Migrations(schema string) []Migration {
 	set(&schema, defaultSchema)
 	return []Migration{{Version: 1, Name: "schema", SQL: inSchema(schemaSQL, schema)}}
@@ -140,7 +141,8 @@ func madeMeanwhile(err error) bool {
 	return slices.Contains([]string{codeUnique, "42P06", "42P07", "42710"}, sqlState(err)) // 23505, duplicate schema, table, object
 }
 
-// Pending lists the steps that a database lacks, each as a script of its own to be run by hand, in order. It changes nothing.
+// Pending returns the steps that a database lacks, in order, each as a script to run by hand. It
+// changes nothing.
 func Pending(ctx context.Context, url string, options ...Options) (left []Migration, err error) {
 	err = withoutSchema(ctx, url, options, func(m *migrator) error {
 		if left, err = m.pending(ctx, m.pool); err != nil {
@@ -155,7 +157,8 @@ func Pending(ctx context.Context, url string, options ...Options) (left []Migrat
 	return left, err
 }
 
-// Migrate brings a database up to date, and lists what it did. One process at a time does it; the others wait.
+// Migrate brings a database up to date, and returns the steps that it applied. Concurrent calls
+// wait for each other.
 func Migrate(ctx context.Context, url string, options ...Options) (applied []Migration, err error) {
 	err = withoutSchema(ctx, url, options, func(m *migrator) error {
 		if left, err := m.pending(ctx, m.pool); err != nil || len(left) == 0 {
@@ -205,7 +208,8 @@ func withoutSchema(ctx context.Context, url string, options []Options, f func(m 
 
 var dropSchema = load("drop_schema")
 
-// Drop deletes a schema with all runs in it; one that is not Stepwell's it leaves alone. It is for demonstrations and tests.
+// Drop deletes a schema with all its runs, for demonstrations and tests. It refuses a schema that
+// is not Stepwell's.
 func Drop(ctx context.Context, url string, options ...Options) error {
 	return withoutSchema(ctx, url, options, func(m *migrator) error {
 		version, err := m.version(ctx, m.pool)

@@ -13,19 +13,27 @@ import (
 // defaultSchema is where the tables are unless somebody says otherwise.
 const defaultSchema = "stepwell"
 
-// Options set a world up. The zero value is what an application wants.
+// Options configure a store. The zero value suits applications.
 type Options struct {
-	Schema     string // in which the tables are, without ' % $ \ and controls; default "stepwell"
-	Writers    int    // connections that write commits; default 2
-	Conns      int    // connections for everything else, at most, and as many again for steps in transactions; default 8
-	InboxLimit int    // payloads that may wait for a run; default 10,000
+	// Schema is the name of the tables' schema, without ' % $ \ and control characters. Default
+	// "stepwell".
+	Schema  string
+	Writers int // connections that write commits; default 2
+	// Conns is the maximum of other connections, and again of those for steps in transactions.
+	// Default 8.
+	Conns      int
+	InboxLimit int // unread payloads of a run, at most; default 10,000
 
-	// KeepDeliveries is for how long a delivery is known when it comes again, at least; default 24 h. See
+	// KeepDeliveries is how long a delivery ID is known at least; default 24 h. See
 	// [world.Delivery.Key].
 	KeepDeliveries time.Duration
-	NoMigrate      bool             // Open refuses a database whose schema is missing or older, instead of bringing it up to date
-	NoNotify       bool             // no LISTEN and no NOTIFY: others are seen by polling
-	Now            func() time.Time // this process's clock, for tests; default time.Now. Its monotonic reading counts: the time itself is the database's
+	// NoMigrate makes Open refuse a database whose schema is missing or older, instead of migrating
+	// it.
+	NoMigrate bool
+	NoNotify  bool // no LISTEN and NOTIFY: changes are found by polling
+	// Now is this process's clock, for tests; default time.Now. Only its monotonic reading counts:
+	// times come from the database.
+	Now func() time.Time
 
 	later []Migration // steps behind those of this release, for tests
 }

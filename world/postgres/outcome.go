@@ -15,7 +15,7 @@ var (
 	releaseOf = load("release_of")
 )
 
-// Outcome tells whether a commit was written; see [world.Log].
+// Outcome reports whether a commit was written; see [world.Log].
 func (w *World) Outcome(ctx context.Context, c *world.Commit) (done world.Committed, err error) {
 	if ctx.Err() != nil {
 		return done, context.Cause(ctx)

@@ -17,7 +17,8 @@ var nameReady = load("name_ready")
 
 var _ world.ReadyReader = (*World)(nil)
 
-// Ready lists what could be claimed; see [world.ReadyReader]. It ends the leases of workers that died, as a claim does.
+// Ready lists what could be claimed; see [world.ReadyReader]. It ends the leases of dead workers,
+// as a claim does.
 func (w *World) Ready(ctx context.Context, q world.ReadyQuery) (world.Ready, error) {
 	if ctx.Err() != nil {
 		return world.Ready{}, context.Cause(ctx)

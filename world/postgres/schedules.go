@@ -32,7 +32,7 @@ type schedules struct{ w *World }
 
 var _ world.ScheduleKeeper = (*World)(nil)
 
-// Schedules are the schema's schedules; see [world.ScheduleKeeper].
+// Schedules returns the store of schedules; see [world.ScheduleKeeper].
 func (w *World) Schedules() world.Scheduler { return schedules{w} }
 
 func scanSchedule(row scanner, all *[]world.Schedule) error {

@@ -41,7 +41,7 @@ type starts struct {
 
 var _ world.StartKeeper = (*World)(nil)
 
-// Starts knows what keeps runs from beginning; see [world.StartKeeper].
+// Starts returns the store of holds and starts; see [world.StartKeeper].
 func (w *World) Starts() world.Starter { return starts{w, world.HoldPage, world.SettleAfter} }
 
 // Hold holds a workflow; see [world.Starter].

@@ -57,7 +57,7 @@ var (
 	_ world.Publisher   = (*topics)(nil)
 )
 
-// Topics are the schema's topics; see [world.TopicKeeper].
+// Topics returns the store of topics; see [world.TopicKeeper].
 func (w *World) Topics() world.Publisher { return &w.topics }
 
 var newsOfTopics = world.Notice{Kind: world.NoticeTopic}

@@ -27,8 +27,8 @@ var (
 
 var _ world.Transactor = (*World)(nil)
 
-// Tx is the caller's transaction, for a start or a signal that belongs to it: what it does is durable and seen when the caller commits, and gone when
-// the caller rolls back. It must be on the database and the schema of the World it is used with. The World never ends it.
+// Tx makes a start or a send part of the caller's transaction: see stepwell.In. The transaction
+// must be on the database and the schema of the store. The store never commits it or rolls it back.
 func Tx(tx pgx.Tx) world.Tx { return &transaction{pgx: tx} }
 
 // SQLTx is [Tx] for a transaction of database/sql, with any driver for PostgreSQL.
@@ -111,8 +111,8 @@ const beginTries = 3
 var errEndedByBody = fmt.Errorf("%w: the body ended the step's transaction with its own statement (COMMIT, ROLLBACK, or the like); "+
 	"what it committed stays committed: let the step end the transaction", world.ErrInvalid)
 
-// Begin begins a transaction for the body of a step, at isolation level read committed, on one of Options.Conns connections that are for this alone. It
-// waits for one where all are in use. Commit or Rollback must be called.
+// Begin begins a transaction for the body of a step, with isolation level read committed, on one of
+// Options.Conns separate connections. It waits if all are in use. Call Commit or Rollback.
 func (w *World) Begin(ctx context.Context) (world.Tx, error) {
 	pool, err := w.steps()
 	if err != nil {
@@ -197,8 +197,9 @@ func (w *World) of(tx world.Tx) (*transaction, txn, error) {
 	return nil, nil, fmt.Errorf("%w: the transaction is nil", world.ErrInvalid)
 }
 
-// CommitIn is Commit within a transaction; see [world.Transactor]. Where it waits for a stranger who holds the same run ID, idempotency key or token, it
-// does so for 10 s at most. Committed.Mail of a release is always set: what comes until the end of tx cannot be known.
+// CommitIn is Commit within a transaction; see [world.Transactor]. It waits for at most 10 s for
+// another transaction with the same run ID, idempotency key or token. Committed.Mail of a release
+// is always set, because later deliveries cannot be foreseen.
 func (w *World) CommitIn(ctx context.Context, tx world.Tx, c *world.Commit) (world.Committed, error) {
 	if err := world.CheckCommit(c); err != nil {
 		return world.Committed{}, err
@@ -321,7 +322,8 @@ func (w *World) DeliverIn(ctx context.Context, tx world.Tx, d *world.Delivery) (
 	return m.result, nil
 }
 
-// KeyIn tells how a run is encrypted, as a transaction sees it; see [world.Transactor].
+// KeyIn returns the ID of a run's encryption key, as the transaction sees it; see
+// [world.Transactor].
 func (w *World) KeyIn(ctx context.Context, tx world.Tx, run string) (key string, err error) {
 	_, conn, err := w.of(tx)
 	if err != nil {

@@ -9,10 +9,13 @@ import (
 	"github.com/stepwell/stepwell/world"
 )
 
-// TxFrom is the transaction in which the body of a transactional step runs: what is written in it commits with the step's result, exactly once. A handler of messages
-// that is queue.Transactional has one likewise, which commits with the acknowledgement.
-// The body neither commits it nor rolls it back (both are refused): to undo what it wrote it returns an error. Begin on it is a savepoint. TxFrom panics in a context that is not of such a body, as a
-// write outside of the transaction would be done again with the next attempt.
+// TxFrom returns the transaction of a transactional step's body. What the body writes in it commits
+// with the step's result, exactly once. The handler of a queue with queue.Transactional has one
+// too, which commits with the acknowledgement.
+//
+// The body must not commit or roll back: both are refused. To roll back, it returns an error. Begin
+// makes a savepoint. TxFrom panics in any other context, because a write outside the transaction
+// would be repeated by the next attempt.
 //
 //	err := stepwell.Do(ctx, "debit", func(ctx context.Context) error {
 //		_, err := postgres.TxFrom(ctx).Exec(ctx, "UPDATE accounts SET balance = balance - 30 WHERE name = 'ada'")

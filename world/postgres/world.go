@@ -13,10 +13,7 @@ import (
 	"github.com/stepwell/stepwell/world/rules"
 )
 
-// World is a schema of a PostgreSQL database, as one process sees it. It is safe for concurrent use.
-//
-// It is made of parts: what all of them stand on is in database, and what it takes to read for people in reader. Each
-// of the others owns its state, in a file that says what holds of it.
+// World is a store in a schema of a PostgreSQL database. It is safe for concurrent use.
 type World struct {
 	database
 	reader
@@ -55,8 +52,9 @@ var (
 	_ world.Timekeeper = (*World)(nil)
 )
 
-// Open connects to a database by its URL (postgres://user@host/db, or any text that libpq takes) and brings the schema up to date, unless
-// the options say otherwise. ctx bounds the opening alone. Close ends what it starts.
+// Open connects to a database by its URL (postgres://user@host/db, or any text that libpq accepts)
+// and brings the schema up to date, except with NoMigrate. ctx limits only the opening. Call Close
+// at the end.
 func Open(ctx context.Context, url string, options ...Options) (*World, error) {
 	var o Options
 	if len(options) > 0 {
@@ -134,7 +132,7 @@ func prepare(url string, o Options) (*World, error) {
 	return w, nil
 }
 
-// Close waits for commits under way and closes all connections. Closing twice is legal.
+// Close waits for running commits and closes all connections. Closing twice is harmless.
 func (w *World) Close() error {
 	w.gate.Lock()
 	if w.closed {
