@@ -77,8 +77,8 @@ func (r *run) startedAt() time.Time {
 	return time.Time{}
 }
 
-// Runs lists runs, newest first. A cursor is the birth number of the last run on the page, so it holds whatever is
-// created or ends meanwhile.
+// Runs lists runs, newest first; see [world.Admin]. Cursors stay valid while runs are created and
+// end.
 func (w *World) Runs(ctx context.Context, q world.RunQuery) (world.RunPage, error) {
 	if err := q.Check(); err != nil {
 		return world.RunPage{}, err
@@ -182,7 +182,7 @@ func (w *World) Hooks(ctx context.Context, q world.HookQuery) ([]world.HookRow, 
 	return out[:n], nil
 }
 
-// Stats counts; see [world.Admin].
+// Stats returns counts and workers; see [world.Admin].
 func (w *World) Stats(ctx context.Context) (world.Stats, error) {
 	if err := w.enter(ctx); err != nil {
 		return world.Stats{}, err
@@ -233,7 +233,7 @@ func count(s *world.WorkflowStats, r *run) {
 	}
 }
 
-// Sweep deletes runs whose retention ended, those that ended first before others; see [world.Admin].
+// Sweep deletes runs whose retention is over, oldest end first; see [world.Admin].
 func (w *World) Sweep(ctx context.Context, limit int) (int, error) {
 	if err := w.enter(ctx); err != nil {
 		return 0, err

@@ -28,7 +28,7 @@ type apartKeeper struct{ w *World }
 
 var _ world.ApartKeeper = (*World)(nil)
 
-// Values are the values that are kept apart; see [world.ApartKeeper].
+// Values returns the store of large values; see [world.ApartKeeper].
 func (w *World) Values() world.Values { return apartKeeper{w} }
 
 // KeepPiece keeps a piece of a value apart; see [world.Values].

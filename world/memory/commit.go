@@ -10,7 +10,7 @@ import (
 	"github.com/stepwell/stepwell/world"
 )
 
-// Commit makes one atomic change; see [world.Log] and [world.Commit].
+// Commit writes one atomic change; see [world.Log] and [world.Commit].
 func (w *World) Commit(ctx context.Context, c *world.Commit) (world.Committed, error) {
 	if err := world.CheckCommit(c); err != nil {
 		return world.Committed{}, err
@@ -283,7 +283,7 @@ func (w *World) release(c *world.Commit, r *run, n *notices) {
 	w.place(r, n)
 }
 
-// Outcome tells whether a commit was written; see [world.Log].
+// Outcome reports whether a commit was written; see [world.Log].
 func (w *World) Outcome(ctx context.Context, c *world.Commit) (world.Committed, error) {
 	if err := w.enter(ctx); err != nil {
 		return world.Committed{}, err

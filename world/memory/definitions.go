@@ -23,7 +23,7 @@ type said struct {
 
 var _ world.Definer = (*World)(nil)
 
-// Define notes definitions; see [world.Definer].
+// Define records definitions; see [world.Definer].
 func (w *World) Define(ctx context.Context, all []world.Definition) error {
 	for i := range all {
 		if err := world.CheckDefinition(&all[i]); err != nil {
@@ -58,7 +58,7 @@ func (s *said) define(all []world.Definition, by string) {
 	}
 }
 
-// Defined tells of workflows; see [world.Definer].
+// Defined returns recorded definitions; see [world.Definer].
 func (w *World) Defined(ctx context.Context, workflows []string) (world.Defined, error) {
 	if err := w.enter(ctx); err != nil {
 		return world.Defined{}, err
@@ -79,7 +79,7 @@ func (w *World) Defined(ctx context.Context, workflows []string) (world.Defined,
 	return out, nil
 }
 
-// Schemas are those of a version; see [world.Definer].
+// Schemas returns the schemas of a version; see [world.Definer].
 func (w *World) Schemas(ctx context.Context, of world.Class) (json.RawMessage, error) {
 	if err := w.enter(ctx); err != nil {
 		return nil, err
@@ -88,7 +88,7 @@ func (w *World) Schemas(ctx context.Context, of world.Class) (json.RawMessage, e
 	return slices.Clone(w.said.definitions[of].Schemas), nil
 }
 
-// LimitRetention lowers the most that ended runs are kept, or raises it; see [world.Definer].
+// LimitRetention lowers or raises the longest retention; see [world.Definer].
 func (w *World) LimitRetention(ctx context.Context, limit time.Duration, raise bool) (before, now time.Duration, err error) {
 	if err := w.enter(ctx); err != nil {
 		return 0, 0, err

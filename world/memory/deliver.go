@@ -11,7 +11,8 @@ import (
 	"github.com/stepwell/stepwell/world/rules"
 )
 
-// Deliver sends to a run's inbox, acts on a run, or ends an attempt of a task; see [world.Delivery].
+// Deliver sends to a run's inbox, acts on a run, or ends an attempt of a task; see
+// [world.Delivery].
 func (w *World) Deliver(ctx context.Context, d *world.Delivery) (world.Delivered, error) {
 	if err := world.CheckDelivery(d); err != nil {
 		return world.Delivered{}, err

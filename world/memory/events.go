@@ -10,7 +10,7 @@ import (
 	"github.com/stepwell/stepwell/world/rules"
 )
 
-// Events reads a run's log from a cursor, in pages of whole commits; see [world.Log].
+// Events reads a page of a run's log, in whole commits; see [world.Log].
 func (w *World) Events(ctx context.Context, id string, q world.EventQuery) (world.EventPage, error) {
 	from, err := world.ParseCursor(q.Cursor)
 	if err != nil {

@@ -53,7 +53,7 @@ var (
 	_ rules.Lines[*entry] = (*limits)(nil)
 )
 
-// Limits are the World's; see [world.LimitKeeper].
+// Limits returns the store of limits; see [world.LimitKeeper].
 func (w *World) Limits() world.Limiter { return &w.limits }
 
 // needs notes the places of a run, or of the task of a step, that is created; nil: it needs none.

@@ -23,7 +23,7 @@ func (k kept) absorbed() bool { return k.Says == nil }
 
 var _ world.MetricsKeeper = (*World)(nil)
 
-// KeepMetrics keeps what a process has counted; see [world.MetricsKeeper].
+// KeepMetrics stores the counts of a process; see [world.MetricsKeeper].
 func (w *World) KeepMetrics(ctx context.Context, m *world.ProcessMetrics) error {
 	if err := world.CheckMetrics(m); err != nil {
 		return err
@@ -55,7 +55,7 @@ func (w *World) KeepMetrics(ctx context.Context, m *world.ProcessMetrics) error 
 	return nil
 }
 
-// Metrics tells what is kept; see [world.MetricsKeeper].
+// Metrics returns the stored counts; see [world.MetricsKeeper].
 func (w *World) Metrics(ctx context.Context) (out []world.ProcessMetrics, err error) {
 	if err := w.enter(ctx); err != nil {
 		return nil, err

@@ -4,8 +4,8 @@ package memory
 
 import "github.com/stepwell/stepwell/world"
 
-// Notify calls fn after each change that others may wait for, until stop is called. fn is called on the goroutine that made
-// the change, after the world was unlocked.
+// Notify calls fn after each change that others may wait for; see [world.Notifier]. fn runs on the
+// goroutine that made the change, and may call the World.
 func (w *World) Notify(fn func(world.Notice)) (stop func()) { return w.listeners.Add(fn) }
 
 // notices are collected under the lock and told after it.

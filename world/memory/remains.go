@@ -8,8 +8,8 @@ import (
 	"github.com/stepwell/stepwell/world"
 )
 
-// Remains lists what runs that are over have left behind where it does not belong: mail, tasks, hooks, a place in the queue, an owner, steps that wait
-// for a result. It is empty, unless this package is at fault: for tests that end with all of their runs over, or look in between.
+// Remains lists remnants of ended runs: deliveries, tasks, hooks, queue entries, owners, waiting
+// steps. It is empty unless this package has a fault. Tests call it when all runs have ended.
 func (w *World) Remains() (left []string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -84,7 +84,7 @@ var (
 	_ world.Starter     = (*starts)(nil)
 )
 
-// Starts knows what keeps runs from beginning; see [world.StartKeeper].
+// Starts returns the store of holds and starts; see [world.StartKeeper].
 func (w *World) Starts() world.Starter { return &w.said.starts }
 
 // held reports whether the runs of a workflow are not to begin.

@@ -160,7 +160,7 @@ func (r *run) trimStreams() {
 	})
 }
 
-// Chunks reads a stream from a number on; see [world.Streams].
+// Chunks reads chunks of a stream; see [world.Streams].
 func (w *World) Chunks(ctx context.Context, run, name string, q world.ChunkQuery) (page world.ChunkPage, err error) {
 	if err := w.enter(ctx); err != nil {
 		return page, err

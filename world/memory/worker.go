@@ -57,7 +57,7 @@ func (w *World) Join(ctx context.Context, wk world.Worker) (world.Heartbeat, err
 	return world.Heartbeat{Now: now, Until: now.Add(wk.Lease)}, nil
 }
 
-// Heartbeat renews a worker's lease and tells what came; see [world.Queue].
+// Heartbeat renews a worker's lease and returns its news; see [world.Queue].
 func (w *World) Heartbeat(ctx context.Context, q world.HeartbeatQuery) (world.Heartbeat, error) {
 	if err := w.enter(ctx); err != nil {
 		return world.Heartbeat{}, err

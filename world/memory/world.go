@@ -1,8 +1,9 @@
-// Package memory is the reference world: everything is kept in this process and is gone with it.
+// Package memory is the reference store: it keeps runs in this process's memory. They are lost with
+// the process.
 //
-// It is what tests and small tools run on, and the first place to look for what a world has to do: one mutex, maps and
-// heaps. It starts no goroutine and reads the clock with time.Now, so it works inside a testing/synctest bubble. What the
-// owner of a run commits was folded by the owner; the world folds only what comes from elsewhere.
+// Use it for tests and small tools, and as the example for a store of your own: it is one mutex,
+// maps and heaps. It starts no goroutine and reads the clock with time.Now, so it works inside a
+// testing/synctest bubble.
 package memory
 
 import (
@@ -16,14 +17,16 @@ import (
 	"github.com/stepwell/stepwell/world/rules"
 )
 
-// Options configure a World. The zero Options are the defaults.
+// Options configure a World. The zero value has the defaults.
 type Options struct {
-	InboxLimit     int              // payloads that may wait for a run; default 10,000
-	KeepDeliveries time.Duration    // for how long a delivery is known when it comes again, at least; default 24 h. See [world.Delivery.Key]
+	InboxLimit int // unread payloads of a run, at most; default 10,000
+	// KeepDeliveries is how long a delivery ID is known at least; default 24 h. See
+	// [world.Delivery.Key].
+	KeepDeliveries time.Duration
 	Now            func() time.Time // the clock, for tests; default a [world.Clock] on the system's
 }
 
-// World keeps runs in memory. It is safe for concurrent use.
+// World is a store in memory. It is safe for concurrent use.
 type World struct {
 	listeners world.Listeners
 	opt       Options
@@ -78,7 +81,7 @@ var (
 	_ world.Timekeeper = (*World)(nil)
 )
 
-// New returns an empty world.
+// New returns an empty store.
 func New(options ...Options) *World {
 	w := &World{
 		ends:           make(map[string][]*hook),
@@ -108,7 +111,7 @@ func New(options ...Options) *World {
 	return w
 }
 
-// Close ends the world; every later call gets [world.ErrClosed]. Closing twice is legal.
+// Close closes the store: later calls return [world.ErrClosed]. Closing twice is harmless.
 func (w *World) Close() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -150,7 +153,7 @@ func (w *World) now() time.Time {
 	return now
 }
 
-// Time is this World's clock; see [world.Timekeeper].
+// Time returns the time of the store's clock; see [world.Timekeeper].
 func (w *World) Time() time.Time {
 	w.mu.Lock()
 	defer w.mu.Unlock()
