@@ -9,8 +9,8 @@ import (
 	"github.com/stepwell/stepwell/world/remote/wire"
 )
 
-// Abilities are those whose methods it has; but a server that is older, or whose database cannot, keeps no values
-// apart.
+// Abilities are those of its methods, except that an older server, or one whose database cannot,
+// stores no large values.
 func (w *World) Abilities() world.Abilities {
 	a := world.Abilities{
 		Notifier: w, Poller: w, TaskReader: w, ReadyReader: w, Holder: w, Doctor: w, KeyBook: w, Definer: w, MetricsKeeper: w,
@@ -25,7 +25,7 @@ func (w *World) Abilities() world.Abilities {
 // apartKeeper are the values that are kept apart.
 type apartKeeper struct{ w *World }
 
-// Values are the values that are kept apart; see [world.ApartKeeper].
+// Values returns the store of large values; see [world.ApartKeeper].
 func (w *World) Values() world.Values { return apartKeeper{w} }
 
 // KeepPiece keeps a piece of a value apart; see [world.Values].

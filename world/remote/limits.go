@@ -9,8 +9,8 @@ import (
 	"github.com/stepwell/stepwell/world/remote/wire"
 )
 
-// Limits are the limits of the server's database; see [world.LimitKeeper]. Where that keeps none, a birth with places
-// is refused.
+// Limits returns the limits of the server's database; see [world.LimitKeeper]. If the database
+// keeps none, starts of runs with limits are refused.
 func (w *World) Limits() world.Limiter { return limits{w} }
 
 // limits are the limits of a server's database.

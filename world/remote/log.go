@@ -14,7 +14,7 @@ import (
 // mostDoubts is how many commits may be in doubt at once; the doubt about one that is forgotten is Outcome's to end.
 const mostDoubts = 4096
 
-// Commit makes one atomic change; see [world.Log].
+// Commit writes one atomic change; see [world.Log] and [world.Commit].
 func (w *World) Commit(ctx context.Context, c *world.Commit) (world.Committed, error) {
 	if err := world.CheckCommit(c); err != nil {
 		return world.Committed{}, err
@@ -35,7 +35,7 @@ func (w *World) Commit(ctx context.Context, c *world.Commit) (world.Committed, e
 	return out.World(), nil
 }
 
-// Outcome tells whether a commit whose answer was lost was written; see [world.Log].
+// Outcome reports whether a commit was written; see [world.Log].
 func (w *World) Outcome(ctx context.Context, c *world.Commit) (world.Committed, error) {
 	var out wire.Committed
 	if err := w.ask(ctx, manner{twice: true}, "outcome", wire.OfCommit(c), &out); err != nil {
@@ -72,8 +72,8 @@ func (w *World) settle(id [16]byte, err error) (doubt bool) {
 	return true
 }
 
-// Deliver sends to a run's inbox, or ends an attempt of a task; see [world.Log]. What has a delivery ID is sent again where the answer was lost, and so is the
-// wake of a task.
+// Deliver sends to a run's inbox, or ends an attempt of a task; see [world.Log]. If the answer is
+// lost, it repeats a delivery that has an ID, and the wake of a task.
 func (w *World) Deliver(ctx context.Context, d *world.Delivery) (world.Delivered, error) {
 	if err := world.CheckDelivery(d); err != nil {
 		return world.Delivered{}, err
@@ -86,7 +86,7 @@ func (w *World) Deliver(ctx context.Context, d *world.Delivery) (world.Delivered
 	return out.World(), err
 }
 
-// Events reads a run's log; see [world.Log].
+// Events reads a page of a run's log, in whole commits; see [world.Log].
 func (w *World) Events(ctx context.Context, run string, q world.EventQuery) (world.EventPage, error) {
 	in := wire.EventQuery{Run: run, Cursor: q.Cursor, Limit: q.Limit, Types: q.Types, CorrelationID: q.CorrelationID}
 	var out wire.EventPage
@@ -106,7 +106,7 @@ func (w *World) Append(ctx context.Context, a *world.Append) (world.Appended, er
 	return out.World(), err
 }
 
-// Chunks reads a stream; see [world.Streams].
+// Chunks reads chunks of a stream; see [world.Streams].
 func (w *World) Chunks(ctx context.Context, run, stream string, q world.ChunkQuery) (world.ChunkPage, error) {
 	var out wire.ChunkPage
 	err := w.ask(ctx, manner{twice: true}, "chunks", &wire.ChunkQuery{Run: run, Stream: stream, From: q.From, Limit: q.Limit}, &out)

@@ -11,8 +11,8 @@ import (
 	"github.com/stepwell/stepwell/world/remote/wire"
 )
 
-// Messages are the queues of the server's database; see [world.MessageKeeper]. A server that is older has none: what is
-// asked of them is [world.ErrInvalid] then.
+// Messages returns the queues of the server's database; see [world.MessageKeeper]. With an older
+// server its methods return [world.ErrInvalid].
 func (w *World) Messages() world.Messenger { return messages{w} }
 
 // messages are the queues of a server's database.

@@ -44,8 +44,9 @@ type feed struct {
 	heard     atomic.Bool  // notices come
 }
 
-// Notify calls fn after changes, by whoever they are made; see [world.Notifier]. The first listener has a request made to the server, the last one
-// ends it. When it has begun, and begun anew, listeners are told to look at everything.
+// Notify calls fn after changes of any process; see [world.Notifier]. All listeners share one
+// request to the server. Whenever that request begins or is repeated, listeners are told to look at
+// everything.
 func (w *World) Notify(fn func(world.Notice)) (stop func()) {
 	remove := w.listeners.Add(fn)
 	f := &w.feed
@@ -80,7 +81,7 @@ func (f *feed) end() {
 	f.running.Wait()
 }
 
-// Poll is how often a worker needs to look for work beside notices; see [world.Poller].
+// Poll returns how often a worker must look for work besides notices; see [world.Poller].
 func (w *World) Poll() time.Duration {
 	if !w.feed.heard.Load() {
 		return deafPoll

@@ -55,8 +55,8 @@ func (wk *worker) of() string {
 	return wk.server
 }
 
-// Join registers a worker; see [world.Queue]. A key whose scope does not allow it is [world.ErrInvalid] too: trying again cannot help.
-// A server that is older takes no definitions with it: it is told them before.
+// Join registers a worker; see [world.Queue]. The error is [world.ErrInvalid] also if the key's
+// scope does not allow it.
 func (w *World) Join(ctx context.Context, wk world.Worker) (world.Heartbeat, error) {
 	if err := world.CheckWorker(&wk); err != nil {
 		return world.Heartbeat{}, err
@@ -109,8 +109,8 @@ func join(ctx context.Context, w *World, wk world.Worker) (world.Heartbeat, erro
 	return out.World(), nil
 }
 
-// Claim gives the worker runs and tasks; see [world.Queue]. It does not wait for any. Where the answer was lost it asks for it again; if another
-// process of the server has come meanwhile nobody knows it.
+// Claim gives the worker runs and tasks; see [world.Queue]. It does not wait for work. If the
+// answer is lost, Claim asks for it again, but another process of the server cannot know it.
 func (w *World) Claim(ctx context.Context, q world.ClaimQuery) (world.Claimed, error) {
 	leave, err := w.enter(ctx)
 	if err != nil {
@@ -154,7 +154,7 @@ func doubtful(err error) bool {
 	return errors.Is(err, world.ErrUnknownOutcome) || errors.Is(err, world.ErrConflict)
 }
 
-// Held lists what a worker holds; see [world.Holder].
+// Held lists what a worker owns; see [world.Holder].
 func (w *World) Held(ctx context.Context, worker string) (world.Account, error) {
 	leave, err := w.enter(ctx)
 	if err != nil {
@@ -169,8 +169,8 @@ func (w *World) Held(ctx context.Context, worker string) (world.Account, error) 
 	return out.World(), err
 }
 
-// Heartbeat renews a worker's lease; see [world.Queue]. It is asked for once, as the next heartbeat comes soon, and again where a server may hang: the next one may come
-// to that too.
+// Heartbeat renews a worker's lease; see [world.Queue]. It is not retried, because the next
+// heartbeat follows soon, unless the server seems to hang.
 func (w *World) Heartbeat(ctx context.Context, q world.HeartbeatQuery) (world.Heartbeat, error) {
 	wk := w.worker(q.Worker)
 	wk.mu.Lock()
@@ -203,7 +203,7 @@ func (w *World) Heartbeat(ctx context.Context, q world.HeartbeatQuery) (world.He
 	return b, nil
 }
 
-// Leave ends a worker's lease; see [world.Queue].
+// Leave ends a worker's lease and hands back what it holds; see [world.Queue].
 func (w *World) Leave(ctx context.Context, id string) error {
 	defer w.forget(id)
 	return w.ask(ctx, manner{twice: true}, "leave", &wire.WorkerID{Worker: id}, new(wire.Accepted))

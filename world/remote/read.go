@@ -21,7 +21,8 @@ func (w *World) Run(ctx context.Context, id string) (world.Run, error) {
 	return out.World(), nil
 }
 
-// Runs lists runs, newest first; see [world.Admin]. A page may be shorter than asked for where payloads are large.
+// Runs lists runs, newest first; see [world.Admin]. A page may be shorter than its limit if
+// payloads are large.
 func (w *World) Runs(ctx context.Context, q world.RunQuery) (world.RunPage, error) {
 	if err := q.Check(); err != nil {
 		return world.RunPage{}, err
@@ -34,7 +35,7 @@ func (w *World) Runs(ctx context.Context, q world.RunQuery) (world.RunPage, erro
 	return world.RunPage{Runs: wire.WorldRuns(out.Runs), Cursor: out.Cursor, Reached: out.Reached}, nil
 }
 
-// Hooks lists active hooks; see [world.Admin].
+// Hooks lists active hooks, oldest first; see [world.Admin].
 func (w *World) Hooks(ctx context.Context, q world.HookQuery) ([]world.HookRow, error) {
 	in := wire.HookQuery(q)
 	var out wire.Hooks
@@ -59,7 +60,8 @@ func (w *World) Ready(ctx context.Context, q world.ReadyQuery) (world.Ready, err
 	return out.World(), nil
 }
 
-// Stats counts runs and tells of workers; see [world.Admin]. The counters are those of the server's world.
+// Stats returns counts and workers; see [world.Admin]. The counters are those of the server's
+// store.
 func (w *World) Stats(ctx context.Context) (world.Stats, error) {
 	var out wire.Stats
 	if err := w.ask(ctx, manner{twice: true, long: true}, "stats", struct{}{}, &out); err != nil {
@@ -71,7 +73,7 @@ func (w *World) Stats(ctx context.Context) (world.Stats, error) {
 // mostSwept is what a server sweeps at once.
 const mostSwept = 1000
 
-// Sweep deletes ended runs whose retention is over; see [world.Admin].
+// Sweep deletes runs whose retention is over, oldest end first; see [world.Admin].
 func (w *World) Sweep(ctx context.Context, limit int) (int, error) {
 	n := 0
 	for limit > 0 {
@@ -87,7 +89,8 @@ func (w *World) Sweep(ctx context.Context, limit int) (int, error) {
 	return n, nil
 }
 
-// Examine examines the server's database; see [world.Doctor]. Where that has no doctor it says so. All findings come at once.
+// Examine runs all checks on the server's database; see [world.Doctor]. It reports all findings at
+// the end, and says so if the database cannot be examined.
 func (w *World) Examine(ctx context.Context, begin func(check string), tell func(world.Finding)) error {
 	begin("the server's database")
 	var out wire.Findings
@@ -104,47 +107,50 @@ func (w *World) Examine(ctx context.Context, begin func(check string), tell func
 	return err
 }
 
-// BindKey binds the ID of an encryption key; see [world.KeyBook]. A server that is older does not: it is [world.ErrInvalid] then.
+// BindKey binds the ID of an encryption key; see [world.KeyBook]. With an older server it returns
+// [world.ErrInvalid].
 func (w *World) BindKey(ctx context.Context, id string, print []byte) ([]byte, error) {
 	var out wire.KeyPrint
 	err := w.ask(ctx, manner{twice: true}, "key", &wire.KeyQuery{ID: id, Print: print}, &out)
 	return out.Print, err
 }
 
-// Define notes definitions; see [world.Definer]. A server that is older does not: it is [world.ErrInvalid] then, as it is for the three below.
+// Define records definitions; see [world.Definer]. With an older server this and the other methods
+// of Definer return [world.ErrInvalid].
 func (w *World) Define(ctx context.Context, all []world.Definition) error {
 	var out wire.Accepted
 	return w.ask(ctx, manner{twice: true}, "define", &wire.Definitions{Definitions: all}, &out)
 }
 
-// Defined tells of workflows; see [world.Definer].
+// Defined returns recorded definitions; see [world.Definer].
 func (w *World) Defined(ctx context.Context, workflows []string) (world.Defined, error) {
 	var out wire.Defined
 	err := w.ask(ctx, manner{twice: true}, "defined", &wire.DefinedQuery{Workflows: workflows}, &out)
 	return out.World(), err
 }
 
-// Schemas are those of a version; see [world.Definer].
+// Schemas returns the schemas of a version; see [world.Definer].
 func (w *World) Schemas(ctx context.Context, of world.Class) (json.RawMessage, error) {
 	var out wire.Schemas
 	err := w.ask(ctx, manner{twice: true}, "schemas", &wire.SchemasQuery{Class: of}, &out)
 	return out.Schemas, err
 }
 
-// LimitRetention lowers the most that ended runs are kept, or raises it; see [world.Definer].
+// LimitRetention lowers or raises the longest retention; see [world.Definer].
 func (w *World) LimitRetention(ctx context.Context, limit time.Duration, raise bool) (before, now time.Duration, err error) {
 	var out wire.Limited
 	err = w.ask(ctx, manner{twice: true}, "limit", &wire.Limit{Retention: limit, Raise: raise}, &out)
 	return out.Before, out.Now, err
 }
 
-// KeepMetrics keeps what a process has counted; see [world.MetricsKeeper]. A server that is older does not: it is [world.ErrInvalid] then, as it is for Metrics.
+// KeepMetrics stores the counts of a process; see [world.MetricsKeeper]. With an older server it
+// and Metrics return [world.ErrInvalid].
 func (w *World) KeepMetrics(ctx context.Context, m *world.ProcessMetrics) error {
 	var out wire.Accepted
 	return w.ask(ctx, manner{twice: true}, "keepMetrics", (*wire.ProcessMetrics)(m), &out)
 }
 
-// Metrics tells what is kept; see [world.MetricsKeeper].
+// Metrics returns the stored counts; see [world.MetricsKeeper].
 func (w *World) Metrics(ctx context.Context) ([]world.ProcessMetrics, error) {
 	var out wire.AllMetrics
 	err := w.ask(ctx, manner{twice: true}, "metrics", struct{}{}, &out)

@@ -10,8 +10,8 @@ import (
 	"github.com/stepwell/stepwell/world/remote/wire"
 )
 
-// Schedules are the schedules of the server's database; see [world.ScheduleKeeper]. A server that is older has none:
-// what is asked of them is [world.ErrInvalid] then.
+// Schedules returns the schedules of the server's database; see [world.ScheduleKeeper]. With an
+// older server its methods return [world.ErrInvalid].
 func (w *World) Schedules() world.Scheduler { return schedules{w} }
 
 // schedules are the schedules of a server's database.

@@ -10,8 +10,8 @@ import (
 	"github.com/stepwell/stepwell/world/remote/wire"
 )
 
-// Starts knows what keeps runs of the server's database from beginning; see [world.StartKeeper]. A server that is older
-// holds nothing: what is asked of it is [world.ErrInvalid] then.
+// Starts returns the holds of the server's database; see [world.StartKeeper]. With an older server
+// its methods return [world.ErrInvalid].
 func (w *World) Starts() world.Starter { return starts{w} }
 
 // starts are those of a server's database.

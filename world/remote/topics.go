@@ -10,9 +10,9 @@ import (
 	"github.com/stepwell/stepwell/world/remote/wire"
 )
 
-// Topics are the topics of the server's database; see [world.TopicKeeper]. A server that is older has none: what is
-// asked of them is [world.ErrInvalid] then. The secrets of endpoints stay there: a subscription that says none
-// keeps its own.
+// Topics returns the topics of the server's database; see [world.TopicKeeper]. With an older server
+// its methods return [world.ErrInvalid]. The server never returns secrets of endpoints; a
+// subscription without a secret keeps its own.
 func (w *World) Topics() world.Publisher { return topics{w} }
 
 // topics are the topics of a server's database.

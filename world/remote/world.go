@@ -1,17 +1,19 @@
-// Package remote is the world of a Stepwell server, over HTTP: workers and clients that need no access to a database.
+// Package remote uses a Stepwell server as the store, over HTTP. Its workers and clients need no
+// access to a database.
 //
 //	w, err := remote.Open(ctx, "https://stepwell.internal", remote.Options{Key: key})
 //	app, err := stepwell.New(w, stepwell.Config{Definitions: definitions})
 //	err = app.Run(ctx)
 //
-// It can do what the server's own world can, but for transactions with the application's data. docs/remote.md says how to run workers so,
-// docs/protocol.md what goes over the wire.
+// It supports everything that the server's store supports, except transactions with the
+// application's data. See docs/remote.md for such workers, and docs/protocol.md for the protocol.
 //
 // # When the server is away
 //
-// A call that has not reached the server is tried again for [Options].Patience, then it is [world.ErrStorage]. Where the answer to a write is lost the
-// error is [world.ErrUnknownOutcome], as of any world; what can be sent twice without harm is. A worker keeps its lease while the server
-// restarts, if that is back before the lease ends.
+// A call that does not reach the server is tried again for [Options].Patience; then it returns
+// [world.ErrStorage]. If the answer to a write is lost, the call is repeated if that is safe;
+// otherwise it returns [world.ErrUnknownOutcome]. A worker keeps its runs if the server is back
+// before the worker's lease ends.
 package remote
 
 import (
@@ -31,34 +33,39 @@ import (
 	"github.com/stepwell/stepwell/world/remote/wire"
 )
 
-// KeyVariable is the environment variable of the API key, where neither the options nor the URL have one.
+// KeyVariable is the environment variable of the API key, used if neither the options nor the URL
+// have one.
 const KeyVariable = "STEPWELL_API_KEY"
 
-// Options set a world up. The zero value is fit for use.
+// Options configure a connection. The zero value is usable.
 type Options struct {
-	// Key is the API key. A worker's has the scope worker; a client's operator, or viewer to read. Default: the URL's user or password, else the
-	// environment's STEPWELL_API_KEY. It is in no error and no log.
+	// Key is the API key. A worker needs scope worker; a client needs operator, or viewer to read.
+	// Default: user or password of the URL, else STEPWELL_API_KEY. Errors and logs never contain
+	// it.
 	Key string
-	// Through is what the key's holder acts through, such as an assistant; "": nothing. The server's audit log has it.
+	// Through names the program through which the key's owner acts, such as an assistant, for the
+	// server's audit log. "": none.
 	Through string
-	// Patience is how long a call that has not reached the server is tried again. Default 10 s.
+	// Patience is how long a call that does not reach the server is tried again. Default 10 s.
 	Patience time.Duration
-	// Timeout is how long the server may take to answer one. Default 45 s. One that does not begin to answer is asked again sooner, where that is possible: after 5 s
-	// first, lists and the like after 15 s.
+	// Timeout is how long the server may take to answer a call. Default 45 s. Where it is safe, an
+	// unanswered call is repeated sooner: after 5 s, lists after 15 s.
 	Timeout time.Duration
-	// Transport carries the requests; for tests, or TLS of one's own. Default: one of this World, with the system's proxy settings.
+	// Transport carries the requests, for tests or your own TLS settings. Default: a transport of
+	// this World with the system's proxy settings.
 	Transport http.RoundTripper
 }
 
-// What a key can lack. Both are told by the server.
+// Errors about the API key.
 var (
-	// ErrUnauthenticated: the server needs an API key, and has not been given one that it knows.
+	// ErrUnauthenticated means that the server needs an API key and does not know the given one.
 	ErrUnauthenticated = errors.New("the server does not know this API key")
-	// ErrForbidden: the key's scope does not allow this; the message says which one does.
+	// ErrForbidden means that the key's scope does not allow the call. The message names the scope
+	// that does.
 	ErrForbidden = world.ErrForbidden
 )
 
-// World is the world of a server. It is safe for concurrent use.
+// World is the store of a server. It is safe for concurrent use.
 type World struct {
 	base   *url.URL // without user and key
 	key    string
@@ -107,9 +114,9 @@ type worker struct {
 	owned    owned         // under mu
 }
 
-// Open connects to the server at a URL such as https://stepwell.internal or http://127.0.0.1:7373, which may have a path where the server is
-// mounted below one. It asks the server once who it is, and fails where there is none, or it does not know the key. ctx bounds that alone. Close
-// ends what it starts.
+// Open connects to the server at a URL such as https://stepwell.internal or http://127.0.0.1:7373.
+// The URL may have a path. Open makes one request: it fails if there is no server, or if the server
+// does not know the key. ctx limits only that. Call Close at the end.
 func Open(ctx context.Context, rawURL string, options ...Options) (*World, error) {
 	var o Options
 	if len(options) > 0 {
@@ -212,10 +219,12 @@ func (w *World) greet(ctx context.Context) error {
 	return nil
 }
 
-// Scope is what the server lets this World's key do: viewer, operator, worker or admin. It is what it said when it was opened.
+// Scope returns what the server allowed this key when the World was opened: viewer, operator,
+// worker or admin.
 func (w *World) Scope() string { return w.hello.Scope }
 
-// Close waits for calls under way and ends notices. It does not end the server. Closing twice is legal.
+// Close waits for running calls and ends notices. It does not end the server. Closing twice is
+// harmless.
 func (w *World) Close() error {
 	w.mu.Lock()
 	if !w.closed {
