@@ -19,30 +19,34 @@ import (
 	"github.com/stepwell/stepwell/world"
 )
 
-// Paths of a [Flow]. The query __health on FlowPath asks how the program is.
+// Paths of a [Flow]. FlowPath with the query __health reports the health of the program.
 const (
 	FlowPath     = "/.well-known/workflow/v1/flow"
 	ManifestPath = "/.well-known/workflow/v1/manifest.json"
 )
 
-// FlowOptions say how a [Flow] behaves. Secrets are needed; everything else has a default.
+// FlowOptions configure a [Flow]. Secrets are required; all other fields have defaults.
 type FlowOptions struct {
-	// Secrets are shared with the server that pushes: see [ParsePushSecrets]. A message under any of them is accepted.
+	// Secrets are shared with the server that pushes: see [ParsePushSecrets]. A message signed with
+	// any of them is accepted.
 	Secrets []PushSecret
-	// Insecure accepts messages without a signature, where there are no secrets: whoever reaches the program may then have it work.
+	// Insecure accepts unsigned messages if there are no Secrets. Then anyone who can reach the
+	// program can make it work.
 	Insecure bool
-	// Slice is how long a message is worked on, at least 1 s. Default: what the App's [stepwell.Config] says, 110 s. Give it less than the platform gives a
-	// request: a step that runs when the slice ends is waited for.
+	// Slice is how long a message is worked on, at least 1 s. Default: Slice of the App's
+	// [stepwell.Config], 110 s. Choose less than the platform's limit for a request, because a step
+	// that runs when the slice ends is waited for.
 	Slice time.Duration
-	// Window is how far a message's time may be from now. Default 5 min. Within it a message is accepted once.
+	// Window is how far a message's timestamp may be from now. Default 5 min. Within it each
+	// message is accepted once.
 	Window time.Duration
-	// MaxBody is the limit of a message in bytes. Default 16 KiB.
+	// MaxBody limits a message, in bytes. Default 16 KiB.
 	MaxBody int64
 	// ReadTimeout is how long a message may take to arrive. Default 10 s.
 	ReadTimeout time.Duration
-	// Logger is told of messages that are refused, and of failures. Default: [slog.Default], from warnings up.
+	// Logger logs refused messages and failures. Default: [slog.Default] from level warn up.
 	Logger *slog.Logger
-	// Version is what health calls this build. Default: the version of the module.
+	// Version is this build's version in the health answer. Default: the version of the module.
 	Version string
 }
 
@@ -88,8 +92,9 @@ func checkPushSecrets(secrets []PushSecret) error {
 	return nil
 }
 
-// Flow is an [http.Handler] for the user's program: it takes messages of a server that pushes, and works on what they name with an App. Mount it at
-// /.well-known/workflow/v1/. It is safe for concurrent use.
+// Flow is an [http.Handler] for a user's program. It receives messages of a server that pushes, and
+// works on the runs that they name with an App. Mount it at /.well-known/workflow/v1/. It is safe
+// for concurrent use.
 type Flow struct {
 	app    *stepwell.App
 	opts   FlowOptions
@@ -98,7 +103,7 @@ type Flow struct {
 	verify *verifier
 }
 
-// NewFlow makes the handler of an App, which must not run by itself: see [stepwell.App.Invoke]. It starts nothing.
+// NewFlow makes the handler of an App, which must not use [stepwell.App.Run]. It starts nothing.
 func NewFlow(app *stepwell.App, o FlowOptions) (*Flow, error) {
 	if app == nil {
 		return nil, invalid("server.NewFlow: no App")
@@ -109,8 +114,8 @@ func NewFlow(app *stepwell.App, o FlowOptions) (*Flow, error) {
 	return &Flow{app: app, opts: o, log: o.Logger, says: logs.NewSeldom(o.Logger), verify: newVerifier(o.Secrets, o.Window)}, nil
 }
 
-// Close refuses messages from now on, lets steps end, and hands back what is not finished: see [stepwell.App.Close]. Call it when the program ends, before the HTTP
-// server is shut down.
+// Close refuses further messages, waits for steps, and hands back unfinished work: see
+// [stepwell.App.Close]. Call it before you shut down the HTTP server.
 func (f *Flow) Close() error { return f.app.Close() }
 
 // ServeHTTP answers one request.

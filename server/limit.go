@@ -15,11 +15,14 @@ import (
 	"github.com/stepwell/stepwell/world/remote/wire"
 )
 
-// Limit says which workflows and steps a key of scope worker or steps is for. The zero value limits nothing.
+// Limit restricts a key of scope worker or steps to workflows and steps. The zero value restricts
+// nothing.
 type Limit struct {
 	Workflows []string
-	Steps     []string // names of registered steps, which the worker runs for runs of any workflow: it gets their inputs
-	Tokens    []string // what the tokens of hooks begin with that its workflows choose; none: they choose none
+	// names of registered steps, which the worker runs for all workflows, with their inputs
+	Steps []string
+	// allowed prefixes of hook tokens that its workflows choose; none: they may choose none
+	Tokens []string
 }
 
 // limits reports whether there is a limit.

@@ -20,27 +20,30 @@ import (
 	"github.com/stepwell/stepwell/world/remote/wire"
 )
 
-// Problem is what a refused request is answered with, as application/problem+json.
+// Problem is the application/problem+json answer to a refused request.
 type Problem struct {
-	Type    string `json:"type"`              // a URN, as stable as Code
-	Title   string `json:"title"`             // what the code means
-	Status  int    `json:"status"`            // the answer's
-	Code    string `json:"code"`              // for programs; never changes
-	Detail  string `json:"detail,omitempty"`  // what was wrong with this request
-	Help    string `json:"help,omitempty"`    // path of a page: what to do
-	Request string `json:"request,omitempty"` // where the server failed: find it in its log
+	Type   string `json:"type"`             // a URN, as stable as Code
+	Title  string `json:"title"`            // what the code means
+	Status int    `json:"status"`           // HTTP status of the answer
+	Code   string `json:"code"`             // for programs; never changes
+	Detail string `json:"detail,omitempty"` // what was wrong with this request
+	Help   string `json:"help,omitempty"`   // path of a page that says what to do
+	// ID of the request in the server's log, after a failure of the server
+	Request string `json:"request,omitempty"`
 
 	RetryAfterMs int64  `json:"retryAfterMs,omitempty"` // TOO_EARLY, RATE_LIMITED: how long to wait
-	Step         string `json:"step,omitempty"`         // TOO_EARLY: which step
+	Step         string `json:"step,omitempty"`         // TOO_EARLY: the step
 	Run          string `json:"run,omitempty"`          // CORRUPTED_EVENT_LOG, NO_KEY
-	Key          string `json:"key,omitempty"`          // NO_KEY: the missing key's ID; RATE_LIMITED: the limit's key
-	Seq          int64  `json:"seq,omitempty"`          // CORRUPTED_EVENT_LOG: the first event that cannot be right
-	Limit        string `json:"limit,omitempty"`        // RATE_LIMITED: which rate
+	// NO_KEY: ID of the missing key; RATE_LIMITED: the limit's key
+	Key string `json:"key,omitempty"`
+	// CORRUPTED_EVENT_LOG: the first damaged event
+	Seq   int64  `json:"seq,omitempty"`
+	Limit string `json:"limit,omitempty"` // RATE_LIMITED: name of the limit
 
-	Errors []world.Misfit `json:"errors,omitempty"` // UNFIT: the places that do not fit, at most ten
+	Errors []world.Misfit `json:"errors,omitempty"` // UNFIT: the first ten places that do not fit
 }
 
-// Error is the problem as one line.
+// Error returns the problem as one line.
 func (p *Problem) Error() string { return p.Code + ": " + p.Detail }
 
 // What the doors refuse before anything else is asked.

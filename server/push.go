@@ -23,21 +23,27 @@ import (
 	"github.com/stepwell/stepwell/world"
 )
 
-// PushOptions say whom a server pushes to. The zero value: nobody.
+// PushOptions say which endpoints a server pushes to. The zero value has none.
 type PushOptions struct {
-	// Endpoints are URLs of programs that serve a [Flow]: https://app.example.com, or with a path in front of /.well-known.
+	// Endpoints are the URLs of programs that serve a [Flow]: https://app.example.com, or with a
+	// path before /.well-known.
 	Endpoints []string
-	// Secrets sign messages, each of them: see [ParsePushSecrets]. With none, messages are not signed: endpoints must be Insecure, and on this machine.
+	// Secrets sign messages, each with all of them: see [ParsePushSecrets]. Without secrets
+	// messages are unsigned; then endpoints must be Insecure, and on this machine.
 	Secrets []PushSecret
 	// Concurrency is how many messages an endpoint may have at once. Default 32.
 	Concurrency int
-	// Margin is how long beyond its slice an endpoint may take to answer. A step that takes longer goes on all the same, and keeps its run. Default 30 s.
+	// Margin is how long after its slice an endpoint may take to answer. A step that takes longer
+	// goes on, and its endpoint keeps the run. Default 30 s.
 	Margin time.Duration
-	// Refresh is the time between looks at what an endpoint has: a deploy changes it. Default 1 min.
+	// Refresh is the time between reads of an endpoint's manifest, which a deploy changes. Default
+	// 1 min.
 	Refresh time.Duration
-	// Failures is how many in a row open an endpoint's circuit: nothing is sent until it says that it is well again. Default 5.
+	// Failures is how many failures in a row open an endpoint's circuit. Then nothing is sent until
+	// its health check succeeds. Default 5.
 	Failures int
-	// Reset is how long a circuit is open at first; twice as long each time it opens again, 5 min at most. Default 5 s.
+	// Reset is how long a circuit stays open at first. Each further opening doubles it, up to 5
+	// min. Default 5 s.
 	Reset time.Duration
 }
 
@@ -141,15 +147,16 @@ func newPusher(w world.World, o PushOptions, log *slog.Logger) (*pusher, error) 
 	return p, nil
 }
 
-// Push delivers to the endpoints of the options until ctx ends, and returns when no message is in flight. [Server.Serve] does it by itself; call it where the server
-// is mounted in a program of your own. Several servers may push at the same time.
+// Push delivers messages to the endpoints of the options until ctx ends, and returns when none is
+// in flight. [Server.Serve] calls it; call it yourself if you mount the server in your own program.
+// Several servers may push at once.
 func (s *Server) Push(ctx context.Context) {
 	if s.pusher != nil {
 		s.pusher.run(ctx)
 	}
 }
 
-// PushEndpoints tells how the endpoints are.
+// PushEndpoints returns the states of the endpoints.
 func (s *Server) PushEndpoints() (all []PushEndpoint) { return s.pusher.standing() }
 
 // standing tells how the endpoints are; of no pusher: there are none.

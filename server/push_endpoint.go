@@ -45,7 +45,7 @@ type endpoint struct {
 	fault    string        // the last failure; guarded by mu
 }
 
-// CheckPushEndpoint refuses what is no URL of an endpoint.
+// CheckPushEndpoint returns an error if text is not the URL of an endpoint.
 func CheckPushEndpoint(text string) error {
 	_, err := parseEndpoint(text)
 	return err
@@ -364,11 +364,12 @@ func (e *endpoint) failed(ctx context.Context, err error) {
 	e.p.log.Log(ctx, level, "push endpoint failed, and is tried again", "endpoint", e.base.String(), "failures", failures, "err", err)
 }
 
-// PushEndpoint tells how an endpoint is that is pushed to.
+// PushEndpoint is the state of an endpoint.
 type PushEndpoint struct {
 	Endpoint string `json:"endpoint"`
-	Healthy  bool   `json:"healthy"` // its circuit is closed, and what it has is known
-	Circuit  string `json:"circuit"` // closed, open, or half-open: it says that it is well, and one message is tried
+	Healthy  bool   `json:"healthy"` // its circuit is closed, and its manifest is known
+	// closed, open, or half-open: its health check succeeded, and one message is tried
+	Circuit  string `json:"circuit"`
 	Failures int    `json:"failures"`
 	InFlight int    `json:"inFlight"` // messages
 

@@ -23,7 +23,8 @@ const (
 	headerSignature = "Webhook-Signature"
 )
 
-// PushSecret is what a server and the endpoints that it pushes to share. It shows itself to nobody. Make one with [ParsePushSecrets].
+// PushSecret is a secret that a server shares with its endpoints. Printed, it shows nothing. Make
+// one with [ParsePushSecrets].
 type PushSecret struct{ key []byte }
 
 // String hides the secret.
@@ -37,9 +38,11 @@ const (
 	mostSecrets  = 8
 )
 
-// ParsePushSecrets reads secrets with spaces, commas or new lines between them; lines that begin with # are comments. A secret is whsec_ and 24 or more bytes in base64, as
-// Standard Webhooks has them, or else the characters themselves, 16 or more. A message is signed with each, and accepted under any: to change the
-// secret, add the new one on both sides and then take the old one away. No error shows a secret.
+// ParsePushSecrets parses secrets that are separated by spaces, commas or new lines. Lines that
+// begin with # are comments. A secret is whsec_ and at least 24 bytes in base64, as in Standard
+// Webhooks, or at least 16 characters. A message is signed with each secret, and accepted with any.
+// To change a secret, add the new one on both sides, then remove the old one. Errors show no
+// secret.
 func ParsePushSecrets(text string) (secrets []PushSecret, err error) {
 	err = eachWord(text, "push secret", func(word string) error {
 		s, err := parseSecret(word)

@@ -328,7 +328,8 @@ func moment(what, text string, now time.Time) (time.Time, error) {
 	return t, world.CheckTime(what, t)
 }
 
-// ParseDuration reads a duration as the API writes it: 90s, 5m, 36h, 7d, 1d12h, 250ms. It is not negative.
+// ParseDuration parses a duration in the API's format: 90s, 5m, 36h, 7d, 1d12h, 250ms. Negative
+// ones are refused.
 func ParseDuration(text string) (time.Duration, error) {
 	d, err := human.ParseSpan(text)
 	if err != nil {

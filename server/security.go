@@ -19,17 +19,19 @@ import (
 	"github.com/stepwell/stepwell/world/remote/wire"
 )
 
-// Scope says what a key may do. Each has what the one before has, but for [Steps].
+// Scope says what a key may do. Each scope includes those before it, except [Steps].
 type Scope string
 
-// The scopes. Open is of routes that need no key: health, and hooks, whose token is the key.
+// Scopes. Open is for routes that need no key: health checks, and hooks, whose token is the key.
 const (
 	Open     Scope = "open"
-	Viewer   Scope = "viewer"   // read; hook tokens are left out, as who has one may send
+	Viewer   Scope = "viewer"   // read, without hook tokens, because a token permits sending
 	Operator Scope = "operator" // start runs, send, and act on one run
-	Worker   Scope = "worker"   // work on runs from another process: take them, and write their logs
-	Admin    Scope = "admin"    // force a cancel, and act on many runs at once
-	Steps    Scope = "steps"    // run the steps that it is limited to, and nothing else: see docs/remote-steps.md
+	// work on runs from another process: claim them, and write their logs
+	Worker Scope = "worker"
+	Admin  Scope = "admin" // force a cancel, and act on many runs at once
+	// only run the steps that it is limited to: see docs/remote-steps.md
+	Steps Scope = "steps"
 )
 
 var scopes = []Scope{Open, Viewer, Operator, Worker, Admin}
@@ -48,11 +50,11 @@ func (s Scope) covers(other Scope) bool {
 // limitable reports whether a key of the scope may be limited to workflows and steps.
 func (s Scope) limitable() bool { return s == Worker || s == Steps }
 
-// Key is an API key. Of its secret only a hash is kept.
+// Key is an API key. It has only a hash of its secret.
 type Key struct {
-	Name  string // who has it: in the log of runs and in the audit log
+	Name  string // its owner, in logs of runs and in the audit log
 	Scope Scope
-	Limit Limit // of a key of scope worker, or steps
+	Limit Limit // for scopes worker and steps
 	hash  [sha256.Size]byte
 }
 
@@ -64,11 +66,11 @@ var (
 	keySecret = regexp.MustCompile(`^[A-Za-z0-9._~+/=-]{1,512}$`) // what RFC 6750 lets a bearer token be
 )
 
-// ParseKeys reads keys written as scope:name:secret, such as operator:ci:7Jx0…, with spaces, commas or new lines
-// between them; lines that begin with # are comments. A worker's scope may be limited,
-// worker?workflow=orders&step=charge:name:secret, and that of a step worker names its steps:
-// steps?step=resize:name:secret. A secret of sha256=HEX is the hash of one, so that a file need not have it. No error
-// shows a secret.
+// ParseKeys parses keys of the form scope:name:secret, such as operator:ci:7Jx0…, that are
+// separated by spaces, commas or new lines. Lines that begin with # are comments. Scope worker can
+// be limited, as in worker?workflow=orders&step=charge:name:secret. Scope steps must name its
+// steps: steps?step=resize:name:secret. The secret sha256=HEX is the hash of one, so a file need
+// not contain it. Errors show no secret.
 func ParseKeys(text string) (keys []Key, err error) {
 	err = eachWord(text, "API key", func(word string) error {
 		k, err := parseKey(word)
@@ -94,7 +96,8 @@ func parseKey(word string) (Key, error) {
 	return k, err
 }
 
-// NewKey makes a key. The secret has 16 or more characters of [A-Za-z0-9._~+/=-]; see [ParseKeys] for sha256=HEX.
+// NewKey makes a key. The secret has at least 16 characters of [A-Za-z0-9._~+/=-]. See [ParseKeys]
+// for sha256=HEX.
 func NewKey(scope Scope, name, secret string) (Key, error) {
 	k := Key{Name: name, Scope: scope}
 	if scope == Open || !slices.Contains(scopes, scope) && scope != Steps {

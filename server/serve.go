@@ -18,16 +18,22 @@ import (
 	"github.com/stepwell/stepwell/world"
 )
 
-// Serving says how [Server.Serve] serves. The zero value is fit for use.
+// Serving configures [Server.Serve]. The zero value is usable.
 type Serving struct {
-	HeaderTimeout  time.Duration // how long a request's header may take to arrive. Default 10 s
-	IdleTimeout    time.Duration // how long a connection is kept on which nothing is asked. Default 2 min
-	MaxHeader      int           // bytes of a request's header. Default 64 KiB
-	MaxConnections int           // at once; for who comes then an idle one is closed, or he waits. Default 2,000
-	MaxPerAddress  int           // connections of one address at once. Default half of MaxConnections, so that a proxy in front has enough
-	Shutdown       time.Duration // how long requests may take to end when the server does. Default 10 s
-	SweepInterval  time.Duration // between deletions of ended runs whose retention is over. Default 5 min; below 0: never here
-	Certificate    *Certificate  // of TLS. Default: plain HTTP
+	HeaderTimeout time.Duration // how long a request's header may take to arrive; default 10 s
+	IdleTimeout   time.Duration // how long an idle connection is kept; default 2 min
+	MaxHeader     int           // bytes of a request's header; default 64 KiB
+	// MaxConnections is how many connections are open at once. A further one waits, unless an idle
+	// one can be closed. Default 2,000.
+	MaxConnections int
+	// MaxPerAddress is how many connections one address may have. Default half of MaxConnections,
+	// which is enough for a proxy.
+	MaxPerAddress int
+	Shutdown      time.Duration // how long requests may take to end at shutdown; default 10 s
+	// SweepInterval is the time between deletions of runs whose retention is over. Default 5 min;
+	// below 0: this server deletes none.
+	SweepInterval time.Duration
+	Certificate   *Certificate // for TLS; default: plain HTTP
 }
 
 func (v *Serving) defaults() error {
@@ -62,8 +68,9 @@ func (v *Serving) defaults() error {
 	return errors.Join(errs...)
 }
 
-// Listen listens on host:port, TCP. It refuses a public address where the server has no keys, unless it is [Options].Insecure: everybody who can
-// reach it could do everything. It refuses, with [stepwell.ErrWrongKey], to serve with an encryption key that is not the one which its ID stands for in the database.
+// Listen listens on host:port, TCP. Without keys it refuses a public address, where anyone could do
+// everything, unless the server is [Options].Insecure. If an encryption key has the ID of a
+// different key in the database, the error is [stepwell.ErrWrongKey].
 func (s *Server) Listen(ctx context.Context, address string) (net.Listener, error) {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {
@@ -101,8 +108,10 @@ func loopback(host string) bool {
 	return strings.EqualFold(host, "localhost")
 }
 
-// Serve serves until ctx ends; then it takes no more requests, ends what waits, and returns when the others have ended, or their time is over.
-// The listener is closed. With an encryption key that is another's it is [stepwell.ErrWrongKey] at once, as [Server.Listen].
+// Serve serves until ctx ends. Then it takes no more requests, ends requests that wait, and returns
+// when the others have ended or [Serving].Shutdown is over. It closes the listener. If an
+// encryption key has the ID of a different key in the database, it returns [stepwell.ErrWrongKey]
+// at once.
 func (s *Server) Serve(ctx context.Context, l net.Listener, v Serving) error {
 	if err := errors.Join(v.defaults(), s.checkKeys(ctx)); err != nil {
 		return errors.Join(fmt.Errorf("serve: %w", err), l.Close())

@@ -26,47 +26,56 @@ import (
 	"github.com/stepwell/stepwell/world/remote/wire"
 )
 
-// Options say how a server behaves. The zero value is safe on the loopback: without keys everybody who can reach it may do everything.
+// Options configure a server. The zero value is safe on the loopback address only: without keys,
+// anyone who can reach the server may do everything.
 type Options struct {
-	// Keys are the API keys; see [ParseKeys]. With none, requests need no key, and must name the server by its address or as localhost.
+	// Keys are the API keys: see [ParseKeys]. Without keys, requests need none, and must address
+	// the server by IP address or as localhost.
 	Keys []Key
-	// Insecure accepts requests without keys under any host name, and lets [Listen] listen on a public address without keys.
+	// Insecure accepts requests without keys under any host name, and lets [Server.Listen] listen
+	// on a public address without keys.
 	Insecure bool
-	// WebhookSecrets are what requests to webhooks are signed with; see [ParseWebhookSecrets]. A request to a webhook whose secret is not among them is refused
-	// with 503.
+	// WebhookSecrets verify requests to webhooks: see [ParseWebhookSecrets]. A webhook whose secret
+	// is missing answers 503.
 	WebhookSecrets []WebhookSecret
-	// MaxBody is the limit of a request's body in bytes. Default 2 MiB: a payload may have 1 MiB. An input may have
-	// more, see [stepwell.Config].
+	// MaxBody limits a request's body, in bytes. Default 2 MiB, because a payload may have 1 MiB.
+	// The body of a start may have more: see MaxValue of [stepwell.Config].
 	MaxBody int64
 	// ReadTimeout is how long a request's body may take to arrive. Default 30 s.
 	ReadTimeout time.Duration
-	// WriteTimeout is how long a client may take to read an answer, or the next piece of one that is followed. Default 30 s.
+	// WriteTimeout is how long a client may take to read an answer, or the next piece of a stream.
+	// Default 30 s.
 	WriteTimeout time.Duration
-	// Heartbeat is the time between comments on an event stream on which nothing happens. Default 15 s.
+	// Heartbeat is the time between comments on an idle event stream. Default 15 s.
 	Heartbeat time.Duration
-	// MaxWait is the most that a request may wait for a result. Default 60 s.
+	// MaxWait is the longest that a request may wait for a result. Default 60 s.
 	MaxWait time.Duration
-	// MaxWaiting is how many requests may wait for a result or follow events at once. Default 1,000.
+	// MaxWaiting is how many requests may wait for a result or follow events at once. Default
+	// 1,000.
 	MaxWaiting int
-	// MaxAnswers is how many bytes answers may take of memory at once, those that are put together and those that are read slowly; one key, or one address
-	// without a key, has half. Who asks for more waits, 5 s at most. Default 64 MiB.
+	// MaxAnswers limits the memory of answers that are being made or sent, in bytes. One key, or
+	// one address without a key, gets at most half. Further answers wait for up to 5 s. Default 64
+	// MiB.
 	MaxAnswers int64
-	// MaxBodies is how many bytes the bodies of requests may take of memory at once, while they arrive and are worked on; one key, or one address without a key,
-	// has half. Who sends more waits, 5 s at most. Default 64 MiB.
+	// MaxBodies limits the memory of request bodies, in bytes, while they arrive and are worked on.
+	// One key, or one address without a key, gets at most half. Further requests wait for up to 5
+	// s. Default 64 MiB.
 	MaxBodies int64
-	// Push says which endpoints are pushed to, and how. Default: none.
+	// Push says which endpoints get messages. Default: none.
 	Push PushOptions
-	// PrivateEndpoints lets subscriptions of topics that ask for it be posted to addresses of private networks and of
-	// this machine. Default: they are refused.
+	// PrivateEndpoints permits topic subscriptions to post to private networks and to this machine,
+	// if they ask for it. By default they are refused.
 	PrivateEndpoints bool
-	// Logger is told of failures, of requests that were refused for reasons of security, at most ten a minute of a kind, and, at the level info, of what operators
-	// do. It gets no key, token or payload. Default: [slog.Default], from warnings up.
+	// Logger logs failures; refused requests that may be attacks, at most ten a minute of each
+	// kind; and, at level info, what operators do. It gets no key, token or payload. Default:
+	// [slog.Default] from level warn up.
 	Logger *slog.Logger
-	// NoUI leaves out the web UI, which is below /ui/, and the documentation, which is below /docs/.
+	// NoUI removes the web UI below /ui/ and the documentation below /docs/.
 	NoUI bool
-	// Metrics answers GET /metrics, like the Handler of package telemetry. Nil: there is no such route.
+	// Metrics answers GET /metrics, for example the Handler of package telemetry. Nil: the route
+	// does not exist.
 	Metrics http.Handler
-	// Version is what health calls this build. Default: the version of the module.
+	// Version is this build's version in the health answer. Default: the version of the module.
 	Version string
 }
 
@@ -162,8 +171,8 @@ type Server struct {
 	draining sync.Once
 }
 
-// New makes a server of an App, which may be a client: then workers elsewhere carry out what is asked for here. All faults of the options
-// are reported at once. It starts nothing.
+// New makes a server of an App. If the App is only a client, workers elsewhere carry out what
+// requests start. The error reports all faults of the options at once. New starts nothing.
 func New(app *stepwell.App, o Options) (*Server, error) {
 	err := o.defaults()
 	if app == nil {
@@ -224,8 +233,8 @@ func byPath(all []route) map[string]map[string]*route {
 	return paths
 }
 
-// Drain ends what waits: requests for results are answered with what there is, followers are told to come again, and /readyz says no. It
-// returns at once. Draining twice is legal.
+// Drain ends requests that wait: waits for results get the current state, followers are told to
+// reconnect, and /readyz fails. It returns at once. Calling it twice is harmless.
 func (s *Server) Drain() {
 	s.draining.Do(func() {
 		close(s.drain)

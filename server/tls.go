@@ -12,7 +12,8 @@ import (
 	"time"
 )
 
-// Certificate is a TLS certificate in two files, which may be renewed while the server runs. It is safe for concurrent use.
+// Certificate is a TLS certificate in two files, which may be renewed while the server runs. It is
+// safe for concurrent use.
 type Certificate struct {
 	certFile, keyFile string
 	log               *slog.Logger
@@ -30,9 +31,9 @@ type fileStamp struct {
 	changed time.Time
 }
 
-// ReadCertificate reads a certificate, with what is between it and its authority, and its private key, both PEM. The logger is told of renewals, and
-// of those that failed; nil: nobody is. A connection that begins when the files have changed, a second later at most, gets what they hold then. Where
-// that is none the old certificate stays.
+// ReadCertificate reads a certificate chain and its private key, both PEM. When the files change,
+// new connections use the new certificate, at latest a second later. If the new files are unusable,
+// the old certificate stays. log gets renewals and failures; it may be nil.
 func ReadCertificate(certFile, keyFile string, log *slog.Logger) (*Certificate, error) {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
@@ -44,7 +45,8 @@ func ReadCertificate(certFile, keyFile string, log *slog.Logger) (*Certificate, 
 	return c, c.read(c.stamps())
 }
 
-// Reload reads the files again, whether they have changed or not. On an error the old certificate stays.
+// Reload reads the files again, even if they have not changed. On an error the old certificate
+// stays.
 func (c *Certificate) Reload() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -58,10 +58,10 @@ func newCourier(app *stepwell.App, log *slog.Logger, private bool) *courier.Cour
 	return c
 }
 
-// Spread works for topics and schedules until ctx ends, and returns when nothing is under way: what is published is
-// spread, runs are started, also those that are due by their schedules, and endpoints are posted to.
-// [Server.Serve] does it by itself; call it where the server is mounted in a program of your own. Several servers
-// may do it at the same time.
+// Spread works for topics and schedules until ctx ends: it delivers publications, starts runs of
+// subscriptions and schedules, and posts to endpoints. It returns when no delivery is in flight.
+// [Server.Serve] calls it; call it yourself if you mount the server in your own program. Several
+// servers may do so at once.
 func (s *Server) Spread(ctx context.Context) {
 	var all sync.WaitGroup
 	if s.topics != nil {

@@ -13,17 +13,17 @@ import (
 	"github.com/stepwell/stepwell/webhook"
 )
 
-// WebhookSecret is what requests to webhooks are signed with, under the name that workflows know: see webhook.Signed. Several secrets may have
-// one name, while one takes the place of the other: each of them counts.
+// WebhookSecret verifies requests to webhooks, under the name that workflows use: see
+// webhook.Signed. Several secrets may share a name while one replaces the other; each is accepted.
 type WebhookSecret struct {
 	Name   string
 	secret string
 }
 
-// String is the name.
+// String returns the name.
 func (s WebhookSecret) String() string { return s.Name }
 
-// GoString is the name.
+// GoString returns the name.
 func (s WebhookSecret) GoString() string { return fmt.Sprintf("server.WebhookSecret(%q)", s.Name) }
 
 var webhookSecretName = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,64}$`)
@@ -31,7 +31,8 @@ var webhookSecretName = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,64}$`)
 // mostSecret bounds a secret, in bytes.
 const mostSecret = 512
 
-// NewWebhookSecret names a secret, as the provider shows it: whsec_… with its beginning. It has 16 to 512 bytes.
+// NewWebhookSecret names a secret. Pass the secret as the provider shows it, with a prefix such as
+// whsec_. It has 16 to 512 bytes.
 func NewWebhookSecret(name, secret string) (WebhookSecret, error) {
 	switch {
 	case !webhookSecretName.MatchString(name):
@@ -45,7 +46,8 @@ func NewWebhookSecret(name, secret string) (WebhookSecret, error) {
 	return WebhookSecret{name, secret}, nil
 }
 
-// ParseWebhookSecrets reads secrets written as name=secret, one a line; lines that begin with # are comments. No error shows a secret.
+// ParseWebhookSecrets parses secrets of the form name=secret, one a line. Lines that begin with #
+// are comments. Errors show no secret.
 func ParseWebhookSecrets(text string) ([]WebhookSecret, error) {
 	var all []WebhookSecret
 	var errs []error
