@@ -20,9 +20,11 @@ import (
 	"github.com/stepwell/stepwell"
 )
 
-// TracerProvider makes a provider as the OTEL_* variables say, with [IDGenerator]; nil where they ask for no spans: where OTEL_SDK_DISABLED is true,
-// OTEL_TRACES_EXPORTER is none, or neither an exporter nor an endpoint is named. service is the service.name where they say none; "": stepwell. A value that makes
-// no sense is an error with its name. The caller shuts it down. The sampler is for [Options].
+// TracerProvider makes a provider from the OTEL_* variables, with [IDGenerator]. It returns nil if
+// they ask for no spans: OTEL_SDK_DISABLED is true, OTEL_TRACES_EXPORTER is none, or there is
+// neither an exporter nor an endpoint. service is the service.name if the variables have none; "":
+// stepwell. An invalid value is an error that names its variable. The caller shuts the provider
+// down. The sampler is for [Options].
 func TracerProvider(service string) (*sdktrace.TracerProvider, sdktrace.Sampler, error) {
 	return fromEnvironment(service, nil)
 }
@@ -91,11 +93,12 @@ var exporters struct {
 	of map[string]MakeExporter // guarded by Mutex
 }
 
-// MakeExporter makes an exporter of the variables that are its own. It does not look for the collector.
+// MakeExporter makes an exporter from its own environment variables. It must not connect to the
+// collector.
 type MakeExporter func(context.Context) (sdktrace.SpanExporter, error)
 
-// RegisterExporter gives an exporter the name that OTEL_TRACES_EXPORTER calls it by. Package telemetry/otlp calls it with
-// "otlp" when it is linked. It panics if the name is taken.
+// RegisterExporter registers an exporter under a name for OTEL_TRACES_EXPORTER. Package
+// telemetry/otlp registers "otlp". It panics if the name is taken.
 func RegisterExporter(name string, with MakeExporter) {
 	exporters.Lock()
 	defer exporters.Unlock()

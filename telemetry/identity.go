@@ -27,8 +27,8 @@ func wanting(ctx context.Context, id trace.SpanID) context.Context {
 	return context.WithValue(ctx, wantedKey{}, id)
 }
 
-// IDGenerator is for [sdktrace.WithIDGenerator]. It gives workflow.run the ID that the spans of its steps name as their parent, in whatever process
-// they were made. All else gets random IDs.
+// IDGenerator is for [sdktrace.WithIDGenerator]. It gives the span workflow.run the ID that the
+// spans of its steps name as their parent, in any process. Other spans get random IDs.
 func IDGenerator() sdktrace.IDGenerator { return generator{} }
 
 type generator struct{}

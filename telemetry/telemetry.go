@@ -24,31 +24,36 @@ import (
 	"github.com/stepwell/stepwell/world"
 )
 
-// Options say where metrics and spans go. The zero value counts into a registry of its own, and sends spans where the OTEL_* variables say; see
-// [TracerProvider].
+// Options say where metrics and spans go. The zero value uses a registry of its own, and sends
+// spans as the OTEL_* variables say: see [TracerProvider].
 type Options struct {
-	// World is the database that the gauges are read from: runs in flight and blocked. Nil: there are no gauges.
+	// World is the store from which gauges are read: runs in flight and blocked. Nil: no gauges.
 	World world.World
-	// Totals tells counters and histograms of all processes of World, as they give them to it every 10 s, and not of this process: for one that is
-	// scraped in the place of all, as the server is; it tells of queues and topics too. Without a World that keeps them
-	// it changes nothing; see [world.MetricsKeeper].
+	// Totals reports the counters and histograms of all processes of World, which they store every
+	// 10 s, instead of those of this process. It also reports queues and topics. Use it if one
+	// process is scraped for all, such as the server. It has no effect if World does not store
+	// them: see [world.MetricsKeeper].
 	Totals bool
-	// Registerer gets the metrics. Nil: a registry of their own, with those of the process, which [Telemetry.Handler] serves.
+	// Registerer registers the metrics. Nil: a new registry, with metrics of the process, which
+	// [Telemetry.Handler] serves.
 	Registerer prometheus.Registerer
-	// TracerProvider gets the spans; it stays the caller's to shut down. One that was made with [sdktrace.WithIDGenerator] and [IDGenerator] has
-	// workflow.run as the parent of what happens in a run. With another, these stand side by side in the same trace. Nil: what [TracerProvider] makes.
+	// TracerProvider gets the spans. The caller shuts it down. If it was made with
+	// [sdktrace.WithIDGenerator] and [IDGenerator], workflow.run is the parent of the run's other
+	// spans; otherwise they are siblings in the same trace. Nil: the result of the function
+	// TracerProvider.
 	TracerProvider trace.TracerProvider
-	// Sampler decides about runs that no caller's trace began. It must be the one of the TracerProvider that was given, so that steps are sampled as
-	// their run is. Nil: all are.
+	// Sampler decides about runs that are not part of a caller's trace. It must be the sampler of
+	// TracerProvider, so that steps are sampled as their run is. Nil: all are sampled.
 	Sampler sdktrace.Sampler
-	// Service is the service.name of spans where the OTEL_* variables name none. Default: "stepwell".
+	// Service is the service.name of spans if the OTEL_* variables have none. Default "stepwell".
 	Service string
-	// ErrorMessages puts the messages of errors into spans. They are the authors' own and may hold what a collector must not see, so by default a span has
-	// an error's code or type alone.
+	// ErrorMessages adds error messages to spans. By default a span has only an error's code or
+	// type, because messages may be confidential.
 	ErrorMessages bool
-	// Every is the least time between two readings of gauges and Totals, however often they are asked for. Default 10 s.
+	// Every is the shortest time between two readings of gauges and Totals. Default 10 s.
 	Every time.Duration
-	// Logger is told where these cannot be read, and where spans do not arrive. Default: [slog.Default], from warnings up.
+	// Logger logs failures to read gauges and to send spans. Default: [slog.Default] from level
+	// warn up.
 	Logger *slog.Logger
 }
 
@@ -61,8 +66,8 @@ type Telemetry struct {
 	shutdown func(context.Context) error
 }
 
-// New registers the metrics and makes ready for spans. It fails where a metric of the same name is registered, or where an OTEL_* variable makes no
-// sense. It does not look for the collector.
+// New registers the metrics and prepares spans. It fails if a metric of the same name is
+// registered, or if an OTEL_* variable is invalid. It does not connect to the collector.
 func New(o Options) (*Telemetry, error) {
 	if o.Every < 0 {
 		return nil, fmt.Errorf("telemetry.New: %w: Options.Every is %s: must not be negative", stepwell.ErrInvalid, o.Every)
@@ -136,15 +141,17 @@ func (t *Telemetry) count(o *Options) (*observe.Observer, error) {
 	return counter, nil
 }
 
-// Observer is what [stepwell.Config].Observer takes; with others by [observe.Join].
+// Observer returns the value for [stepwell.Config].Observer. Combine it with others by
+// [observe.Join].
 func (t *Telemetry) Observer() *observe.Observer { return t.observer }
 
-// Handler serves the metrics to Prometheus: those of Options.Registerer, where that can be read, like a [prometheus.Registry]. It asks for no key.
+// Handler serves the metrics to Prometheus, without authentication. A given Options.Registerer must
+// also be a [prometheus.Gatherer], such as a [prometheus.Registry].
 func (t *Telemetry) Handler() http.Handler { return t.handler }
 
-// Flush sends what spans have ended, until ctx ends: for programs that are frozen or ended between two requests. A TracerProvider that was given is left
-// alone.
+// Flush sends ended spans, until ctx ends. Use it in programs that are frozen or ended between
+// requests. It does not flush a given TracerProvider.
 func (t *Telemetry) Flush(ctx context.Context) error { return t.flush(ctx) }
 
-// Shutdown sends what spans are left, until ctx ends. A TracerProvider that was given is left alone.
+// Shutdown sends the remaining spans, until ctx ends. It does not shut down a given TracerProvider.
 func (t *Telemetry) Shutdown(ctx context.Context) error { return t.shutdown(ctx) }

@@ -1,9 +1,9 @@
-// Package otlp sends the spans of package telemetry to a collector, over HTTP or gRPC. It is a module of its own, as it links
-// gRPC: a program that wants it imports it for its effect alone,
+// Package otlp sends the spans of package telemetry to a collector, over HTTP or gRPC. It is a
+// separate module because it links gRPC. A program imports it for its side effect,
 //
 //	import _ "github.com/stepwell/stepwell/telemetry/otlp"
 //
-// and sets OTEL_EXPORTER_OTLP_ENDPOINT. The stepwell of a release has it.
+// and sets OTEL_EXPORTER_OTLP_ENDPOINT. Released stepwell commands include it.
 package otlp
 
 import (
