@@ -2,7 +2,8 @@ package world
 
 // This file finds what a world can do beside [World], through whatever is wrapped around it.
 
-// Abilities are what a world can do beside [World]; nil: it cannot. The package's documentation tells what each is for.
+// Abilities are the optional interfaces of a store, besides [World]. Nil: the store does not have
+// it. The package comment says what each is for.
 type Abilities struct {
 	Notifier       Notifier
 	Poller         Poller
@@ -26,9 +27,9 @@ type Abilities struct {
 	ApartKeeper    ApartKeeper
 }
 
-// Wrapper is a [World] that says by itself what it can do, as one around another world does: it gives on what that can
-// do, and puts its own in the place of what it must change. A type that embeds a Wrapper is one, and so says what it
-// changes itself.
+// Wrapper is a [World] that states its own abilities, such as one that wraps another store: it
+// passes on the abilities of the other and replaces those that it changes. A type that embeds a
+// Wrapper is a Wrapper, and so states its own changes.
 //
 //	func (w *mine) Abilities() world.Abilities {
 //		a := world.AbilitiesOf(w.World)
@@ -36,12 +37,14 @@ type Abilities struct {
 //		return a
 //	}
 type Wrapper interface {
-	// Abilities are all that it has; its other methods are not looked at. They do not change while it is open.
+	// Abilities returns all its abilities; its other methods are not examined. They do not change
+	// while it is open.
 	Abilities() Abilities
 }
 
-// AbilitiesOf finds what a world can do, through all wrappers. A world that is no [Wrapper] has those abilities whose
-// methods it has. Whoever opens a world asks once, and keeps the answer.
+// AbilitiesOf returns the abilities of a store, through all wrappers. A store that is not a
+// [Wrapper] has the abilities whose methods it has. Call it once after opening, and keep the
+// result.
 func AbilitiesOf(w World) (a Abilities) {
 	if by, ok := w.(Wrapper); ok {
 		return by.Abilities()

@@ -4,25 +4,27 @@ package world
 
 import "context"
 
-// Holder is a [Queue] that can tell a worker what it holds. A worker asks where the answer to a claim was lost: if it knows of all that is listed, it was given
-// nothing, and need not give up what it has.
+// Holder is a [Queue] that tells a worker what it holds. A worker asks if the answer to a claim was
+// lost. If it knows all that is listed, the claim gave it nothing, and it can keep its work.
 type Holder interface {
-	// Held lists what a worker owns. Every claim of the worker that was asked for before is over by then, and none of
-	// them comes later; a world that cannot promise that returns an error. Behind several servers these are the claims
-	// with lower numbers than the last one that was made, see [ClaimQuery].Number: to ask is to take nothing, under the
-	// next number, and then to call Held. [ErrLeaseLost]: it holds nothing any more.
+	// Held lists what a worker owns. All earlier claims of the worker must be over, and none may
+	// take effect later; a store that cannot promise that returns an error. With several servers,
+	// earlier claims are those with lower numbers than the last one (see [ClaimQuery].Number):
+	// first claim nothing under the next number, then call Held. [ErrLeaseLost]: the worker holds
+	// nothing.
 	Held(ctx context.Context, worker string) (Account, error)
 }
 
-// Account is what a worker owns by its world's account, at one moment: what it was given, and what it created. Nothing is promised of claims that are under way.
+// Account is what a worker owns according to its store, at one moment: what it claimed and what it
+// created. Claims in progress may or may not be included.
 type Account struct {
 	Runs  []OwnedRun
-	Tasks []TaskKey // each with the attempt as which it is held
+	Tasks []TaskKey // each with its current attempt
 }
 
 // OwnedRun is a run that a worker owns.
 type OwnedRun struct {
 	Run   string `json:"run"`
-	Claim int64  `json:"take"` // under which it owns the run
+	Claim int64  `json:"take"` // the claim under which it owns the run
 	Last  int64  `json:"last"` // number of the last event
 }

@@ -16,86 +16,90 @@ import (
 	"github.com/oklog/ulid/v2"
 )
 
-// Bounds of values that are kept apart.
+// Limits of values that are stored apart.
 const (
-	MaxApart    = 1 << 30   // bytes of one value, as JSON
-	ApartPiece  = 512 << 10 // bytes of a piece of one, but for the last
-	MaxPiece    = 1 << 20   // bytes of a piece as it is kept: encrypted, say
+	MaxApart   = 1 << 30   // bytes of one value, as JSON
+	ApartPiece = 512 << 10 // bytes of a piece, except the last
+	MaxPiece   = 1 << 20   // bytes of a stored piece, which may be encrypted
+	// after this time a value without its run is deleted
 	ApartOrphan = 24 * time.Hour
 )
 
-// PrefixApart begins the IDs of values that are kept apart.
+// PrefixApart begins the ID of a value that is stored apart.
 const PrefixApart = "valu"
 
-// ApartKeeper is a [World] that keeps values apart from logs.
+// ApartKeeper is a [World] that stores large values apart from logs.
 type ApartKeeper interface {
-	// Values are those of the world.
+	// Values returns the store of these values.
 	Values() Values
 }
 
-// Values are kept apart from logs, in pieces. Who first writes a value under a run makes that
-// run hold it, whether or not the run is there yet. A value is deleted with the last run that holds it; what is held by
-// a run that is not there, and never came to be, Sweep deletes after [ApartOrphan].
+// Values stores large values apart from logs, in pieces. The first write of a value under a run
+// makes the run hold it, even if the run does not exist yet. A value is deleted with the last run
+// that holds it. If a run never comes to exist, Sweep deletes its values after [ApartOrphan].
 //
-// That an event refers to a value its Apart says, and never the look of its payload. A world takes such an event for a
-// run that holds the value, and for the birth of one whose [Origin] holds it, or the run whose commit has the birth:
-// that run holds it too from then on. All else is refused with [ErrInvalid], and nothing is written. The result of a
-// run that is over is told by the world itself: who waits for it holds the value with that.
+// An event refers to a value by its field Apart, never by the look of its payload. A store accepts
+// such an event for a run that holds the value. It accepts a birth if its [Origin], or the run
+// whose commit contains the birth, holds the value; the new run then holds it too. Other references
+// are refused with [ErrInvalid]. The store itself delivers results of ended runs; a waiting run
+// thereby holds the value of the result.
 //
-// The same holds of values that a payload names, see [SplitApart], but that nothing is refused: a run that does not
-// hold what it names, and does not come to it, goes on without it.
+// The same applies to values that a payload names (see [SplitApart]), but nothing is refused: a run
+// that cannot hold a named value goes on without it.
 type Values interface {
-	// KeepPiece keeps a piece of a value under a run; it is durable when it returns. Pieces are numbered from 0, which
-	// comes first. One that comes again is the same, and changes nothing, nor does one of a value that an event names.
-	// A value that the run does not hold, and cannot begin to, as another holds it or the piece is not the first:
-	// [ErrNotFound].
+	// KeepPiece stores a piece of a value under a run, durably. Pieces are numbered from 0, and 0
+	// comes first. Repeating a piece changes nothing, and neither does a piece of a value that an
+	// event names. [ErrNotFound]: the run does not hold the value and cannot begin to, because
+	// another run holds it or the piece is not the first.
 	KeepPiece(ctx context.Context, p *Piece) error
 
-	// Piece reads a piece of a value that a run holds. One that is not there, or that the run does not hold:
-	// [ErrNotFound]. The first one of a value that it holds, and that is lost: [ErrCorrupt].
+	// Piece reads a piece of a value that a run holds. [ErrNotFound]: the piece does not exist, or
+	// the run does not hold the value. [ErrCorrupt]: the run holds the value, and its first piece
+	// is lost.
 	Piece(ctx context.Context, run, value string, number int) ([]byte, error)
 
-	// DropValue deletes a value that a run holds, and that no event of it names: what was kept for a commit that is not
-	// made. Of another one nothing is deleted, and it is no error.
+	// DropValue deletes a value that a run holds and no event of it names, for a commit that is not
+	// made. Otherwise it deletes nothing, and returns no error.
 	DropValue(ctx context.Context, run, value string) error
 
-	// ValueKeys tells which keys values are encrypted with, by their IDs. It reads no piece.
+	// ValueKeys returns the encryption keys of values. It reads no piece.
 	ValueKeys(ctx context.Context) ([]ValueKey, error)
 }
 
-// ValueKey is a key that values which are kept apart are encrypted with. A value may be of another key than a run that
-// holds it: a fork, or who awaited its run, needs both.
+// ValueKey is an encryption key of values. A value's key may differ from that of a run that holds
+// it: a fork, or a run that awaited another, needs both.
 type ValueKey struct {
-	Key  string `json:"key"`  // ID; "": they are plain
-	Runs int64  `json:"runs"` // that hold any
+	Key  string `json:"key"`  // ID of the key; "": plain
+	Runs int64  `json:"runs"` // number of runs that hold such values
 }
 
-// Piece is a piece of a value that is to be kept. Number counts from 0.
+// Piece is a piece of a value to store. Number counts from 0.
 type Piece struct {
 	Run, Value string
 	Number     int
 	Data       []byte
-	Key        string // ID of the key that Data is encrypted with; "": it is plain
-	Birth      bool   // it is for a birth: whatever is known of a run with this ID is of another one
+	Key        string // ID of the key that encrypts Data; "": plain
+	Birth      bool   // it is for a birth: an existing run with this ID is another one
 }
 
-// Apart refers to a value that is kept apart. As JSON it stands in a log where the value would.
+// Apart refers to a value that is stored apart. Its JSON replaces the value in a log.
 type Apart struct {
 	ID     string `json:"id"`     // "valu_" and a ULID
-	Size   int64  `json:"size"`   // of its JSON, in bytes
-	SHA256 string `json:"sha256"` // of its JSON
+	Size   int64  `json:"size"`   // of the value's JSON, in bytes
+	SHA256 string `json:"sha256"` // of the value's JSON
 }
 
 const apartMark = `{"stepwell:apart":`
 
-// JSON is the reference as it stands in a log.
+// JSON returns the reference as a log has it.
 func (a *Apart) JSON() []byte {
 	b, _ := json.Marshal(a) // texts and a number
 	return append(append([]byte(apartMark), b...), '}')
 }
 
-// ReadApart reads a payload that refers to a value which is kept apart, by what is said beside it: by [Event].Apart,
-// [State].InputApart and their like. With no ID it is a value of its own, whatever it looks like.
+// ReadApart reads the reference in a payload. id is the value's ID from beside the payload, as in
+// [Event].Apart and [State].InputApart. With an empty id the payload is an ordinary value, whatever
+// it looks like.
 func ReadApart(payload []byte, id string) (a Apart, ok bool) {
 	if id = WholeApart(id); id == "" || !bytes.HasPrefix(payload, []byte(apartMark)) || payload[len(payload)-1] != '}' {
 		return Apart{}, false // and nothing was allocated
@@ -110,7 +114,7 @@ func readApart(payload []byte, id string) (a Apart, ok bool) {
 	return a, true
 }
 
-// ApartTypes are the types of the events whose payloads may be kept apart: what a run's own code takes and makes.
+// ApartTypes returns the types of events whose payloads may be stored apart.
 func ApartTypes() []EventType {
 	return []EventType{RunCreated, RunContinued, RunCompleted, StepCreated, StepCompleted}
 }
@@ -146,7 +150,7 @@ func (e *Event) checkApart() error {
 
 const apartOption = `{"apart":`
 
-// ApartOptions are the options of a task that also name the value which its input refers to.
+// ApartOptions adds to a task's options the ID of the value that its input refers to.
 func ApartOptions(options []byte, id string) []byte {
 	out := append([]byte(apartOption+`"`), id...) // an ID needs no escapes
 	if body := bytes.TrimSpace(options); len(body) > 2 && body[0] == '{' {
@@ -155,7 +159,7 @@ func ApartOptions(options []byte, id string) []byte {
 	return append(out, `"}`...)
 }
 
-// TaskApart is the value that [ApartOptions] has named; "": the input is that of the task.
+// TaskApart returns the ID from [ApartOptions]; "": the input is the value.
 func TaskApart(options []byte) string {
 	if !bytes.HasPrefix(options, []byte(apartOption)) {
 		return ""
@@ -167,7 +171,7 @@ func TaskApart(options []byte) string {
 	return o.Apart
 }
 
-// CheckApart refuses, with [ErrInvalid], what is no ID of a value that is kept apart.
+// CheckApart returns [ErrInvalid] for a malformed value ID.
 func CheckApart(id string) error {
 	rest, ok := strings.CutPrefix(id, PrefixApart+"_")
 	if _, err := ulid.ParseStrict(rest); !ok || err != nil {
@@ -176,7 +180,7 @@ func CheckApart(id string) error {
 	return nil
 }
 
-// CheckValue refuses, with [ErrInvalid], what no run can hold.
+// CheckValue returns [ErrInvalid] for a malformed run or value ID.
 func CheckValue(run, value string) error {
 	if err := CheckRunID(run); err != nil {
 		return err
@@ -184,7 +188,7 @@ func CheckValue(run, value string) error {
 	return CheckApart(value)
 }
 
-// CheckPiece refuses, with [ErrInvalid] or [ErrTooLarge], a piece that no world can keep.
+// CheckPiece returns [ErrInvalid] or [ErrTooLarge] for an invalid piece.
 func CheckPiece(p *Piece) error {
 	if err := CheckValue(p.Run, p.Value); err != nil {
 		return err
@@ -200,17 +204,17 @@ func CheckPiece(p *Piece) error {
 	return CheckBinding(p.Key, nil)
 }
 
-// NoValue refuses an event of a run that refers to a value which the run does not hold.
+// NoValue returns the error for an event that refers to a value which its run does not hold.
 func NoValue(run, value string) error {
 	return fmt.Errorf("%w: run %s: an event refers to value %s, which the run does not hold", ErrInvalid, run, value)
 }
 
-// NoPiece says that a run holds no such piece of a value.
+// NoPiece returns the error for a piece that does not exist.
 func NoPiece(run, value string, number int) error {
 	return fmt.Errorf("run %s: piece %d of value %s, kept apart: %w", run, number, value, ErrNotFound)
 }
 
-// SameValue reports whether a value is the one that is recorded, there or, where an ID says so, apart.
+// SameValue reports whether a value equals the recorded one, which is stored apart if id is set.
 func SameValue(value, recorded []byte, id string) bool {
 	a, ok := ReadApart(recorded, id)
 	if !ok {

@@ -18,9 +18,9 @@ const MaxNamed = 1000
 // beside begins, in an [Event].Apart, the ID of a value that the payload names.
 const beside = "+"
 
-// SplitApart splits an [Event].Apart: the value that the payload refers to, which stands in its place, and those that
-// the payload names. It is "valu_A" for the first, "+valu_B+valu_C" for the others, and "valu_A+valu_B" where the value
-// that names others is itself kept apart.
+// SplitApart splits an [Event].Apart into the value that replaces the payload and the values that
+// the payload names. "valu_A" is the first kind, "+valu_B+valu_C" the second. "valu_A+valu_B" is
+// both: a value that is stored apart and itself names another.
 func SplitApart(apart string) (whole string, names []string) {
 	whole, rest, ok := strings.Cut(apart, beside)
 	if ok {
@@ -29,13 +29,14 @@ func SplitApart(apart string) (whole string, names []string) {
 	return whole, names
 }
 
-// WholeApart is the value that a payload refers to, by its [Event].Apart; "": the payload is the value.
+// WholeApart returns the value that replaces a payload, from its [Event].Apart; "": the payload is
+// the value.
 func WholeApart(apart string) string {
 	whole, _, _ := strings.Cut(apart, beside)
 	return whole
 }
 
-// JoinApart is what [SplitApart] splits.
+// JoinApart is the inverse of [SplitApart].
 func JoinApart(whole string, names []string) string {
 	for _, id := range names {
 		whole += beside + id
@@ -47,11 +48,11 @@ func JoinApart(whole string, names []string) string {
 // its quotes would be escaped: what is found, with a colon behind it, is a member of an object.
 const blobMark = `"stepwell:blob"`
 
-// Named are the references of a payload to values that it names, each value once, and at most [MaxNamed]. What only
-// looks like one is left out.
+// Named returns the values that a payload names, each once, at most [MaxNamed]. It ignores JSON
+// that only resembles a reference.
 func Named(payload []byte) (refs []Apart) { return named(payload, MaxNamed) }
 
-// CheckNamed refuses, with [ErrTooLarge], a payload that names too many values.
+// CheckNamed returns [ErrTooLarge] for a payload that names too many values.
 func CheckNamed(payload []byte) error {
 	if len(payload) > MaxNamed*len(blobMark) && len(named(payload, MaxNamed+1)) > MaxNamed {
 		return fmt.Errorf("%w: value refers to more than %d blobs", ErrTooLarge, MaxNamed)
@@ -103,7 +104,7 @@ func marked(payload []byte) iter.Seq[[]byte] {
 // trimSpace leaves out the white space of JSON that a text begins with.
 func trimSpace(text []byte) []byte { return bytes.TrimLeft(text, " \t\r\n") }
 
-// Check refuses, with [ErrInvalid], what can be no reference to a value.
+// Check returns [ErrInvalid] for an invalid reference.
 func (a *Apart) Check() error {
 	if err := CheckApart(a.ID); err != nil {
 		return err

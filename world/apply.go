@@ -7,15 +7,15 @@ import (
 	"time"
 )
 
-// Apply folds one event into the state, in place. It is the one place where the rules about a run are written:
+// Apply folds one event into the state, in place. All rules about a run are in it:
 //
 //   - changed: the event is legal and had its effect;
 //   - not changed, no error: the event is legal and says nothing new; it is not appended;
-//   - an error: the event is not legal; nothing changed.
+//   - an error: the event is not legal, and nothing changed.
 //
-// An event with a number must have the next one, but for those before EnterAt; an event without is given it by
-// whoever appends it. The zero now skips the rules about time and about the numbers of attempts that begin, which only
-// runs that are driven from outside need. Apply keeps the event's slices.
+// An event with a number must have the next one, except those before EnterAt. An event without a
+// number gets it from whoever appends it. A zero now skips the rules about time and about attempt
+// numbers; only runs that are driven from outside need that. Apply keeps the event's slices.
 func (s *State) Apply(e *Event, now time.Time) (changed bool, err error) {
 	if s.Seq > 0 && s.Seq < s.EnterAt {
 		return s.pass(e)
@@ -322,8 +322,8 @@ func (s *State) endStepLate(e *Event) (bool, error) {
 	return s.endStep(e)
 }
 
-// Awaits notes the run that a step waits for by its step_created, where the world has put another in the place of the one that was asked for: see
-// [RetryKey].
+// Awaits corrects the run that a step waits for if the store has replaced the run of its
+// step_created: see [RetryKey].
 func (s *State) Awaits(e *Event) {
 	if st := s.steps[e.ID]; st != nil && e.Kind == KindAwait {
 		st.Peer = e.Peer

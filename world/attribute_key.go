@@ -14,9 +14,11 @@ const (
 	endOfKey   = 64
 )
 
-// AttributeKey is a text by which a world may keep and find values of attributes: of all values that contain a pattern by [Contains], the key is that of
-// the pattern. Others may share it, so who is found is still to be looked at: all objects have one key, and so have all arrays. It is short, printable
-// or not, has no NUL, and is the same in every release. What is not JSON has an empty key, and contains nothing.
+// AttributeKey returns a short text by which a store can index attribute values. A value that
+// contains a pattern, as [Contains] defines it, has the pattern's key. Different values may share a
+// key, so check what you find: all objects have one key, and so have all arrays. A key has no NUL,
+// may be unprintable, and never changes between releases. JSON that does not parse has an empty
+// key.
 func AttributeKey(value []byte) string {
 	v, ok := parse(value)
 	if !ok {

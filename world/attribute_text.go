@@ -9,8 +9,8 @@ import (
 	"slices"
 )
 
-// AttributeText is the attributes of a run as a JSON object, by name; "" where there are none. Values keep their bytes, which encoding/json would not
-// do. One that is not JSON is [ErrInvalid].
+// AttributeText returns a run's attributes as a JSON object, by name; "" if there are none. Values
+// keep their bytes, unlike with encoding/json. A value that is not JSON is [ErrInvalid].
 func AttributeText(attrs map[string]json.RawMessage) (string, error) {
 	if len(attrs) == 0 {
 		return "", nil

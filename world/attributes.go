@@ -9,17 +9,18 @@ import (
 	"slices"
 )
 
-// Limits of what a run or a worker shows beside its payloads. Names count with their values.
+// Limits of attributes, contexts and registrations. Names count with their values.
 const (
 	MaxAttributes     = 64
 	MaxAttributeBytes = 16 << 10
 	MaxContext        = 64 // entries of a birth's context
 	MaxContextBytes   = 16 << 10
-	MaxRegistered     = 10_000 // workflow versions of a worker, and steps
+	MaxRegistered     = 10_000 // workflow versions, and steps, of a worker
 	maxRegisteredText = 256 << 10
 )
 
-// CheckAttributes refuses more attributes than a run may have, with [ErrTooLarge], and names that none may have.
+// CheckAttributes returns [ErrTooLarge] for too many or too large attributes, and [ErrInvalid] for
+// bad names.
 func CheckAttributes(attributes map[string]json.RawMessage) error {
 	if n, bytes := len(attributes), attributeBytes(attributes); n > MaxAttributes || bytes > MaxAttributeBytes {
 		return fmt.Errorf("%w: %d attributes with %d bytes: a run may have %d, with %d bytes", ErrTooLarge, n, bytes, MaxAttributes, MaxAttributeBytes)
@@ -39,8 +40,8 @@ func checkContext(context map[string]string) error {
 	return nil
 }
 
-// CheckWorker refuses a worker without an ID, with names that are too long or not printable, or with more than a worker may register. Worlds call it before they
-// look at anything.
+// CheckWorker refuses a worker without an ID, with invalid names, or with too many registrations.
+// Stores call it first.
 func CheckWorker(w *Worker) error {
 	if err := checkText("worker ID", w.ID, MaxRunID, show); err != nil {
 		return err

@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// MaxTime is the last time that a run may know: the last microsecond of the year 9999. The first is the zero time, which is also how no time is written.
+// MaxTime is the latest time that a run may contain: the last microsecond of the year 9999. The
+// earliest is the zero time, which means no time.
 var MaxTime = time.Date(9999, time.December, 31, 23, 59, 59, 999_999_000, time.UTC)
 
 var (
@@ -17,7 +18,8 @@ var (
 	lastMicro   = MaxTime.UnixMicro()
 )
 
-// CheckTime refuses, with [ErrInvalid], a time before the year 1 or after [MaxTime]; what it is of is said by what. Less than a microsecond counts for nothing.
+// CheckTime returns [ErrInvalid] for a time before the year 1 or after [MaxTime]. what names the
+// time in the error. Fractions of a microsecond are ignored.
 func CheckTime(what string, t time.Time) error {
 	if inBounds(t) {
 		return nil
@@ -30,7 +32,7 @@ func inBounds(t time.Time) bool {
 	return s >= firstSecond && s <= lastSecond
 }
 
-// Within is t, or the nearest time that there is and that is one: not the zero time.
+// Within returns t, or the nearest valid time that is not zero.
 func Within(t time.Time) time.Time {
 	switch s := t.Unix(); {
 	case s < firstSecond:
@@ -41,10 +43,10 @@ func Within(t time.Time) time.Time {
 	return t
 }
 
-// After is the time so long after t, or [MaxTime] where that comes first.
+// After returns t + d, at most [MaxTime].
 func After(t time.Time, d time.Duration) time.Time { return Within(t.Add(d)) }
 
-// FromMicro is the time so many microseconds after 1970, as worlds keep it, UTC; or the nearest, as [Within] has it: a row that is damaged may have another.
+// FromMicro returns the UTC time at a number of microseconds since 1970, limited as by [Within].
 func FromMicro(us int64) time.Time {
 	if us < firstMicro {
 		us = firstMicro + 1
@@ -68,7 +70,7 @@ func (e *Event) checkTimes() error {
 	return CheckTime(string(e.Type)+": notBefore", e.Birth.NotBefore)
 }
 
-// Check refuses, with [ErrInvalid], a query that asks for what there is not: times, and beginnings of IDs. Worlds call it before they look at anything.
+// Check returns [ErrInvalid] for invalid times and ID prefixes. Stores call it first.
 func (q *RunQuery) Check() error {
 	if q.Prefix != "" {
 		if err := CheckRunID(q.Prefix + "x"); err != nil { // "." may begin one

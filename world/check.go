@@ -14,14 +14,14 @@ import (
 // priorities are 0 to 3.
 const priorities = 4
 
-// CheckCommit refuses, with [ErrInvalid] or [ErrTooLarge], what no world can accept, whatever it holds. Worlds call it before they look
-// at anything.
+// CheckCommit returns [ErrInvalid] or [ErrTooLarge] for a commit that no store can accept. Stores
+// call it first.
 func CheckCommit(c *Commit) error {
 	_, err := checkCommit(c)
 	return err
 }
 
-// CheckDelivery refuses, with [ErrInvalid] or [ErrTooLarge], what no world can accept, whatever it holds.
+// CheckDelivery returns [ErrInvalid] or [ErrTooLarge] for a delivery that no store can accept.
 func CheckDelivery(d *Delivery) error {
 	_, err := checkDelivery(d)
 	return err
@@ -484,7 +484,8 @@ func encryptedBytes(n int, key string) int {
 // encryptedMore is what encryption adds to a payload beside that, at most.
 const encryptedMore = 320
 
-// EncryptedSize is how many bytes a payload of at most limit bytes may have when it is encrypted; 0 and less stay as they are.
+// EncryptedSize returns the largest encrypted size of a payload of at most limit bytes. A limit of
+// 0 or less is returned as it is.
 func EncryptedSize(limit int) int {
 	if limit <= 0 {
 		return limit

@@ -7,12 +7,12 @@ import (
 	"os"
 )
 
-// CheckVariable is set in the environment of a program that stepwell check has started: it is to hold its code against histories, and to touch
-// no database.
+// CheckVariable is the environment variable that stepwell check sets in the program that it starts.
+// Such a program checks its code against histories, and must not open a database.
 const CheckVariable = "STEPWELL_CHECK"
 
-// MayOpen refuses, with [ErrInvalid], where [CheckVariable] is set. Worlds that keep anything call it before they open it, so that a program that
-// does not know of the check cannot begin to work by mistake.
+// MayOpen returns [ErrInvalid] if [CheckVariable] is set. Stores call it before they open a
+// database, so that a program that does not support the check cannot start to work.
 func MayOpen() error {
 	if os.Getenv(CheckVariable) == "" {
 		return nil

@@ -9,10 +9,10 @@ import (
 	"time"
 )
 
-// ChunkRow is a batch of chunks as it is kept.
+// ChunkRow is a stored batch of chunks.
 type ChunkRow struct {
-	Index   int64 // of the first
-	N       int   // how many; fewer than in Data, where the last were made void
+	Index   int64 // of the first chunk
+	N       int   // number of chunks; less than in Data if the last were discarded
 	Kind    ChunkKind
 	Step    string
 	Attempt int
@@ -21,10 +21,11 @@ type ChunkRow struct {
 	Data    []byte
 }
 
-// ChunkTrim is the kind of the row that stands at the last number of a stream that was deleted with segments of its run. Nobody is shown it.
+// ChunkTrim is the kind of the row at the last number of a stream whose chunks were deleted with
+// segments of its run. Readers never see it.
 const ChunkTrim ChunkKind = "trim"
 
-// Rows are what a write is kept as: its chunks, then its mark. Index and Time are left open.
+// Rows returns the rows of a write: its chunks, then its mark. Index and Time are not set.
 func (w *StreamWrite) Rows() ([]ChunkRow, error) {
 	rows := make([]ChunkRow, 0, 2)
 	if len(w.Chunks) > 0 {
@@ -52,13 +53,13 @@ func (w *StreamWrite) Rows() ([]ChunkRow, error) {
 	return rows, nil
 }
 
-// ResetRow is the mark that tells of the reset of a write.
+// ResetRow returns the mark for the reset of a write.
 func (w *StreamWrite) ResetRow() ChunkRow {
 	return ChunkRow{N: 1, Kind: ChunkReset, Step: w.Step, Attempt: w.Attempt, Pos: -1, Data: binary.AppendUvarint(nil, uint64(w.From))}
 }
 
-// Add puts the chunks of the next row on the page, from number from on, and reports whether the page has room for another row. size is how many bytes
-// it has so far. A row that cannot be right is [ErrCorrupt].
+// Add adds the chunks of the next row, from number from on, to the page, and reports whether the
+// page has room for another row. size counts the page's bytes. An invalid row is [ErrCorrupt].
 func (p *ChunkPage) Add(r *ChunkRow, from int64, q *ChunkQuery, size *int) (room bool, err error) {
 	most, bytes := q.Room()
 	c := Chunk{Kind: r.Kind, Step: r.Step, Attempt: r.Attempt, Time: r.Time}

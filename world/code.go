@@ -5,21 +5,21 @@ import (
 	"slices"
 )
 
-// Coded is an error with the word that programs know it by: over REST, between workers and servers, and in the --json
-// of
-// commands. Codes are a promise: none changes its meaning.
+// Coded is an error with a code for programs: over REST, between workers and servers, and in the
+// --json output of commands. Codes never change their meaning.
 type Coded struct {
 	Err    error
 	Code   string
-	Status int    // of HTTP
+	Status int    // HTTP status
 	Title  string // what the code means, for people
-	Exit   int    // of the stepwell command: see stepwell help exit-codes
+	Exit   int    // exit code of the stepwell command: see stepwell help exit-codes
 
-	// Own says that the error is about the process that met it: for who asked a server it is no more than [ErrStorage].
+	// Own means that the error is about the process that had it. Clients of a server get it as
+	// [ErrStorage].
 	Own bool
 }
 
-// Codes are the errors of this package. An error may match several: the first one counts.
+// Codes returns the errors of this package. An error may match several; the first match counts.
 func Codes() []Coded { return slices.Clone(codes) }
 
 var codes = []Coded{
@@ -48,7 +48,7 @@ var codes = []Coded{
 	{Err: ErrInvalid, Code: "INVALID", Status: 400, Exit: 2, Title: "Invalid request"},
 }
 
-// CodeOf finds what an error is; false where it is none of this package.
+// CodeOf returns the entry of [Codes] that an error matches; false: none.
 func CodeOf(err error) (Coded, bool) {
 	for _, c := range codes {
 		if errors.Is(err, c.Err) {

@@ -5,9 +5,11 @@ import (
 	"encoding/json"
 )
 
-// Contains reports whether the JSON document doc contains the JSON pattern, as PostgreSQL's @> has it: an object contains a
-// pattern whose every key it has with a value that contains the pattern's; an array contains one whose every element is
-// contained in some element of it; anything else must be equal, numbers by value. What does not parse contains nothing.
+// Contains reports whether the JSON document doc contains the JSON pattern, as PostgreSQL's @>
+// defines it. An object contains a pattern if it has all of the pattern's keys, with values that
+// contain the pattern's values. An array contains a pattern if each element of the pattern is
+// contained in one of its elements. Other values must be equal, numbers by value. JSON that does
+// not parse contains nothing.
 func Contains(doc, pattern []byte) bool {
 	d, ok := parse(doc)
 	if !ok {

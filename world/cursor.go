@@ -5,11 +5,11 @@ import (
 	"strconv"
 )
 
-// Cursor is the cursor behind the event with a number.
+// Cursor returns the cursor after the event with a number.
 func Cursor(seq int64) string { return "e" + strconv.FormatInt(seq, 10) }
 
-// ParseCursor returns the number of the last event that was read; "" is the start. Anything that [Cursor] did not make is
-// refused with [ErrInvalid].
+// ParseCursor returns the number of the last event that was read; "" is the start. Text that is not
+// from [Cursor] is [ErrInvalid].
 func ParseCursor(c string) (int64, error) {
 	if c == "" {
 		return 0, nil

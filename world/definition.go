@@ -14,58 +14,67 @@ import (
 	"time"
 )
 
-// Definer is a [World] that keeps what starters have to know of workflows: what their definitions say, which versions live workers have, and the most
-// that ended runs are kept.
+// Definer is a [World] that keeps what starters need to know of workflows: their definitions, the
+// versions that live workers have, and the longest retention.
 type Definer interface {
-	// Define notes definitions. What is noted already is not written.
+	// Define records definitions. Unchanged ones are not written.
 	Define(ctx context.Context, all []Definition) error
 
-	// Defined tells of workflows, by name. It tells the prints of schemas, and not the schemas.
+	// Defined returns what is recorded of workflows, by name. It returns fingerprints of schemas,
+	// not the schemas.
 	Defined(ctx context.Context, workflows []string) (Defined, error)
 
-	// Schemas are those of a version of a workflow, as they were noted; nil: there are none.
+	// Schemas returns the recorded schemas of a version of a workflow; nil: none.
 	Schemas(ctx context.Context, of Class) (json.RawMessage, error)
 
-	// LimitRetention lowers the most that ended runs are kept, and raises it where raise says so; it is for all who start runs to keep to. It returns what
-	// held before and what holds now. Below 0: for ever, which is the most. 0: nobody has said it; as a limit: it only tells.
+	// LimitRetention lowers the longest retention that starts may use; with raise it may also raise
+	// it. It returns the limit before and now. Below 0 means for ever, which is the most; 0 means
+	// not set. Called with limit 0 it only reads.
 	LimitRetention(ctx context.Context, limit time.Duration, raise bool) (before, now time.Duration, err error)
 }
 
-// Definition is what a start has to know of a version of a workflow.
+// Definition is what starters need to know of a version of a workflow.
 type Definition struct {
 	Class
 	Said
 
-	// Schemas say what JSON the version takes and makes, as an object; see [Definer.Schemas]. They are noted where their print differs from the one that is noted.
+	// Schemas are the JSON Schemas of the version, as an object: see [Definer.Schemas]. They are
+	// recorded if their fingerprint differs from the recorded one.
 	Schemas json.RawMessage `json:"schemas,omitempty"`
 
-	// By is the worker that has said it last, and Gone whether that one is not alive any more, as Defined tells it. Then
-	// a live worker that says something else says it again. "": not known. With [Queue.Join] it is who joins.
-	By   string `json:"by,omitempty"`
-	Gone bool   `json:"gone,omitempty"`
+	// By is the worker that recorded it last; "": unknown. With [Queue.Join] it is the joining
+	// worker.
+	By string `json:"by,omitempty"`
+	// Gone means, in a result of Defined, that By is not alive any more. Then a live worker with
+	// another definition records it again.
+	Gone bool `json:"gone,omitempty"`
 }
 
-// Schemas say in JSON Schema (2020-12) what JSON a version of a workflow takes and makes, as a live worker has published it. What is missing is not known, and not
-// checked. What is taken is written as encoding/json reads it: members may be missing or more, and null may stand for any value within; only the type's own
-// methods know what else does not fit.
+// Schemas are JSON Schemas (2020-12) of what a version of a workflow takes and makes, as a live
+// worker published them. A missing schema is unknown, and not checked. Inputs are described as
+// encoding/json reads them: members may be missing or additional, and null may replace any value
+// within. Methods of a type may refuse more.
 type Schemas struct {
-	Workflow string                     `json:"workflow"`
-	Version  int                        `json:"version,omitempty"` // 0: no live worker has the workflow
-	Input    json.RawMessage            `json:"input,omitempty"`
-	Output   json.RawMessage            `json:"output,omitempty"`
-	Events   map[string]json.RawMessage `json:"events,omitempty"` // those that the definition names
-	Hooks    []json.RawMessage          `json:"hooks,omitempty"`  // payloads of hooks: each fits one of them
+	Workflow string `json:"workflow"`
+	// 0: no live worker has the workflow
+	Version int             `json:"version,omitempty"`
+	Input   json.RawMessage `json:"input,omitempty"`
+	Output  json.RawMessage `json:"output,omitempty"`
+	// those that the definition declares
+	Events map[string]json.RawMessage `json:"events,omitempty"`
+	// hook payloads: each must fit one of them
+	Hooks []json.RawMessage `json:"hooks,omitempty"`
 }
 
-// MaxSchemas is how many bytes the schemas of a definition may have.
+// MaxSchemas is the largest size of a definition's schemas in bytes.
 const MaxSchemas = 64 << 10
 
-// Describe gives a definition its schemas, with their print.
+// Describe sets a definition's schemas and their fingerprint.
 func (d *Definition) Describe(schemas json.RawMessage) {
 	d.Schemas, d.Print = schemas, PrintOf(schemas)
 }
 
-// PrintOf is the print of schemas; "": there are none.
+// PrintOf returns the fingerprint of schemas; "": there are none.
 func PrintOf(schemas json.RawMessage) string {
 	if len(schemas) == 0 {
 		return ""
@@ -74,24 +83,26 @@ func PrintOf(schemas json.RawMessage) string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// Said is what a definition says of its runs, as stores keep it.
+// Said is what a definition states of its runs, as stores keep it.
 type Said struct {
-	Retention time.Duration `json:"retention,omitempty"` // after the end, in ns; below 0: for ever; 0: nothing is said
-	Timeout   time.Duration `json:"timeout,omitempty"`   // of a whole run, in ns; 0: none
-	StartTTL  time.Duration `json:"startTTL,omitempty"`  // within which a run is to begin, in ns; 0: none
-	Print     string        `json:"print,omitempty"`     // of its schemas; "": it has none
+	// after the end; below 0: for ever; 0: not set
+	Retention time.Duration `json:"retention,omitempty"`
+	Timeout   time.Duration `json:"timeout,omitempty"`  // of a whole run; 0: none
+	StartTTL  time.Duration `json:"startTTL,omitempty"` // how late a run may begin; 0: no limit
+	Print     string        `json:"print,omitempty"`    // fingerprint of its schemas; "": none
 
-	// Attributes are what its runs start with; a start's own of the same name take their place.
+	// Attributes are those that its runs start with. Attributes of a start with the same name
+	// replace them.
 	Attributes map[string]json.RawMessage `json:"attributes,omitempty"`
 
-	// Limits are what its runs need places of. A store that keeps limits takes their numbers from here.
+	// Limits are the limits of its runs. A store that keeps limits takes their numbers from here.
 	Limits []SaidLimit `json:"limits,omitempty"`
 
-	// Gather says that starts are gathered into one run; nil: each has its own.
+	// Gather merges starts into one run; nil: each start has its own run.
 	Gather *SaidGather `json:"gather,omitempty"`
 }
 
-// Same reports whether another says the same.
+// Same reports whether other is equal.
 func (s Said) Same(other Said) bool {
 	a, err := json.Marshal(s)
 	if err != nil {
@@ -101,14 +112,14 @@ func (s Said) Same(other Said) bool {
 	return err == nil && bytes.Equal(a, b)
 }
 
-// Defined is what a world tells of workflows.
+// Defined is what a store knows of workflows.
 type Defined struct {
 	Definitions []Definition  // in order of workflow and version
-	Live        []Class       // what live workers have, in the same order
-	Retention   time.Duration // the most that ended runs are kept; below 0: for ever; 0: nobody has said it
+	Live        []Class       // classes that live workers have, in the same order
+	Retention   time.Duration // the longest retention; below 0: for ever; 0: not set
 }
 
-// CheckDefinition refuses, with [ErrInvalid], what no world notes.
+// CheckDefinition returns [ErrInvalid] for an invalid definition.
 func CheckDefinition(d *Definition) error {
 	if err := CheckWorkflowName(d.Workflow); err != nil {
 		return err
@@ -154,7 +165,7 @@ func CheckDefinition(d *Definition) error {
 	return nil
 }
 
-// Has notes what a live worker has. A class without a version is left out.
+// Has adds classes of a live worker. A class without a version is left out.
 func (d *Defined) Has(classes []Class) {
 	for _, c := range classes {
 		if c.Version > 0 {
@@ -163,7 +174,7 @@ func (d *Defined) Has(classes []Class) {
 	}
 }
 
-// Alive notes which definitions were said by workers that are gone.
+// Alive sets Gone of definitions whose worker is not alive.
 func (d *Defined) Alive(is func(worker string) bool) {
 	for i := range d.Definitions {
 		by := d.Definitions[i].By
@@ -171,7 +182,7 @@ func (d *Defined) Alive(is func(worker string) bool) {
 	}
 }
 
-// Of leaves what is of these workflows, each once, in order.
+// Of keeps only the given workflows, each once, in order.
 func (d *Defined) Of(workflows []string) {
 	wanted := make(map[string]bool, len(workflows))
 	for _, name := range workflows {
@@ -189,7 +200,7 @@ func (c Class) compare(other Class) int {
 	return cmp.Or(cmp.Compare(c.Workflow, other.Workflow), cmp.Compare(c.Version, other.Version))
 }
 
-// LowerRetention is the lower of two limits, of which one below 0 is none, and 0 says nothing.
+// LowerRetention returns the lower of two limits; below 0 means no limit, and 0 not set.
 func LowerRetention(a, b time.Duration) time.Duration {
 	switch {
 	case a == 0 || b == 0:

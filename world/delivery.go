@@ -26,18 +26,21 @@ import (
 	"github.com/oklog/ulid/v2"
 )
 
-// DeliveriesKept is how many of a run's last deliveries are known at least, however old they are.
+// DeliveriesKept is how many of a run's last deliveries are known at least, of any age.
 const DeliveriesKept = 10_000
 
-// KeepDeliveries is for how long deliveries are known at least, unless a world is told otherwise.
+// KeepDeliveries is how long deliveries are known at least, by default.
 const KeepDeliveries = 24 * time.Hour
 
-// PassedBy is about one in how many deliveries has the sweeper look at a run's: so that nobody counts them one by one.
+// PassedBy is the number of deliveries, on average, after which the sweeper examines a run's
+// deliveries.
 const PassedBy = 256
 
-// Key names a delivery within its run, by what it is for and its ID. A hook is named by its token, so that a payload
-// that comes again is the same where the run has
-// opened a hook with that token anew. The zero key: it has no ID.
+// Key identifies a delivery within its run, by its target and its ID. A hook is identified by its
+// token, so a repeat is recognised after the run has reopened the hook. The zero key: no ID.
+//
+// A key is known for KeepDeliveries and over the last [DeliveriesKept] deliveries at least, and
+// longer as [Delivery.Keeper] says.
 func (d *Delivery) Key() (key [16]byte) {
 	if d.ID == "" || len(d.Events) == 0 {
 		return key
@@ -46,7 +49,8 @@ func (d *Delivery) Key() (key [16]byte) {
 	return deliveryKey(d.ID, e, cmp.Or(d.Token, d.Of, e.ID))
 }
 
-// DeliveryKey is the same for what is in the log, where hooks have IDs: the fold's own fence behind what worlds know.
+// DeliveryKey is Key for an event in the log, where hooks have IDs. [State.Delivered] uses it as a
+// second check.
 func DeliveryKey(id string, e *Event) [16]byte { return deliveryKey(id, e, e.ID) }
 
 func deliveryKey(id string, e *Event, hook string) [16]byte {
@@ -63,11 +67,12 @@ func deliveryKey(id string, e *Event, hook string) [16]byte {
 	return [16]byte(sum[:16])
 }
 
-// Marked reports whether the delivery with a key is one that has the sweeper look at its run.
+// Marked reports whether a delivery with this key makes the sweeper examine its run: see
+// [PassedBy].
 func Marked(key [16]byte) bool { return key[0] == 0 }
 
-// Fingerprint is what a repeat has to have in common with the first copy, in 8 bytes: Print, or else the payload as
-// compact JSON. Nil: nothing.
+// Fingerprint returns 8 bytes that a repeat must share with the first copy, from Print or from the
+// payload as compact JSON. Nil: none.
 func (d *Delivery) Fingerprint() []byte {
 	if len(d.Events) != 1 {
 		return nil
@@ -95,8 +100,8 @@ func fingerprint(kind string, b []byte) []byte {
 	return h.Sum(nil)[:8]
 }
 
-// BirthDeliveries are what was sent to a run with its birth: the signals right behind run_created that have an ID. A
-// world knows them when they come again, as it does what came later.
+// BirthDeliveries returns the deliveries that were sent with a birth: the signals directly after
+// run_created that have an ID. A store recognises their repeats, as for later ones.
 func BirthDeliveries(c *Commit) (all []*Delivery) {
 	if !c.Birth() {
 		return nil
@@ -113,17 +118,17 @@ func BirthDeliveries(c *Commit) (all []*Delivery) {
 	return all
 }
 
-// NoRepeat refuses a delivery that may only be a repeat, and is none.
+// NoRepeat returns the error for a delivery with Repeat that is not a repeat.
 func NoRepeat(run string, d *Delivery) error {
 	return fmt.Errorf("run %s: a first copy of delivery %q: %w", run, d.ID, ErrNotFound)
 }
 
-// Differ reports whether two fingerprints are of different payloads; where one is not known they are not.
+// Differ reports whether two fingerprints are of different payloads. An unknown fingerprint differs
+// from none.
 func Differ(a, b []byte) bool { return len(a) > 0 && len(b) > 0 && !bytes.Equal(a, b) }
 
-// Keeper says for how long the delivery's key is to be known beyond what is said for all: as long as the run with
-// this ID is not over; "": as long as
-// the addressee is kept; nil: no longer.
+// Keeper says how long the delivery's key must be known beyond the general time: until the run with
+// the returned ID is over; "": for as long as the receiver is kept; nil: no longer.
 func (d *Delivery) Keeper() *string {
 	if d.Sender != "" {
 		return &d.Sender
@@ -139,19 +144,20 @@ func (d *Delivery) Keeper() *string {
 	return nil
 }
 
-// Late is mail that came to a run before its end, was accepted, and was not read any more: it had no effect.
+// Late is accepted mail that the run ended without reading. It had no effect.
 type Late struct {
 	Type      EventType `json:"type"`
-	Name      string    `json:"name,omitempty"`     // signal_received
-	Delivery  string    `json:"delivery,omitempty"` // its ID
+	Name      string    `json:"name,omitempty"`     // of a signal_received
+	Delivery  string    `json:"delivery,omitempty"` // delivery ID
 	By        string    `json:"by,omitempty"`
 	Reason    string    `json:"reason,omitempty"`
 	ArrivedAt time.Time `json:"arrivedAt,omitzero"`
 }
 
-// Wakes reports whether the delivery is the act of an operator who wakes a run, a run_resumed with [OutcomeWoken]. It ends
-// no pause and writes nothing to the log: one that is blocked, not paused and nobody's is tried again at once; one that has
-// not begun, as its start is delayed, is due at once; to others nothing happens.
+// Wakes reports whether the delivery is an operator's wake: a run_resumed with [OutcomeWoken], as
+// an act. It ends no pause and writes nothing to the log. A blocked run that is neither paused nor
+// owned is tried again at once. A run whose start is delayed is due at once. Other runs do not
+// change.
 func (d *Delivery) Wakes() bool {
 	return d.Act && len(d.Events) == 1 && d.Events[0].Type == RunResumed && d.Events[0].Outcome == OutcomeWoken
 }

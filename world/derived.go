@@ -10,12 +10,12 @@ import (
 	"strings"
 )
 
-// Derived is what the log of a run says of what lies beside it.
+// Derived is what the log of a run says about data that is derived from it.
 type Derived struct {
 	Seq     int64 // number of the log's last event
-	Running bool  // else it is pending
+	Running bool  // false: pending
 	Paused  bool
-	Awaits  []Await // those that are not there
+	Awaits  []Await // those that are missing
 }
 
 // Await is a step that waits for the end of another run.
@@ -206,7 +206,8 @@ func lostTask(ctx context.Context, w World, t TaskReader, s *State) (lost, err e
 // mostTasks is how many tasks of a run worlds list.
 const mostTasks = 1000
 
-// PausedBy tells whether a run is paused behind events of its log, where they say so.
+// PausedBy reports whether a run is paused after some events of its log. found is false if they do
+// not say.
 func PausedBy(events []Event) (paused, found bool) {
 	for i := range events {
 		if is, says := events[i].Pauses(); says {

@@ -1,96 +1,111 @@
-// Package world says what a backend of Stepwell is.
+// Package world defines the interfaces of a Stepwell store.
 //
-// A world keeps the logs of runs, their inboxes, the queue that says which run or task may be worked on, and streams.
-// Everything that happened to a run is an [Event] in the run's log; everything else about a run is derived from its
-// events by one pure fold, [State.Apply], which every part of Stepwell uses and no world writes a second time.
+// A world is a store. It keeps the logs of runs, their inboxes, the queue of runs and tasks to work
+// on, and streams. Each thing that happens to a run is an [Event] in the run's log. All other facts
+// about a run derive from its events by one pure function, [State.Apply]. All parts of Stepwell use
+// it; no store writes it again.
+//
+// Three words of this package need an explanation. A birth is the commit that creates a run. Mail
+// is a delivery in a run's inbox. An act is mail from an operator: a pause, a resume, a cancel.
 //
 // # Who writes what
 //
-// A run's log has one writer: the worker that owns the run. It appends with [Log.Commit], whose argument is one atomic
-// change: events, mail taken from the inbox, tasks, births of children, and the release of the run, all or nothing.
-// Everybody else sends mail with [Log.Deliver]; the owner appends it. A run that nobody owns and that is runnable
-// (see [Queue]) is given to the next worker that asks with [Queue.Claim].
+// A run's log has one writer: the worker that owns the run. It appends with [Log.Commit], one
+// atomic change: events, mail taken from the inbox, tasks, births of children, and the release of
+// the run, all or nothing. All others send mail with [Log.Deliver], and the owner appends it. If
+// nobody owns a run and it is runnable (see [Queue]), the next worker that calls [Queue.Claim] gets
+// it.
 //
 // # What to implement
 //
-// [World] is four small interfaces: [Log], [Queue], [Streams], [Admin]. With them alone every run comes to its end.
+// [World] is four small interfaces: [Log], [Queue], [Streams], [Admin]. They are enough for every
+// run to reach its end.
 //
 // # Abilities
 //
-// What else a world can do are further small interfaces. It has those whose methods it has: nothing is to be registered.
-// [AbilitiesOf] finds them, once, where a world is opened; nothing else looks for them. A world around another one gives
-// them on by one method: see [Wrapper]. Each may be missing:
+// Further small interfaces are optional. A store has those whose methods it has; nothing is
+// registered. [AbilitiesOf] finds them when a store is opened, and nothing else looks for them. A
+// store that wraps another passes them on by one method: see [Wrapper].
 //
-//   - [Notifier] tells of news at once. Notices may be lost and may repeat, and fn is not called under a lock that it
-//     could need: [Listeners] is the half that is the same everywhere. Without it all who wait look again from time to
-//     time: work starts up to 5 s late, followers hear of things up to 1 s late.
-//   - [Poller] says how seldom it is enough to look beside notices. It must say 0, or be short, while notices may be
-//     lost without anybody hearing of that. Without it looks are 5 s apart.
-//   - [Timekeeper] knows the world's time without asking anybody. It must be that by which the world decides what is
-//     due, or zero. Without it a worker reckons with its own clock and what the last heartbeat said, a server with its
-//     own.
-//   - [Transactor] makes changes part of a transaction with the application's own data. What is in a transaction
-//     happens with its commit or never. Without it Transactional steps fail, and starts and sends with In are refused.
-//   - [Reporter] tells operators of trouble with its storage which no call's answer tells: one line as it begins, one
-//     as it ends. Without it they hear of failed calls alone.
-//   - [TaskReader] shows queued steps while they are open. Its history is what will be in the log, attempt by attempt.
-//     Without it the journal and why show an attempt of a queued step only when the step has ended.
-//   - [ReadyReader] lists what could be claimed and claims nothing. It leaves out nothing but what the limit cuts.
-//     Without it a server cannot push to endpoints.
-//   - [Holder] tells a worker what it holds. No claim that was asked for before may come later. Without it a worker
-//     that did not hear the answer to a claim gives up all that it holds, and claims it again.
-//   - [Doctor] examines its storage for people, and changes nothing. Without it there is no stepwell doctor.
-//   - [Mender] makes right what damage leaves and needs nobody's decision. It touches nothing that a live worker owns.
-//     Without it there is no stepwell doctor --mend.
-//   - [KeyBook] remembers which key the ID of an encryption key stands for. Who binds an ID first stands, at whatever
-//     World on the storage. Without it another key under the same ID is refused only when a server starts, as far as
-//     the newest runs show it.
-//   - [Definer] keeps what the definitions of workflows say, which versions live workers have, and the most that ended
-//     runs are kept. Without it a start by name has the defaults where the code is elsewhere, and the first claimer's
-//     version; and each program keeps to its own limit alone.
-//   - [MetricsKeeper] keeps what processes have counted. Without it the metrics of a server are of what it writes itself.
-//   - [MessageKeeper] has queues of messages, which programs use with no run: see [Messenger]. Without it there are
-//     none.
-//   - [ScheduleKeeper] has schedules, by which runs start by themselves: see [Scheduler]. Without it there are none.
-//   - [StartKeeper] keeps runs from beginning: see [Starter]. Without it no workflow can be held.
-//   - [TopicKeeper] has topics, and subscriptions to what is published under them: see [Publisher]. It has queues too.
-//     Without it there are none.
-//   - [LimitKeeper] holds runs back where too many of a kind are at work: see [Limiter]. Without it a birth with
-//     places is refused, and so is a definition with a limit.
-//   - [ApartKeeper] keeps large values apart from logs. Without it a value is no larger than a log takes.
-//   - [Decrypter] is the encryption that stands around a world. It gives on all else that the world can do. Without it
-//     what is encrypted is told by the ID of its key; no store has it.
+//   - [Notifier] announces changes at once. Notices may be lost or repeated, and fn is not called
+//     under a lock that it could need. [Listeners] implements the common half. Without it, waiting
+//     programs poll: work starts up to 5 s late, and followers see changes up to 1 s late.
+//   - [Poller] says how seldom polling besides notices is enough. It must say 0, or a short time,
+//     while notices may be lost unnoticed. Without it, polls are 5 s apart.
+//   - [Timekeeper] tells the store's time without a request. It must be the time by which the store
+//     decides what is due, or zero. Without it, a worker uses its own clock and the last heartbeat,
+//     and a server its own clock.
+//   - [Transactor] makes changes part of a transaction with the application's own data. They happen
+//     with its commit or never. Without it, Transactional steps fail, and starts and sends with In
+//     are refused.
+//   - [Reporter] tells operators of storage trouble that no call returns: one line when it begins,
+//     one when it ends. Without it, they see only failed calls.
+//   - [TaskReader] shows queued steps while they are open. Its history is what the log will
+//     contain, attempt by attempt. Without it, the journal and why show an attempt of a queued step
+//     only after the step has ended.
+//   - [ReadyReader] lists what could be claimed, without claiming it. It omits only what the limit
+//     cuts. Without it, a server cannot push to endpoints.
+//   - [Holder] tells a worker what it holds. No earlier claim may take effect later. Without it, a
+//     worker that lost the answer to a claim gives up all its work, and claims it again.
+//   - [Doctor] examines the storage for people, and changes nothing. Without it, stepwell doctor
+//     does nothing.
+//   - [Mender] repairs damage that needs no decision. It changes nothing that a live worker owns.
+//     Without it, stepwell doctor --mend does nothing.
+//   - [KeyBook] records which key the ID of an encryption key stands for. The first binding of an
+//     ID stays, for every World on the storage. Without it, another key under the same ID is
+//     refused only when a server starts, and only if the newest runs show it.
+//   - [Definer] keeps the definitions of workflows, the versions that live workers have, and the
+//     longest retention. Without it, a start by name whose code is elsewhere gets the defaults and
+//     the first claimer's version, and each program keeps to its own retention limit.
+//   - [MetricsKeeper] keeps the counts of processes. Without it, a server's metrics count only what
+//     the server writes.
+//   - [MessageKeeper] has queues of messages, which need no runs: see [Messenger]. Without it,
+//     there are none.
+//   - [ScheduleKeeper] has schedules, which start runs by time: see [Scheduler]. Without it, there
+//     are none.
+//   - [StartKeeper] can keep runs from beginning: see [Starter]. Without it, no workflow can be
+//     held.
+//   - [TopicKeeper] has topics and subscriptions: see [Publisher]. It has queues too. Without it,
+//     there are none.
+//   - [LimitKeeper] limits how many runs of a kind work at once: see [Limiter]. Without it, births
+//     with places are refused, and so are definitions with a limit.
+//   - [ApartKeeper] stores large values apart from logs. Without it, a value must fit a log.
+//   - [Decrypter] is the encryption around a store, and passes on the store's other abilities.
+//     Without it, encrypted data is shown only as the ID of its key. No store implements it.
 //
 // # What a store need not decide
 //
-// What a store has to do that lies between runs is in package world/rules, as functions over facts that it has read: what a
-// commit's conditions and an act come to, who is claimed next, what a page holds. How a commit becomes a row, and the
-// checksums by which damage is found, are in package world/layout. Any store may use both; ours do.
+// Package world/rules has the decisions between runs, as functions over facts that the store has
+// read: the results of a commit's conditions and of an act, the next claim, the content of a page.
+// Package world/layout has how a commit becomes a row, and the checksums that find damage. Any
+// store may use both; ours do.
 //
 // # What programs meet of it
 //
-// The API of package stepwell shows these types of world and below it, and none else.
+// The API of package stepwell shows these types of world and its subpackages, and no others:
 //
-//   - What they open, and the transactions that they share: [World], [Tx].
-//   - What an operator ends that is nothing but time: [Waking], and what was ended: [Woken].
-//   - A run as it is read: [Status], [Error], [Parent], [Origin], [Heir] (what is in its place), [QueueRow] (what the
-//     queue knows of it), [Block], [Late]; its log, [Event] by [EventType].
+//   - Stores, and shared transactions: [World], [Tx].
+//   - Which waits for time an operator ends: [Waking], and which were ended: [Woken].
+//   - A run as it is read: [Status], [Error], [Parent], [Origin], [Heir] (its replacement),
+//     [QueueRow] (its row in the queue), [Block], [Late]; its log, [Event] by [EventType].
 //   - Its story, from package world/journal: journal.Journal, journal.AttemptError, journal.Aside.
-//   - What a run gathers before it begins: [Gather].
-//   - Where a run stands that waits for a place of a limit: [InLine]. What it keeps from others: [Place].
-//   - What is listed beside runs: [HookRow], [WorkerRow]; the mark that closed a stream: [ChunkKind].
-//   - What JSON a workflow takes and makes: [Schemas].
+//   - Merged starts: [Gather].
+//   - The line of a limit: [InLine], and the places that a run holds: [Place].
+//   - Lists besides runs: [HookRow], [WorkerRow]; the mark that closed a stream: [ChunkKind].
+//   - JSON that a workflow takes and makes: [Schemas].
 //   - What servers ask an App to check before it is written: [Commit], [Delivery].
 //
-// # How it is opened
+// # Opening a store
 //
-// Whoever imports the package of a world calls what it has to open one. Command lines, and programs that know a URL
-// alone, find it by the URL's scheme if it calls [Register] with a [Driver]. A driver that is a [Migrator] has stepwell
-// migrate. What opens a world calls [MayOpen] first.
+// A store's package has functions of its own to open one. Command lines, and programs that have
+// only a URL, find a store by the URL's scheme if its package calls [Register] with a [Driver]. If
+// the driver is a [Migrator], stepwell migrate works. Functions that open a store call [MayOpen]
+// first.
 //
-// Package worldtest holds any world to these rules; a world that passes it can replace any other.
+// Package worldtest tests a store against these rules. A store that passes can replace any other.
 //
 // # Times
 //
-// Times are UTC and have microseconds, as [Now] gives them; none is after [MaxTime]. The world's clock decides what is due.
+// Times are UTC in microseconds, as [Now] returns them, and at most [MaxTime]. The store's clock
+// decides what is due.
 package world

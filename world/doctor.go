@@ -10,12 +10,13 @@ import (
 
 // Doctor is a [World] that examines its storage, for people.
 type Doctor interface {
-	// Examine looks for what makes runs slow or stand still, and changes nothing. It may take seconds on a large database. A check that
-	// cannot be made, for want of rights say, is a finding too. It calls begin before a check, where it can, and tell after it.
+	// Examine looks for causes of slow or stuck runs, and changes nothing. It may take seconds on a
+	// large database. A check that is impossible, for example without permission, is a finding too.
+	// If it can, it calls begin before each check, and tell after it.
 	Examine(ctx context.Context, begin func(check string), tell func(Finding)) error
 }
 
-// Findings are what a doctor finds, all at once.
+// Findings returns all findings of a doctor.
 func Findings(ctx context.Context, d Doctor) (all []Finding, err error) {
 	err = d.Examine(ctx, func(string) {}, func(f Finding) { all = append(all, f) })
 	return all, err
@@ -23,13 +24,13 @@ func Findings(ctx context.Context, d Doctor) (all []Finding, err error) {
 
 // Finding is the result of one check.
 type Finding struct {
-	Check  string `json:"check"`            // what was looked at, in a few words; the same each time
+	Check  string `json:"check"`            // name of the check in a few words, always the same
 	Health Health `json:"health"`           //
 	Found  string `json:"found"`            // with figures
-	Advice string `json:"advice,omitempty"` // what to do; "" where all is well
+	Advice string `json:"advice,omitempty"` // what to do; "": all is well
 }
 
-// BlockedRuns says how many runs are blocked, and of which workflows, the most first; "": none is.
+// BlockedRuns says how many runs are blocked, by workflow, the most first; "": none.
 func BlockedRuns(workflows []WorkflowStats) string {
 	list := slices.DeleteFunc(slices.Clone(workflows), func(s WorkflowStats) bool { return s.Blocked == 0 })
 	slices.SortStableFunc(list, func(a, b WorkflowStats) int { return cmp.Compare(b.Blocked, a.Blocked) })
@@ -49,19 +50,22 @@ func BlockedRuns(workflows []WorkflowStats) string {
 	return strings.Join(texts, ", ")
 }
 
-// Mender is a [World] that makes right by itself what damage leaves and needs nobody's decision. [Admin].Sweep does so too, with what it sees at a glance.
+// Mender is a [World] that repairs damage that needs no decision. [Admin].Sweep also repairs what
+// it finds quickly.
 type Mender interface {
-	// Mend frees runs and tasks whose owner is not among the workers, and counts runs anew where the counts are not what is there. It tells what it did. It may
-	// take seconds on a large database.
+	// Mend releases runs and tasks whose owner is not a registered worker, and corrects wrong
+	// counts of runs. It returns what it did. It may take seconds on a large database.
 	Mend(ctx context.Context) ([]Finding, error)
-	// Awaits lists which steps of a run wait for the end of others, as they would be told.
+	// Awaits returns the recorded steps of a run that wait for the ends of other runs.
 	Awaits(ctx context.Context, run string) ([]Await, error)
-	// MendRun puts right whether a run is running and paused, and has steps be told of the ends of other runs: at once, where they are over. It reports whether it
-	// did, which is not so where the run is over, or its log has gone on.
+	// MendRun corrects whether a run is running and paused, and records its steps that wait for
+	// other runs; if those are over, the steps are told at once. It returns false, and changes
+	// nothing, if the run is over or its log has grown.
 	MendRun(ctx context.Context, run string, is Derived) (bool, error)
 }
 
-// Mended is what a [Mender] tells: it freed what so many owners had, and so many counts were wrong.
+// Mended returns the findings of a [Mender]: the number of owners whose work it released, and of
+// wrong counts.
 func Mended(owners, counts int) []Finding {
 	return []Finding{
 		{Check: "mended: owners", Health: HealthGood, Found: fmt.Sprintf("freed what %d owners held that no longer exist", owners)},
@@ -69,23 +73,23 @@ func Mended(owners, counts int) []Finding {
 	}
 }
 
-// MendAdvice and LostEndAdvice are advice of worlds' doctors.
+// Advice in findings of stores.
 const (
 	MendAdvice    = "a worker frees these and repairs impossible states within 5 minutes; to do it now:  stepwell doctor --mend"
 	LostEndAdvice = "restore a backup, or continue in a fork of the run: see docs/operating.md"
 )
 
-// WrongCount says that runs of a workflow are counted as something so often, and how many there are.
+// WrongCount describes a wrong count of runs of a workflow: n is the stored count, is the true one.
 func WrongCount(workflow, as string, n, is int64) string {
 	return fmt.Sprintf("%d of workflow %s are %s, counted as %d", is, workflow, as, n)
 }
 
-// Health says how bad a finding is.
+// Health is how bad a finding is.
 type Health string
 
-// How bad a [Finding] can be.
+// Values of [Health].
 const (
 	HealthGood    Health = "good"
-	HealthWarning Health = "warning" // look at it by day
+	HealthWarning Health = "warning" // look at it in working hours
 	HealthBad     Health = "bad"     // runs stand still, or soon will
 )

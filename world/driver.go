@@ -13,37 +13,40 @@ import (
 	"time"
 )
 
-// Driver opens the worlds that URLs of a scheme name. The package of a world registers its driver when it is linked, as drivers of
-// database/sql do: so command lines and [Open] know the worlds of third parties as they know ours, and a program carries only those that it
-// imports.
+// Driver opens stores by URLs of a scheme. A store's package registers its driver when it is
+// linked, as drivers of database/sql do. So command lines and [Open] support third-party stores as
+// they do ours, and a program contains only stores that it imports.
 type Driver interface {
-	// Open opens the world that a URL names. Its schema is brought up to date first, unless o.Existing is set.
+	// Open opens the store that a URL names. It first brings its schema up to date, unless
+	// o.Existing is set.
 	Open(ctx context.Context, url string, o OpenOptions) (World, error)
 }
 
-// OpenOptions say how a world is opened by its URL.
+// OpenOptions are options for opening a store by its URL.
 type OpenOptions struct {
-	Existing bool             // what is not there is not made: [ErrNotFound]
+	Existing bool             // do not create a missing database: [ErrNotFound]
 	Now      func() time.Time // this process's clock, for tests; default the system's
 
-	// KeepDeliveries is for how long a delivery is known when it comes again, at least; default 24 h. See [Delivery.Key]. Worlds of others need not know it.
+	// KeepDeliveries is how long a delivery ID is known at least; default 24 h. See [Delivery.Key].
+	// Third-party stores may ignore it.
 	KeepDeliveries time.Duration
 }
 
-// Migrator is a [Driver] whose worlds have a schema that changes from release to release. Steps only add, so a program runs on its own
-// schema and on the next one.
+// Migrator is a [Driver] whose stores have a schema that changes between releases. Steps only add,
+// so a program runs on its own schema and on the next one.
 type Migrator interface {
-	// Pending lists the steps that the world lacks, in order, and changes nothing.
+	// Pending returns the steps that the store lacks, in order, and changes nothing.
 	Pending(ctx context.Context, url string) ([]Migration, error)
-	// Migrate takes them, and lists those that it took. One process at a time does; a second one waits, and finds nothing left.
+	// Migrate applies them, and returns those that it applied. Only one process applies them at a
+	// time; others wait.
 	Migrate(ctx context.Context, url string) ([]Migration, error)
 }
 
 // Migration is one step of a schema.
 type Migration struct {
-	Version int // from 1 on
+	Version int // from 1
 	Name    string
-	SQL     string // what it does, as a script that can be run by hand and notes that it was
+	SQL     string // the step as a script to run by hand, which also records the step
 }
 
 var drivers struct {
@@ -54,7 +57,8 @@ var drivers struct {
 // schemeOf finds the scheme of a URL; one letter is a drive of Windows.
 var schemeOf = regexp.MustCompile(`^([a-zA-Z][a-zA-Z0-9+.-]+):`)
 
-// Register makes a driver known for a scheme, in small letters. It is for init functions, and panics where the scheme has one.
+// Register registers a driver for a URL scheme, in lower case. Call it in init. It panics if the
+// scheme is taken.
 func Register(scheme string, d Driver) {
 	drivers.Lock()
 	defer drivers.Unlock()
@@ -70,7 +74,7 @@ func Register(scheme string, d Driver) {
 	drivers.of[scheme] = d
 }
 
-// Schemes lists the schemes that the linked worlds serve.
+// Schemes returns the schemes of the linked stores.
 func Schemes() []string {
 	drivers.RLock()
 	defer drivers.RUnlock()
@@ -80,7 +84,8 @@ func Schemes() []string {
 // packages are those of the known kinds of databases, for programs that have not linked them.
 var packages = map[string]string{"http": "remote", "https": "remote", "postgres": "postgres", "postgresql": "postgres", "sqlite": "sqlite"}
 
-// DriverOf finds the driver of a URL. It says nothing of the URL but its scheme: there may be a password in it.
+// DriverOf returns the driver of a URL. Its errors show only the scheme, because a URL may contain
+// a password.
 func DriverOf(url string) (Driver, error) {
 	m := schemeOf.FindStringSubmatch(url)
 	if m == nil {
@@ -101,7 +106,8 @@ func DriverOf(url string) (Driver, error) {
 	return d, nil
 }
 
-// Open opens the world that a URL names, like sqlite:runs.db or postgres://user@host/db, if the program has linked its package.
+// Open opens the store that a URL names, like sqlite:runs.db or postgres://user@host/db. The
+// program must have linked the store's package.
 func Open(ctx context.Context, url string, options ...OpenOptions) (World, error) {
 	d, err := DriverOf(url)
 	if err != nil {

@@ -10,21 +10,22 @@ import (
 	"slices"
 )
 
-// Decrypter is a [World] that encrypts what goes into another one and decrypts what comes out. Stepwell's own stands
-// around each world whose App has keys: a store is none.
+// Decrypter is a [World] that encrypts data on the way into another store and decrypts it on the
+// way out. Stepwell wraps each store in one if its App has keys. No store implements it.
 type Decrypter interface {
-	// Stored is the world below, which shows payloads as they lie there.
+	// Stored returns the store below, which has encrypted payloads.
 	Stored() World
-	// Explain says why an event is still encrypted.
+	// Explain returns an error that says why an event is still encrypted.
 	Explain(run string, e *Event) error
-	// Changed reports whether a task that is still encrypted was changed where it is stored, as far as is known.
+	// Changed reports whether a task that is still encrypted was changed in the storage, as far as
+	// is known.
 	Changed(ctx context.Context, t *Task) bool
-	// CheckKeys is [ErrWrongKey] where a key is not the one which its ID stands for in the world. Where that cannot be
-	// asked just now, nothing is said.
+	// CheckKeys returns [ErrWrongKey] if the store binds the ID of a key to a different key. It
+	// returns nil if the store cannot be asked now.
 	CheckKeys(ctx context.Context) error
 }
 
-// Stored is a world as it keeps payloads, without any encryption around it.
+// Stored returns the store without encryption around it.
 func Stored(w World) World {
 	if d := AbilitiesOf(w).Decrypter; d != nil {
 		return Stored(d.Stored())
@@ -34,7 +35,7 @@ func Stored(w World) World {
 
 const encryptedOption = `"sealed":"`
 
-// EncryptedOptions are the options of a task that also name the key which its input is encrypted with.
+// EncryptedOptions adds to a task's options the ID of the key that encrypts its input.
 func EncryptedOptions(options []byte, key string) []byte {
 	name, _ := json.Marshal(key) // a string
 	out := append([]byte(`{"sealed":`), name...)
@@ -44,7 +45,7 @@ func EncryptedOptions(options []byte, key string) []byte {
 	return append(out, '}')
 }
 
-// PlainOptions undoes [EncryptedOptions].
+// PlainOptions is the inverse of [EncryptedOptions].
 func PlainOptions(options []byte) []byte {
 	name, _ := json.Marshal(TaskKeyID(options)) // a string
 	rest, ok := bytes.CutPrefix(options, append([]byte(`{"sealed":`), name...))
@@ -57,7 +58,7 @@ func PlainOptions(options []byte) []byte {
 	return append([]byte("{"), bytes.TrimPrefix(rest, []byte(","))...)
 }
 
-// TaskKeyID is the ID of the key that [EncryptedOptions] has named; "": none.
+// TaskKeyID returns the ID from [EncryptedOptions]; "": none.
 func TaskKeyID(options []byte) string {
 	if !bytes.HasPrefix(options, []byte("{"+encryptedOption)) {
 		return ""
@@ -74,7 +75,8 @@ func Unencrypted(events []Event) bool {
 	return slices.ContainsFunc(events, func(e Event) bool { return e.Encrypted == "" && e.Payload != nil && e.Type != AttrSet })
 }
 
-// CheckEncrypted refuses, with a [*KeyError], mail that is plain for a run that is encrypted: its sender lacks the key. Worlds call it before they put mail into an inbox.
+// CheckEncrypted returns a [*KeyError] for unencrypted mail to an encrypted run: its sender lacks
+// the key. Stores call it before they put mail into an inbox.
 func CheckEncrypted(run, key string, events []Event) error {
 	if key == "" || !Unencrypted(events) {
 		return nil

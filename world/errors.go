@@ -6,58 +6,61 @@ import (
 	"time"
 )
 
-// What callers branch on. Worlds wrap them with what was being done; read them with errors.Is.
+// Errors that callers test for with errors.Is. Stores wrap them with what they were doing.
 var (
-	// ErrNotFound: no such run, hook token, step or wait; unknown or deleted.
+	// ErrNotFound means that the run, hook token, step or wait is unknown or deleted.
 	ErrNotFound = errors.New("not found")
-	// ErrRunExists: the chosen run ID is taken.
+	// ErrRunExists means that the chosen run ID is taken.
 	ErrRunExists = errors.New("run exists")
-	// ErrTerminal: the run is over; nothing about it changes any more.
+	// ErrTerminal means that the run is over and does not change any more.
 	ErrTerminal = errors.New("run is over")
-	// ErrConflict: the entity exists already, or is over; the first writer stands.
+	// ErrConflict means that the entity exists already, or is over. The first writer wins.
 	ErrConflict = errors.New("conflict")
-	// ErrTooEarly: the step may not start yet; the error is a [*TooEarlyError].
+	// ErrTooEarly means that the step may not start yet. The error is a [*TooEarlyError].
 	ErrTooEarly = errors.New("too early")
-	// ErrLeaseLost: this worker no longer owns the run or task; nothing was written. Whoever owns it now goes on.
+	// ErrLeaseLost means that this worker no longer owns the run or task. Nothing was written.
 	ErrLeaseLost = errors.New("lease lost")
-	// ErrUnknownOutcome: the commit may or may not have been written. The writer reads the row at its number to know:
-	// see [Log.Outcome].
+	// ErrUnknownOutcome means that the commit may or may not have been written. Ask [Log.Outcome].
 	ErrUnknownOutcome = errors.New("unknown outcome")
-	// ErrInboxFull: the run has too many unread payloads; send again later.
+	// ErrInboxFull means that the run has too many unread payloads. Send again later.
 	ErrInboxFull = errors.New("inbox is full")
-	// ErrDeliveryUsed: the delivery ID was used before, for the same event or hook, with another payload; nothing was
-	// written.
+	// ErrDeliveryUsed means that the delivery ID was used before for the same event or hook, with
+	// another payload. Nothing was written.
 	ErrDeliveryUsed = errors.New("the delivery ID was used for a different payload")
-	// ErrStreamClosed: the stream was closed; nothing was written to it.
+	// ErrStreamClosed means that the stream is closed. Nothing was written.
 	ErrStreamClosed = errors.New("stream is closed")
-	// ErrForbidden: who asks may not do this; nothing was written. A remote world says it of its API key.
+	// ErrForbidden means that the API key does not allow the call. Nothing was written.
 	ErrForbidden = errors.New("the API key does not allow this")
-	// ErrTooLarge: a value or a commit is over its limit; nothing was written.
+	// ErrTooLarge means that a value or a commit is over its limit. Nothing was written.
 	ErrTooLarge = errors.New("too large")
-	// ErrInvalid: the argument can never be accepted; nothing was written.
+	// ErrInvalid means that an argument can never be accepted. Nothing was written.
 	ErrInvalid = errors.New("invalid")
-	// ErrUnfit: JSON from outside does not fit the type of the code that is to take it; nothing was written. It is [ErrInvalid] too.
+	// ErrUnfit means that JSON from outside does not fit the Go type of its receiver. Nothing was
+	// written. It matches [ErrInvalid] too.
 	ErrUnfit = fmt.Errorf("%w: it does not fit its type", ErrInvalid)
-	// ErrCorrupt: the log cannot have been written by Stepwell; the error is a [*CorruptError].
+	// ErrCorrupt means that Stepwell cannot have written the log. The error is a [*CorruptError].
 	ErrCorrupt = errors.New("corrupt event log")
-	// ErrFormat: the log was written in a format that this release does not know.
+	// ErrFormat means that this release does not know the log's format.
 	ErrFormat = errors.New("unknown log format")
-	// ErrNoKey: the run is encrypted with a key that this process does not have; the error is a [*KeyError].
+	// ErrNoKey means that the run is encrypted with a key that this process does not have. The
+	// error is a [*KeyError].
 	ErrNoKey = errors.New("no key")
-	// ErrWrongKey: an encryption key has the ID of another one that the database was encrypted with; the message names it. Nothing was written.
+	// ErrWrongKey means that an encryption key has the ID of a different key that the database
+	// knows. The message names it. Nothing was written.
 	ErrWrongKey = errors.New("wrong encryption key")
-	// ErrWorkerExists: another worker process holds the file; the message names it.
+	// ErrWorkerExists means that another worker process has the file. The message names it.
 	ErrWorkerExists = errors.New("another worker process has the database")
-	// ErrStorage: the storage under the world refused: full, read-only, gone. The message says which.
+	// ErrStorage means that the storage failed: full, read-only, unreachable. The message says
+	// which.
 	ErrStorage = errors.New("storage")
-	// ErrReplaced: what the world keeps its data in was deleted, moved or replaced while it was open. Nothing more is read or written; the
-	// message says what happened. It comes with [ErrStorage].
+	// ErrReplaced means that the database was deleted, moved or replaced while it was open. Nothing
+	// more is read or written. It also matches [ErrStorage].
 	ErrReplaced = errors.New("the database is not the one that was opened")
-	// ErrClosed: the world was closed.
+	// ErrClosed means that the store was closed.
 	ErrClosed = errors.New("the database is closed")
 )
 
-// TooEarlyError says how long a step still has to wait for its retry. It matches [ErrTooEarly].
+// TooEarlyError says how long a step must still wait for its retry. It matches [ErrTooEarly].
 type TooEarlyError struct {
 	Step       string // correlation ID
 	RetryAfter time.Duration
@@ -86,7 +89,7 @@ func (e *KeyError) Is(target error) bool { return target == ErrNoKey }
 // CorruptError says where a log stops making sense. It matches [ErrCorrupt].
 type CorruptError struct {
 	Run string
-	Seq int64 // the first event that cannot be right
+	Seq int64 // number of the first invalid event
 	Err error // what is wrong with it
 }
 
@@ -97,5 +100,5 @@ func (e *CorruptError) Error() string {
 // Is reports whether target is [ErrCorrupt].
 func (e *CorruptError) Is(target error) bool { return target == ErrCorrupt }
 
-// Unwrap returns what is wrong with the event.
+// Unwrap returns Err.
 func (e *CorruptError) Unwrap() error { return e.Err }

@@ -12,13 +12,13 @@ import (
 	"github.com/oklog/ulid/v2"
 )
 
-// NamedEvent is an event with its ID, as people and other programs are shown it.
+// NamedEvent is an event with its ID, for people and other programs.
 type NamedEvent struct {
 	EventID string `json:"eventId"` // see [EventID]
 	Event
 }
 
-// NameEvents gives events of a run their IDs.
+// NameEvents adds IDs to events of a run.
 func NameEvents(run string, events []Event) []NamedEvent {
 	out := make([]NamedEvent, len(events))
 	for i := range events {
@@ -27,8 +27,8 @@ func NameEvents(run string, events []Event) []NamedEvent {
 	return out
 }
 
-// ParseEvent returns the number of the event of a run that a text names: the number itself, or the event's ID. What is neither, or the ID of another run's
-// event, is [ErrInvalid].
+// ParseEvent returns the number of a run's event from text: the number itself, or the event's ID.
+// Other text, and IDs of another run's events, are [ErrInvalid].
 func ParseEvent(run, text string) (int64, error) {
 	if n, err := strconv.ParseInt(text, 10, 64); err == nil && n >= 0 {
 		return n, nil

@@ -7,13 +7,15 @@ import (
 
 // What a list of runs is filtered by.
 
-// Filtered reports whether the query asks for what no column of the list has: an input, attributes, how runs stand, or what IDs begin with. A page then looks at a bounded number of runs, and may be short, even
-// empty, and have a cursor.
+// Filtered reports whether the query needs more than the list's columns: inputs, attributes, status
+// words, or ID prefixes. Then each page examines a bounded number of runs, and may be short, or
+// empty, and still have a cursor.
 func (q *RunQuery) Filtered() bool {
 	return len(q.Input)+len(q.Attributes) > 0 || q.Prefix != "" || q.words()
 }
 
-// Fits reports whether the row of a run is what the query asks for, but for its attributes and its input: see [RunQuery.Holds].
+// Fits reports whether the row of a run matches the query, without its attributes and its input:
+// see [RunQuery.Holds].
 func (q *RunQuery) Fits(r *Run) bool {
 	return (q.Workflow == "" || r.Workflow == q.Workflow) &&
 		(q.Since.IsZero() || !r.CreatedAt.Before(q.Since)) && (q.Until.IsZero() || r.CreatedAt.Before(q.Until)) &&
@@ -21,9 +23,10 @@ func (q *RunQuery) Fits(r *Run) bool {
 		(!q.Roots || r.Parent == nil) && (q.Parent == "" || r.Parent != nil && r.Parent.Run == q.Parent) && q.stands(r)
 }
 
-// Holds reports whether a run is what the query asks for, with the origin, the input and the attributes. A run with the attributes whose input nobody can look into, as
-// it is encrypted, is [ErrInvalid]: to leave it out would be an answer that is wrong. Of one that is damaged nobody knows. One whose input is kept apart
-// may be: who reads such values looks into it.
+// Holds reports whether a run matches the query's origin, input and attributes. It returns
+// [ErrInvalid] for a run with matching attributes whose encrypted input cannot be read, because
+// leaving it out could be wrong. A damaged run is compared by what can be read of it. A run whose
+// input is stored apart may match: the caller reads the value and checks it.
 func (q *RunQuery) Holds(r *Run) (bool, error) {
 	if !q.Fits(r) || q.Origin != "" && (r.Origin == nil || r.Origin.Run != q.Origin) {
 		return false, nil

@@ -11,25 +11,27 @@ import (
 	"time"
 )
 
-// Gather says that a run takes the inputs of further starts before it begins: of the same workflow and key, for as
-// long as it is open. A debounce has a Quiet, and begins with the last input; a batch has none, and begins with all:
-// its input is a list, and so are those that come.
+// Gather says that a run takes the inputs of further starts, of the same workflow and key, before
+// it begins. A debounce has a Quiet, and begins with the last input. A batch has none, and begins
+// with all inputs, each of which is a list.
 type Gather struct {
-	Key    string        `json:"key,omitempty"`
-	Quiet  time.Duration `json:"quiet,omitempty"`  // it begins when no input has come for so long, in ns; 0: a batch
-	Most   time.Duration `json:"most"`             // it begins so long after its first input at the latest, in ns
-	Number int           `json:"number,omitempty"` // of a batch: it begins with so many inputs
+	Key string `json:"key,omitempty"`
+	// it begins after this time without input; 0: a batch
+	Quiet time.Duration `json:"quiet,omitempty"`
+	// it begins at latest this long after its first input
+	Most   time.Duration `json:"most"`
+	Number int           `json:"number,omitempty"` // of a batch: it begins with this many inputs
 }
 
-// What one run gathers at most.
+// Limits of what one run gathers.
 const (
 	MaxGathered       = 1_000    // inputs of a batch
-	MaxBatchBytes     = 1 << 20  // of them together
+	MaxBatchBytes     = 1 << 20  // bytes of these
 	MaxDebounced      = 10_000   // inputs of a debounce, which stay in its log
-	MaxDebouncedBytes = 16 << 20 // of them together
+	MaxDebouncedBytes = 16 << 20 // bytes of these
 )
 
-// Check refuses, with [ErrInvalid], what nobody can ask for.
+// Check returns [ErrInvalid] for invalid values.
 func (g *Gather) Check() error {
 	switch {
 	case g.Quiet < 0 || g.Quiet > 0 && g.Most < g.Quiet:
@@ -46,21 +48,23 @@ func (g *Gather) Check() error {
 	return nil
 }
 
-// SaidGather is the same as a definition says it, for starters that have not the code.
+// SaidGather is a [Gather] in a definition, for starters without the workflow's code.
 type SaidGather struct {
-	Quiet    time.Duration `json:"quiet,omitempty"`
-	Most     time.Duration `json:"most"`
-	Number   int           `json:"number,omitempty"`
-	Path     string        `json:"path,omitempty"`     // of the key in the JSON of an input; "": it has none
-	Computed bool          `json:"computed,omitempty"` // only its code can tell the key
+	Quiet  time.Duration `json:"quiet,omitempty"`
+	Most   time.Duration `json:"most"`
+	Number int           `json:"number,omitempty"`
+	// of the key in an input's JSON; "": there is no key
+	Path string `json:"path,omitempty"`
+	// only the workflow's code can compute the key
+	Computed bool `json:"computed,omitempty"`
 }
 
-// Gather is what a birth with a key says.
+// Gather returns the Gather of a birth with a key.
 func (g *SaidGather) Gather(key string) Gather {
 	return Gather{Key: key, Quiet: g.Quiet, Most: g.Most, Number: g.Number}
 }
 
-// Check refuses, with [ErrInvalid], what no definition says.
+// Check returns [ErrInvalid] for invalid values.
 func (g *SaidGather) Check() error {
 	said := g.Gather("")
 	if err := said.Check(); err != nil {
@@ -82,7 +86,8 @@ func checkPath(path string) error {
 	return nil
 }
 
-// Key is that of an input, where its code is elsewhere. The error is [ErrInvalid] where only that can tell.
+// Key returns the key of an input. The error is [ErrInvalid] if only the workflow's code can
+// compute it.
 func (g *SaidGather) Key(input []byte) (string, error) {
 	switch {
 	case g.Path != "":
@@ -93,21 +98,21 @@ func (g *SaidGather) Key(input []byte) (string, error) {
 	return "", nil
 }
 
-// Gathering is an open bucket: a run that gathers, as stores keep it.
+// Gathering is the state of a run that gathers, as stores keep it.
 type Gathering struct {
 	Quiet  time.Duration
 	Number int
-	Until  time.Time // it begins then at the latest
-	Items  int       // that it has
-	Bytes  int       // of those
+	Until  time.Time // the latest begin
+	Items  int       // number of inputs so far
+	Bytes  int       // bytes of these
 }
 
-// Opens is what a birth opens; it has items of some bytes.
+// Opens returns the Gathering of a birth with this many items and bytes.
 func (g *Gather) Opens(now time.Time, items, bytes int) Gathering {
 	return Gathering{Quiet: g.Quiet, Number: g.Number, Until: After(now, g.Most), Items: items, Bytes: bytes}
 }
 
-// Begins is when what was opened, or has taken an input, begins.
+// Begins returns when the run begins, after a birth or an input at now.
 func (b *Gathering) Begins(now time.Time) time.Time {
 	switch {
 	case b.full():
@@ -125,10 +130,10 @@ func (b *Gathering) full() bool {
 	return b.Quiet == 0 && (b.Items >= b.Number || b.Bytes >= MaxBatchBytes) || b.Items >= MaxDebounced || b.Bytes >= MaxDebouncedBytes
 }
 
-// Open reports whether it takes more.
+// Open reports whether it takes more inputs.
 func (b *Gathering) Open() bool { return !b.full() }
 
-// Fits reports whether it can take so many more.
+// Fits reports whether it can take this many more items and bytes.
 func (b *Gathering) Fits(items, bytes int) bool {
 	if b.full() {
 		return false
@@ -139,18 +144,19 @@ func (b *Gathering) Fits(items, bytes int) bool {
 	return b.Items+items <= b.Number && b.Bytes+bytes <= MaxBatchBytes
 }
 
-// Add adds so many.
+// Add adds items and bytes.
 func (b *Gathering) Add(items, bytes int) { b.Items, b.Bytes = b.Items+items, b.Bytes+bytes }
 
-// InputBytes is what an input counts for; encrypted, it is what it was before.
+// InputBytes returns the size of an input, as if it were not encrypted.
 func (e *Event) InputBytes() int { return encryptedBytes(len(e.Payload), e.Encrypted) }
 
-// Closed is the error for an input that comes to a run which gathers no more: a [Commit] with Items tells where to.
+// Closed returns the error for an input to a run that no longer gathers. The caller starts again
+// with a [Commit] with Items.
 func Closed(run string) error {
 	return fmt.Errorf("run %s no longer gathers inputs: %w", run, ErrConflict)
 }
 
-// JoinInput is the input of a run that has gathered one, and then another.
+// JoinInput returns the input of a run after a further input.
 func (g *Gather) JoinInput(all, next json.RawMessage) json.RawMessage {
 	if g.Quiet > 0 {
 		return next
@@ -176,7 +182,7 @@ func listed(list []byte) []byte {
 	return bytes.TrimSpace(list[1 : len(list)-1])
 }
 
-// Items are the inputs in a list.
+// Items splits a list of inputs.
 func Items(list []byte) (items []json.RawMessage, err error) {
 	if err := json.Unmarshal(list, &items); err != nil {
 		return nil, fmt.Errorf("%w: want a list of inputs: %w", ErrInvalid, err)
@@ -184,9 +190,9 @@ func Items(list []byte) (items []json.RawMessage, err error) {
 	return items, nil
 }
 
-// MergedStarts are the starts with an idempotency key that were merged into a run that is created with its log, as an
-// import creates one. A world knows their keys from then on, as those of the starts that it merged itself. What is
-// made of another run has none: they are that one's.
+// MergedStarts returns the merged starts with an idempotency key in the log of a run that is
+// created with its log, by an import. A store then knows their keys. A run that is made from
+// another one has none.
 func MergedStarts(c *Commit) (all []*Delivery) {
 	if !c.Birth() || c.Events[0].Birth.Gather == nil || c.Events[0].Birth.Origin != nil {
 		return nil

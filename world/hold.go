@@ -8,45 +8,49 @@ import (
 	"time"
 )
 
-// StartKeeper is a [World] that can keep runs from beginning.
+// StartKeeper is a [World] that can keep runs from beginning. Starts returns the store of holds.
 type StartKeeper interface{ Starts() Starter }
 
-// Starter knows which workflows are held. Of one that is, starts are accepted, and no run begins: a pending run that
-// nobody owns is not claimed, but to be cancelled; nor is one that is born running, as a fork or a retry, and that
-// nobody has claimed since its birth. What has begun goes on. A birth by a worker is [ErrLeaseLost].
+// Starter keeps held workflows. Starts of a held workflow are accepted, but no run of it begins. A
+// pending run that nobody owns is claimed only to be cancelled. A run that is born running, as a
+// fork or a retry, is not claimed for the first time. Runs that have begun go on. A birth by a
+// worker is [ErrLeaseLost].
 type Starter interface {
-	// Hold holds a workflow, or says anew who does and why. Of what a worker has claimed meanwhile a run may begin.
+	// Hold holds a workflow, or replaces the holder and the note. Runs that a worker has claimed
+	// already may begin.
 	Hold(ctx context.Context, h Hold) error
-	// Release has the runs of a workflow begin again. One that is not held stays so.
+	// Release lets the runs of a workflow begin again. Releasing a workflow that is not held does
+	// nothing.
 	Release(ctx context.Context, workflow string) error
-	// Holds are the workflows that are held, by name.
+	// Holds returns the held workflows, by name.
 	Holds(ctx context.Context) ([]Hold, error)
-	// Settle goes on with what was held or released, but for some of its runs, by a process that died. And it has tasks
-	// give back their places of limits whose steps no live worker has had for [NeglectAfter], and so runs of a class. It
-	// tells when it is to be called again, as somebody is still at something of that kind; 0: nothing is known. A world
-	// that is far away leaves all that to others.
+	// Settle completes holds and releases that a process left incomplete. It also takes places of
+	// limits from tasks whose step, and runs whose class, no live worker has had for
+	// [NeglectAfter]. It returns when to call it again because such work is in progress; 0: none
+	// known. A remote store does nothing.
 	Settle(ctx context.Context) (next time.Duration, err error)
-	// Lapsing are runs that have not begun in time, see [Birth.StartBy], by the world's clock: up to [MaxLapsing], the
-	// oldest first, which nobody else is told of for [LapsePatience]. Who is told ends them, by a [Delivery] that is
-	// Unbegun. A world that is far away leaves it to others, and tells of none.
+	// Lapsing returns runs that have not begun in time (see [Birth.StartBy]) by the store's clock:
+	// at most [MaxLapsing], the oldest first. The store gives them to no other caller for
+	// [LapsePatience]. The caller ends them, by a [Delivery] that is Unbegun. A remote store
+	// returns none.
 	Lapsing(ctx context.Context) (Lapsing, error)
 }
 
-// Hold says that a workflow is held, and by whom.
+// Hold is a held workflow.
 type Hold struct {
 	Workflow string    `json:"workflow"`
 	By       string    `json:"by,omitempty"`
-	Note     string    `json:"note,omitempty"` // why
+	Note     string    `json:"note,omitempty"` // the reason
 	Since    time.Time `json:"since"`
 }
 
-// SettleAfter is for how long others leave a hold or a release to who began it.
+// SettleAfter is how long a hold or release is left to the process that began it.
 const SettleAfter = 10 * time.Second
 
-// HoldPage is how many keys of runs a world looks at in one transaction, where it holds or releases a workflow.
+// HoldPage is how many runs a store examines in one transaction for a hold or release.
 const HoldPage = 10_000
 
-// CheckHold refuses, with [ErrInvalid] or [ErrTooLarge], what no world keeps.
+// CheckHold returns [ErrInvalid] or [ErrTooLarge] for an invalid hold.
 func CheckHold(h *Hold) error {
 	if err := CheckWorkflowName(h.Workflow); err != nil {
 		return err
@@ -57,7 +61,8 @@ func CheckHold(h *Hold) error {
 	return CheckReason("the note of a hold", h.Note)
 }
 
-// HeldBirth is the error for a birth by a worker whose workflow is held: it is to be created without one.
+// HeldBirth returns the error for a birth by a worker whose workflow is held. The caller then
+// creates the run without a worker.
 func HeldBirth(c *Commit) error {
 	return fmt.Errorf("run %s: workflow %s is held, so it must not begin: %w", c.Run, c.Events[0].Birth.Workflow, ErrLeaseLost)
 }

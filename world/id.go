@@ -11,7 +11,7 @@ import (
 	"github.com/oklog/ulid/v2"
 )
 
-// The prefixes of IDs. What follows is "_" and a ULID; see https://github.com/ulid/spec.
+// Prefixes of IDs. "_" and a ULID follow; see https://github.com/ulid/spec.
 const (
 	PrefixRun    = "wrun"
 	PrefixStep   = "step"
@@ -23,10 +23,10 @@ const (
 	PrefixWorker = "wrkr"
 )
 
-// Now is the time of this machine's clock as worlds keep it: UTC, in microseconds.
+// Now returns the time of this machine's clock as stores keep it: UTC, in microseconds.
 func Now() time.Time { return time.Now().UTC().Truncate(time.Microsecond) }
 
-// NewID returns a fresh, random ID with a prefix; its time part is at. It is safe for concurrent use.
+// NewID returns a new random ID with a prefix and the time part at. It is safe for concurrent use.
 func NewID(prefix string, at time.Time) string {
 	var id ulid.ULID
 	_ = id.SetTime(millis(at))
@@ -34,17 +34,18 @@ func NewID(prefix string, at time.Time) string {
 	return prefix + "_" + id.String()
 }
 
-// Key is what the ID of a step, wait, hook or attribute is made from. The name is what the author wrote; the n-th use of
-// the same kind and name in one coroutine is occurrence n, from 0, so that IDs do not depend on the order of results.
+// Key is what the ID of a step, wait, hook or attribute derives from. The n-th use of a kind and a
+// name in one coroutine is occurrence n, from 0, so IDs do not depend on the order of results.
 type Key struct {
-	Segment    int    // 0 in the first segment of the log; see [RunContinued]
-	Path       string // the coroutine: "" is the workflow function itself, "fetch[17]/go[0]" a coroutine of a coroutine
+	Segment int // 0 in the first segment of the log; see [RunContinued]
+	// the coroutine: "" is the workflow function, "fetch[17]/go[0]" a nested coroutine
+	Path       string
 	Kind       Kind
 	Name       string
 	Occurrence int
 }
 
-// String shows the key as people read it: the name, and its occurrence where it is not the first.
+// String returns the key for people: the name, with its occurrence after the first.
 func (k Key) String() string {
 	s := k.Name
 	if k.Occurrence > 0 {
@@ -56,8 +57,8 @@ func (k Key) String() string {
 	return s
 }
 
-// CorrelationID derives the ID of an entity of a run: its time part is the run's birth, its entropy a hash of the run's ID and
-// the key. The same run and key give the same ID for ever and everywhere.
+// CorrelationID derives the ID of an entity of a run. Its time part is the run's birth, its entropy
+// a hash of the run's ID and the key. The same run and key always give the same ID.
 func CorrelationID(run string, birth time.Time, k Key) string {
 	buf := make([]byte, 0, 128)
 	buf = append(append(buf, run...), 0)
@@ -73,8 +74,8 @@ func CorrelationID(run string, birth time.Time, k Key) string {
 	return withPrefix(k.Kind.prefix(), id)
 }
 
-// EventID derives the ID of the event with a sequence number: its time part is the event's time, its entropy a part of the run's own
-// hash, then the number. IDs of one run's events sort in log order.
+// EventID derives the ID of an event. Its time part is the event's time, its entropy a part of the
+// run's hash, then the number. IDs of one run's events sort in log order.
 func EventID(run string, seq int64, at time.Time) string {
 	sum := sha256.Sum256([]byte(run))
 	var id ulid.ULID
@@ -86,14 +87,15 @@ func EventID(run string, seq int64, at time.Time) string {
 	return withPrefix(PrefixEvent, id)
 }
 
-// Names of the coroutines that run a run's undo functions; no others have them. A retry is refused behind a step of the first one alone.
+// Reserved names of the coroutines that run undo functions. Only a step of the first one makes a
+// retry impossible.
 const (
 	UndoPath    = "undo"     // at the end of a run that does not complete
-	UndoNowPath = "undo-now" // where the code says so, and goes on
+	UndoNowPath = "undo-now" // in UndoAll and Undoing.Run
 )
 
-// RunPath is the coroutine path of the n-th coroutine that was spawned under a name inside parent. A slash or backslash in the
-// name gets a backslash before it, so that no two coroutines of a run share a path.
+// RunPath returns the path of the n-th coroutine of a name inside parent. Slashes and backslashes
+// in the name are escaped, so that paths are unique in a run.
 func RunPath(parent, name string, n int) string {
 	if strings.ContainsAny(name, `/\`) {
 		name = slashes.Replace(name)

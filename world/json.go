@@ -12,10 +12,11 @@ import (
 	"unicode/utf8"
 )
 
-// MaxDepth is how many levels of arrays and objects a value has at most. Readers have their limits, Go's at 10,000, and others put values into their own.
+// MaxDepth is the deepest nesting of arrays and objects in a value. Readers have limits too, Go's
+// 10,000, and may nest values in their own.
 const MaxDepth = 1000
 
-// Deep reports whether valid JSON has more than [MaxDepth] levels.
+// Deep reports whether valid JSON is nested deeper than [MaxDepth].
 func Deep(b []byte) bool {
 	if len(b) <= 2*MaxDepth {
 		return false
@@ -36,9 +37,9 @@ func Deep(b []byte) bool {
 	return false
 }
 
-// CheckJSON refuses with [ErrInvalid] what is not one JSON value, in UTF-8, with each member of an object once, however deep it lies, which is [MaxDepth] at
-// most; what is how the error calls it. Numbers may be as large as they like: whether they fit is for the type to say that they are read into. It is for what comes from outside; what [json.Marshal]
-// makes of a Go value need not be looked at again.
+// CheckJSON returns [ErrInvalid] unless b is one JSON value, in UTF-8, without repeated members, at
+// most [MaxDepth] deep. what names it in the error. Numbers may have any size; the type that reads
+// them decides. Use it for JSON from outside; the output of [json.Marshal] needs no check.
 func CheckJSON(what string, b []byte) error {
 	if !json.Valid(b) {
 		return fmt.Errorf("%w: %s is not JSON: %s", ErrInvalid, what, notJSON(b))

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// StartBy is when a run that was created at a time lapses, unless it has begun; zero: never. That it starts later does
-// not count, nor how long it may gather inputs.
+// StartBy returns when a run that was created at a time lapses if it has not begun; zero: never.
+// The time counts from the end of a delayed start or of gathering.
 func (b *Birth) StartBy(created time.Time) time.Time {
 	if b.StartTTL <= 0 {
 		return time.Time{}
@@ -23,9 +23,9 @@ func (b *Birth) StartBy(created time.Time) time.Time {
 	return After(created, b.StartTTL)
 }
 
-// Lapses is by when a run is to begin that is created with events; zero: at any time, or it has begun. One that is made
-// of another, as a fork or a retry, has the history of that, in which nothing is younger than itself: its own beginning
-// is its first claim.
+// Lapses returns when a run that is created with events lapses if it has not begun; zero: never, or
+// it has begun. A run that is made from another, as a fork or a retry, begins with its first claim,
+// because its events are the other's.
 func Lapses(created time.Time, events []Event) time.Time {
 	b := events[0].Birth
 	started := slices.ContainsFunc(events, func(e Event) bool { return e.Type == RunStarted })
@@ -35,27 +35,28 @@ func Lapses(created time.Time, events []Event) time.Time {
 	return b.StartBy(created)
 }
 
-// Lapse is the end of a run that has not begun within a time.
+// Lapse returns the event that ends a run that has not begun within a time.
 func Lapse(within time.Duration) Event {
 	why := fmt.Sprintf("it did not begin within %s", within)
 	return Event{Type: RunCancelled, By: "start TTL", Error: &Error{Message: why, Code: CodeNotStarted, Permanent: true}}
 }
 
-// Lapsing are runs that are to be ended, with [Lapse], as they have not begun in time.
+// Lapsing are runs that have not begun in time and must be ended with [Lapse].
 type Lapsing struct {
 	Runs []LapsingRun
 	More bool          // there are more
-	Next time.Duration // until the next one, of those that are known; 0: there is none
+	Next time.Duration // until the next one that is known; 0: none
 }
 
-// LapsingRun is one of them.
+// LapsingRun is one run of [Lapsing].
 type LapsingRun struct {
-	Run    string
+	Run string
+	// its start TTL
 	Within time.Duration
 }
 
-// LapsePatience is for how long [Starter.Lapsing] leaves what it has told to who was told.
+// LapsePatience is how long [Starter.Lapsing] leaves runs to the caller that got them.
 const LapsePatience = 10 * time.Second
 
-// MaxLapsing is how many runs [Starter.Lapsing] tells at once.
+// MaxLapsing is how many runs [Starter.Lapsing] returns at once.
 const MaxLapsing = 256

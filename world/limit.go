@@ -13,88 +13,88 @@ import (
 	"time"
 )
 
-// LimitKeeper is a [World] that keeps limits.
+// LimitKeeper is a [World] that keeps limits. Limits returns the store of them.
 type LimitKeeper interface{ Limits() Limiter }
 
-// Limiter tells of limits, and changes their numbers. A limit is there from the first definition or birth on that
-// names it.
+// Limiter keeps limits. A limit exists from the first definition or birth that names it.
 //
-// A run with places is claimed when it holds all of them, and not before. It takes them in order as soon as it is
-// due, and stands in line where there is no room: by priority, then who was created first. A cancel for which no
-// code runs takes no place. It gives them back when its owner releases it or it is paused, but for those that it
-// holds until its end; and all when it is over. A run whose worker died keeps them.
+// A run with places is claimed only when it holds all of them. It takes them in order once it is
+// due. Without room it waits in line, by priority, then by creation. A cancel that runs no code
+// needs no place. A run gives its places back when its owner releases it or it is paused, except
+// those held until its end, and all places at its end. If its worker dies it keeps them.
 //
-// A task with places is the same: it is given when it holds all of them, and stands in line as a run does, by when its
-// step was asked for. It gives them back when an attempt ends, and when it is dropped or its run is over; the next
-// attempt takes them anew. One whose worker died keeps them, and pays the rates again, as its next attempt begins.
+// A task with places works the same way. Its place in line is the time of its step's request. It
+// gives places back when an attempt ends, when it is dropped, and when its run is over; the next
+// attempt takes them again. If its worker dies it keeps them, and its next attempt counts for rates
+// again.
 //
-// A message of a queue with limits is received when it holds all places that it was sent with, and stands in line as a
-// task does, by when it was sent; one with a group when it is the first of that. It gives them back when its receive is
-// settled. Where its visibility ends unsettled it keeps them, and pays the rates again with the next receive. Who
-// receives from the queue lets in who is next; a queue that is paused, or that nobody receives from, holds what was let
-// in.
+// A message of a queue with limits is received only when it holds all places that it was sent with.
+// Its place in line is the time of its send; in a group, only the first message waits in line. It
+// gives places back when its receive is settled. If its visibility ends first it keeps them, and
+// the next receive counts for rates again. A receive lets the next messages in; a queue that is
+// paused, or has no receivers, keeps the places of messages that were let in.
 //
-// The places of a rate come last. A key has as many as its rate lets in now, and they are not given back: a run that is
-// claimed has paid, and needs them no more, whatever becomes of it.
+// Places of a rate come last in order. A key has as many as its rate lets in now. They are never
+// given back: a claimed run has used its place, and needs no other, whatever happens to it.
 type Limiter interface {
-	// ListLimits tells of all limits, in order of their names.
+	// ListLimits returns all limits, by name.
 	ListLimits(ctx context.Context) ([]Limit, error)
 
-	// SetLimit says how many runs of a key there may be, in the place of what code says; nil: what code says holds
-	// again. Those that hold a place keep it. The error is [ErrNotFound] where there is no such limit.
+	// SetLimit overrides the number of places of a key that code declares; nil ends the override.
+	// Runs that hold a place keep it. The error is [ErrNotFound] for an unknown limit.
 	SetLimit(ctx context.Context, name string, number *int) error
 
-	// ListLimitKeys tells of the keys of a limit, in order of their texts, behind one of them; most are told at once.
+	// ListLimitKeys returns at most most keys of a limit, by key, after the given one.
 	ListLimitKeys(ctx context.Context, limit, behind string, most int) ([]LimitKey, error)
 
-	// ListHolders tells what holds the places of a key: runs, then steps, then messages, of each the oldest first; most
-	// are told. It reads all that is under limits: it is for people. The error is [ErrNotFound] where there is no such
-	// limit.
+	// ListHolders returns at most most holders of a key's places: runs, then steps, then messages,
+	// the oldest first. It reads everything under limits, and is meant for people. The error is
+	// [ErrNotFound] for an unknown limit.
 	ListHolders(ctx context.Context, limit, key string, most int) ([]LimitHolder, error)
 
-	// InLine tells where a run stands in line, or the task of a step of it; nil: in none.
+	// InLine returns the place in line of a run, or of a step's task; nil: it is in none.
 	InLine(ctx context.Context, run, step string) (*InLine, error)
 }
 
-// Place is what a run needs to be at work: one of the places of a key.
+// Place is a need of a run: one of the places of a limit's key.
 type Place struct {
 	Limit    string `json:"limit"`
-	Key      string `json:"key,omitempty"`      // "": the limit has none
-	Number   int    `json:"number"`             // how many places a key has, where nobody has said it before
+	Key      string `json:"key,omitempty"`      // "": the limit has no key
+	Number   int    `json:"number"`             // number of places of a key, if the limit is new
 	UntilEnd bool   `json:"untilEnd,omitempty"` // it is held while the run waits, too
 
-	Per    time.Duration `json:"per,omitempty"`    // so many begin in each; 0: so many are at work at once
-	Burst  int           `json:"burst,omitempty"`  // of a rate: how many may begin at one moment; 0: one
-	Refuse bool          `json:"refuse,omitempty"` // of a rate: what is beyond it is refused at its start
+	Per    time.Duration `json:"per,omitempty"`    // the period of a rate; 0: not a rate
+	Burst  int           `json:"burst,omitempty"`  // of a rate: how many may begin at once; 0: one
+	Refuse bool          `json:"refuse,omitempty"` // of a rate: a start beyond it is refused
 
-	Single Single `json:"single,omitempty"` // of the one live run of its workflow and key
+	Single Single `json:"single,omitempty"` // of a singleton
 }
 
-// Limit is a limit as it stands.
+// Limit is the state of a limit.
 type Limit struct {
 	Name     string
-	Said     int  // places of a key, as code says
-	Set      *int // as an operator says, and then that holds; nil: nobody has
+	Said     int  // places of a key, as code declares
+	Set      *int // an operator's override; nil: none
 	UntilEnd bool
 
-	Per    time.Duration // of a rate, as code says; 0: it is none
+	Per    time.Duration // period of a rate, as code declares; 0: not a rate
 	Burst  int           // of a rate
-	Refuse bool          // of a rate: what is beyond it is refused
+	Refuse bool          // of a rate: starts beyond it are refused
 
-	Weights map[string]int // of keys, as code says; see [SaidLimit]
+	Weights map[string]int // of keys, as code declares; see [SaidLimit]
 
-	Runs, Steps, Messages bool // they are under it; none: nobody has said
+	Runs, Steps, Messages bool // what it limits; none: unknown
 }
 
-// NewLimit is a limit of which nothing is known but what code says.
+// NewLimit returns a limit as code declares it, without further state.
 func NewLimit(said *SaidLimit) *Limit {
 	return &Limit{Name: said.Name, Said: said.Number, UntilEnd: said.UntilEnd, Per: said.Per, Burst: said.Burst, Refuse: said.Refuse, Weights: said.Weights, Runs: said.Runs(), Steps: said.Steps, Messages: said.Messages}
 }
 
-// Places is how many a key has.
+// Places returns the number of places of a key.
 func (l *Limit) Places(key string) int { return l.Number() * max(l.Weights[key], 1) }
 
-// Number is how many places a key has whose weight is 1.
+// Number returns the number of places of a key with weight 1.
 func (l *Limit) Number() int {
 	if l.Set != nil {
 		return *l.Set
@@ -102,46 +102,47 @@ func (l *Limit) Number() int {
 	return l.Said
 }
 
-// LimitKey is a key of a limit as it stands.
+// LimitKey is the state of a limit's key.
 type LimitKey struct {
 	Key     string
-	Used    int // places that are held
-	Waiting int // runs in line; at most [MostCounted]
-	Weight  int // it has so many times the places of others; 0: as many
+	Used    int // held places
+	Waiting int // runs in line, at most [MostCounted]
+	Weight  int // its weight; 0: 1
 
-	// Oldest is since when one of them has waited that has for longest, in its first line from its start on. Zero:
-	// nobody waits.
+	// Oldest is since when the longest waiting run has waited, in its first line from its start on.
+	// Zero: none waits.
 	Oldest time.Time
 	Next   time.Time // of a rate: when it lets in the next; zero: now
 }
 
-// LimitHolder is a run that holds a place of a key; or the task of a step of it; or a message of a queue.
+// LimitHolder is a run, a step's task, or a message that holds a place of a key.
 type LimitHolder struct {
 	Run     string `json:"run,omitempty"`
-	Step    string `json:"step,omitempty"` // the ID of the step
-	Name    string `json:"name"`           // of the workflow, of the registered step, or of the queue
+	Step    string `json:"step,omitempty"` // ID of the step
+	Name    string `json:"name"`           // name of the workflow, the step or the queue
 	Message string `json:"message,omitempty"`
 }
 
-// InLine is where a run stands in line.
+// InLine is a run's place in the line of a limit.
 type InLine struct {
 	Place
-	Before int `json:"before"` // runs before it; at most [MostCounted]
+	Before int `json:"before"` // runs before it, at most [MostCounted]
 
-	At time.Time `json:"at,omitzero"` // of a rate: when it lets the run in at the soonest; zero: never, or no rate
+	// of a rate: when it lets the run in at the earliest; zero: never, or not a rate
+	At time.Time `json:"at,omitzero"`
 }
 
-// The limits of limits.
+// Bounds of limits.
 const (
 	MaxPlaces   = 8         // of a run
 	MaxLimit    = 1_000_000 // places of a key
 	MaxLimitKey = 256       // bytes
-	MostCounted = 10_000    // runs in a line that are counted for people
+	MostCounted = 10_000    // runs in a line that are counted
 	MaxWeight   = 100       // of a key
 	MaxWeights  = 1_000     // keys of a limit that have a weight
 )
 
-// ID tells the key of a place from others, of all limits.
+// ID returns a number that identifies the place's limit and key.
 func (p *Place) ID() int64 {
 	sum := sha256.Sum256([]byte(p.Limit + "\x00" + p.Key))
 	return int64(binary.BigEndian.Uint64(sum[:8]))
@@ -160,12 +161,12 @@ func (p *Place) compare(q *Place) int {
 		cmp.Compare(p.Limit, q.Limit), cmp.Compare(p.Key, q.Key))
 }
 
-// OrderPlaces puts places into the order in which they are taken.
+// OrderPlaces sorts places into the order in which runs take them.
 func OrderPlaces(all []Place) {
 	slices.SortFunc(all, func(a, b Place) int { return a.compare(&b) })
 }
 
-// CheckPlaces refuses, with [ErrInvalid], places that no run has.
+// CheckPlaces returns [ErrInvalid] for invalid places.
 func CheckPlaces(all []Place) error {
 	if len(all) > MaxPlaces {
 		return fmt.Errorf("%w: %d limits: the most is %d", ErrInvalid, len(all), MaxPlaces)
@@ -189,23 +190,23 @@ func CheckPlaces(all []Place) error {
 	return nil
 }
 
-// NoLimit is the error for a limit that is not there.
+// NoLimit returns the error for an unknown limit.
 func NoLimit(name string) error {
 	return fmt.Errorf("limit %.140q: %w: it exists after the first definition or start that names it", name, ErrNotFound)
 }
 
-// Scope is what the places of a limit are. It belongs to the limit's name, for ever.
+// Scope says how long places of a limit are held. It never changes for a limit's name.
 type Scope int16
 
-// The scopes of limits.
+// Scopes of limits.
 const (
-	WhileRunning    Scope = iota // a place is held while the run is at work
-	UntilEnd                     // it is held until the run is over
-	PerPeriod                    // a rate: the run pays once
-	PerPeriodRefuse              // a rate: a start that cannot pay at once is refused
+	WhileRunning    Scope = iota // a place is held while the run works
+	UntilEnd                     // a place is held until the run is over
+	PerPeriod                    // a rate: the run counts once
+	PerPeriodRefuse              // a rate: a start over it is refused
 )
 
-// String tells people.
+// String returns a text for people.
 func (s Scope) String() string {
 	switch s {
 	case UntilEnd:
@@ -218,10 +219,10 @@ func (s Scope) String() string {
 	return "a limit whose places are held while its runs are at work"
 }
 
-// Scope is that of the limit.
+// Scope returns the limit's scope.
 func (l *Limit) Scope() Scope { return scopeOf(l.Per, l.UntilEnd, l.Refuse) }
 
-// Scope is that of the limit of a place.
+// Scope returns the scope of the place's limit.
 func (p *Place) Scope() Scope { return scopeOf(p.Per, p.UntilEnd, p.Refuse) }
 
 func scopeOf(per time.Duration, untilEnd, refuse bool) Scope {
@@ -236,8 +237,8 @@ func scopeOf(per time.Duration, untilEnd, refuse bool) Scope {
 	return WhileRunning
 }
 
-// CheckScope refuses, with [ErrInvalid], that a limit be of another scope than what is kept of it: two kinds of runs
-// would take its places in different orders, and could wait for each other.
+// CheckScope returns [ErrInvalid] if a limit is declared with another scope than the recorded one.
+// With two scopes, runs would take its places in different orders, and could wait for each other.
 func CheckScope(limit string, said, kept Scope) error {
 	if said == kept {
 		return nil
@@ -245,7 +246,7 @@ func CheckScope(limit string, said, kept Scope) error {
 	return fmt.Errorf("%w: limit %s is defined as %s, but exists as %s, which cannot change: give it another Name", ErrInvalid, limit, said, kept)
 }
 
-// SaidBy are the limits that places are of.
+// SaidBy returns the limits of places.
 func SaidBy(places []Place) []SaidLimit {
 	said := make([]SaidLimit, len(places))
 	for i := range places {
@@ -255,7 +256,8 @@ func SaidBy(places []Place) []SaidLimit {
 	return said
 }
 
-// LimitsOf are the limits that definitions name, in order of their names; of two that say the same name the last.
+// LimitsOf returns the limits that definitions name, by name. Of two with the same name the last
+// counts.
 func LimitsOf(all []Definition) (said []SaidLimit) {
 	for i := range all {
 		said = append(said, all[i].Limits...)
@@ -268,7 +270,7 @@ func sortLimits(said []SaidLimit) []SaidLimit {
 	return said
 }
 
-// CheckLimit refuses, with [ErrInvalid], what no limit is. A number of 0 holds all runs back.
+// CheckLimit returns [ErrInvalid] for an invalid name or number. A number of 0 holds all runs back.
 func CheckLimit(name string, number int) error {
 	if workflow, single := strings.CutPrefix(name, singlePrefix); single {
 		return fmt.Errorf("%w: limit %.140q is the singleton of workflow %.128s: it allows one live run of a key, and you cannot change that", ErrInvalid, name, workflow)

@@ -9,7 +9,7 @@ import (
 	"slices"
 )
 
-// CheckMessage refuses, with [ErrInvalid], what no declaration of a queue says.
+// CheckMessage returns [ErrInvalid] if a queue cannot declare the limit.
 func (l *SaidLimit) CheckMessage() error {
 	if err := l.Check(); err != nil {
 		return err
@@ -39,7 +39,7 @@ func (q *MessageQueue) checkLimits() error {
 	return nil
 }
 
-// Says are the limits that it declares, in order of their names.
+// Says returns the limits that it declares, by name.
 func (q *MessageQueue) Says() []SaidLimit {
 	all := slices.Clone(q.Limits)
 	for i := range all {
@@ -48,7 +48,7 @@ func (q *MessageQueue) Says() []SaidLimit {
 	return sortLimits(all)
 }
 
-// Declares reports whether a declaration that was made says all that q says.
+// Declares reports whether an existing declaration includes all of q.
 func (q *MessageQueue) Declares(made *MessageQueue) bool {
 	return q.Name == made.Name && q.Visibility == made.Visibility && q.MaxReceives == made.MaxReceives &&
 		(q.Limits == nil || len(q.Limits) == 0 && made.Limits == nil || made.Limits != nil && slices.EqualFunc(sortLimits(slices.Clone(q.Limits)), sortLimits(slices.Clone(made.Limits)), sameLimit))
@@ -72,16 +72,17 @@ func (m *Message) checkKeys() error {
 	return nil
 }
 
-// KeysElsewhere are those of a message that nobody may refuse, as it is part of what stands: where a key cannot be
-// read, it is that of no key.
+// KeysElsewhere returns keys for a message that must not be refused, because it is part of an
+// accepted change: an unreadable key counts as no key.
 func KeysElsewhere(keys map[string]string) map[string]string {
 	out := map[string]string{"": ""}
 	maps.Copy(out, keys)
 	return out
 }
 
-// MessagePlaces are the places that each receive of a message needs, where its queue has these limits: of the key that
-// the message says, or that stands in its payload. The error is [ErrInvalid] where there is none.
+// MessagePlaces returns the places that each receive of a message needs, under these limits of its
+// queue. The keys come from the message's Keys or its payload. The error is [ErrInvalid] if a key
+// is missing.
 func MessagePlaces(limits []SaidLimit, m *Message) (places []Place, err error) {
 	other, lenient := m.Keys[""]
 	for i := range limits {

@@ -8,14 +8,14 @@ import (
 	"time"
 )
 
-// The limits of rates.
+// Bounds of rates.
 const (
 	MinPeriod = time.Millisecond
 	MaxPeriod = 366 * 24 * time.Hour
-	LeastGap  = time.Microsecond // between two that begin
+	LeastGap  = time.Microsecond // between two begins
 )
 
-// CheckRate refuses, with [ErrInvalid], what no rate is.
+// CheckRate returns [ErrInvalid] for an invalid rate.
 func CheckRate(number int, per time.Duration, burst int) error {
 	switch {
 	case number < 1 || number > MaxLimit:
@@ -30,16 +30,17 @@ func CheckRate(number int, per time.Duration, burst int) error {
 	return nil
 }
 
-// ErrRateLimited: so many runs have begun that the start is refused; an [*RateError] says when to come again.
+// ErrRateLimited means that a rate refuses the start for now. A [*RateError] says when to try
+// again.
 var ErrRateLimited = errors.New("rate limited")
 
-// RateError says that a rate lets in no more starts now. It is [ErrRateLimited].
+// RateError says which rate refused a start. It matches [ErrRateLimited].
 type RateError struct {
 	Limit, Key string
 	Number     int
 	Per        time.Duration
 	At         time.Time     // when it lets in the next, by the database's clock
-	After      time.Duration // how long that is from now
+	After      time.Duration // time from now until At
 }
 
 func (e *RateError) Error() string {
@@ -56,7 +57,8 @@ func (e *RateError) Error() string {
 // Is matches [ErrRateLimited].
 func (e *RateError) Is(target error) bool { return target == ErrRateLimited }
 
-// Refused is the error of a start under a rate that lets in the next at a time; zero: never, as its number is 0.
+// Refused returns the error of a start under a rate that lets in the next at a time; zero: never,
+// because its number is 0.
 func Refused(p *Place, number int, at, now time.Time) error {
 	e := &RateError{Limit: p.Limit, Key: p.Key, Number: number, Per: p.Per, At: at.UTC(), After: MaxPeriod}
 	if !at.IsZero() {

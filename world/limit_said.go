@@ -10,35 +10,36 @@ import (
 	"time"
 )
 
-// SaidLimit is a limit as a definition says it.
+// SaidLimit is a limit as code declares it.
 type SaidLimit struct {
 	Name     string `json:"name"`
 	Number   int    `json:"number"`
 	UntilEnd bool   `json:"untilEnd,omitempty"`
-	Path     string `json:"path,omitempty"`     // of the key in the JSON of the input; "": it has none
-	Computed bool   `json:"computed,omitempty"` // only its code can tell the key
+	// of the key in the input's JSON; "": there is no key
+	Path     string `json:"path,omitempty"`
+	Computed bool   `json:"computed,omitempty"` // only the workflow's code can compute the key
 
-	Per    time.Duration `json:"per,omitempty"` // of a rate, as are those that follow; see [Place]
+	Per    time.Duration `json:"per,omitempty"` // of a rate, as the next fields; see [Place]
 	Burst  int           `json:"burst,omitempty"`
 	Refuse bool          `json:"refuse,omitempty"`
 
 	Single Single `json:"single,omitempty"`
 
-	// Weights are those of keys that have so many times the places of others, and so as many times their share of what
-	// all keys wait for. A key that is not here has the weight 1.
+	// Weights multiply the places of keys, and so their share of what all keys wait for. Other keys
+	// have weight 1.
 	Weights map[string]int `json:"weights,omitempty"`
 
-	Steps    bool `json:"-"` // a step says it, and no workflow: that follows from where it is said
-	Messages bool `json:"-"` // a queue does, of receives
+	Steps    bool `json:"-"` // a step declares it, not a workflow
+	Messages bool `json:"-"` // a queue declares it, for receives
 }
 
-// Runs reports whether a workflow says it.
+// Runs reports whether a workflow declares it.
 func (l *SaidLimit) Runs() bool { return !l.Steps && !l.Messages }
 
-// Scope is that of the limit.
+// Scope returns the limit's scope.
 func (l *SaidLimit) Scope() Scope { return scopeOf(l.Per, l.UntilEnd, l.Refuse) }
 
-// Text tells people how many it lets in.
+// Text says for people how many it lets in.
 func (l *SaidLimit) Text() string {
 	switch {
 	case len(l.Weights) > 0: // fmt sorts them
@@ -51,12 +52,12 @@ func (l *SaidLimit) Text() string {
 	return fmt.Sprintf("%d in %s", l.Number, l.Per)
 }
 
-// Place is one of its places, without a key.
+// Place returns one of its places, without a key.
 func (l *SaidLimit) Place() Place {
 	return Place{Limit: l.Name, Number: l.Number, UntilEnd: l.UntilEnd, Per: l.Per, Burst: l.Burst, Refuse: l.Refuse, Single: l.Single}
 }
 
-// Check refuses, with [ErrInvalid], what no definition says.
+// Check returns [ErrInvalid] for an invalid declaration.
 func (l *SaidLimit) Check() error {
 	if err := checkPath(l.Path); err != nil {
 		return err
@@ -129,7 +130,8 @@ func (l *SaidLimit) check(least int) error {
 	return CheckLimit(l.Name, l.Number)
 }
 
-// KeyAt is the text, number or truth at a path of some JSON. Equal numbers give one key, however they are written.
+// KeyAt returns the string, number or boolean at a path of some JSON as a key. Equal numbers give
+// one key, however they are written.
 func KeyAt(input []byte, path string) (string, error) {
 	key, isJSON, found := keyAt(input, path)
 	switch {
@@ -164,8 +166,8 @@ func keyAt(value []byte, path string) (key string, isJSON, found bool) {
 	return "", true, false
 }
 
-// SaidPlaces are the places that a run with an input needs, where its code is elsewhere. The error is [ErrInvalid]
-// where only that can tell.
+// SaidPlaces returns the places that a run with an input needs. The error is [ErrInvalid] if only
+// the workflow's code can compute a key.
 func SaidPlaces(said []SaidLimit, input []byte) (places []Place, err error) {
 	for _, l := range said {
 		p := l.Place()

@@ -4,7 +4,7 @@ package world
 
 import "fmt"
 
-// CheckStep refuses, with [ErrInvalid], what no definition of a step says.
+// CheckStep returns [ErrInvalid] if a step cannot declare the limit.
 func (l *SaidLimit) CheckStep() error {
 	if err := l.Check(); err != nil {
 		return err
@@ -50,7 +50,7 @@ func (t *Task) checkPlaces() error {
 	return nil
 }
 
-// TaskPlaces are the limits that the tasks of a commit name.
+// TaskPlaces returns the limits that the tasks of a commit name.
 func TaskPlaces(c *Commit) (all []SaidLimit) {
 	for i := range c.Tasks {
 		all = append(all, SaidBy(c.Tasks[i].Places)...)

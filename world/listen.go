@@ -15,21 +15,24 @@ import (
 	"time"
 )
 
-// Listen says of a wait for an event that it gets what is published, too.
+// Listen makes a wait for an event also receive publications.
 type Listen struct {
-	Pattern string        `json:"pattern"`         // of the topics
-	Since   time.Duration `json:"since,omitempty"` // also what went out up to so much before it began, in ns
-	Shape   string        `json:"shape"`           // of its match: see [Shape]
-	Hash    int64         `json:"hash"`            // of the values that its match has at the paths of the shape
+	Pattern string `json:"pattern"` // of the topics
+	// also publications from up to this long before the wait began
+	Since time.Duration `json:"since,omitempty"`
+	Shape string        `json:"shape"` // of its match: see [Shape]
+	// of the values that its match has at the shape's paths
+	Hash int64 `json:"hash"`
 }
 
-// Shape is what the matches of many waits have in common. Workflows have few, as they come from code.
+// Shape is the common structure of the matches of many waits. Workflows have few shapes, because
+// matches come from code.
 type Shape struct {
 	Pattern string
-	Paths   [][]string // of scalars of the match, in order; none in arrays
-	Key     string     // ID of the key that hashes are made with; "": none
+	Paths   [][]string // of scalars in the match, in order; none in arrays
+	Key     string     // ID of the key for hashes; "": none
 
-	// Sum makes the hash of values. Where the key is not here it is nil.
+	// Sum hashes values. Nil: the key is missing.
 	Sum func(values []byte) int64
 }
 
@@ -37,7 +40,7 @@ type Shape struct {
 // compared with all of it anyway.
 const maxShape = 1_000
 
-// NewListen describes a wait. key is the ID of the key that sum makes hashes with; "" and nil: none.
+// NewListen describes a wait. key is the ID of the key that sum uses; "" and nil: none.
 func NewListen(pattern string, since time.Duration, match json.RawMessage, key string, sum func([]byte) int64) *Listen {
 	s := Shape{Pattern: pattern, Key: key, Sum: sum}
 	if sum == nil {
@@ -69,13 +72,13 @@ func (s *Shape) add(path []string, v any) {
 	}
 }
 
-// String is the shape as stores keep it.
+// String returns the shape as stores keep it.
 func (s *Shape) String() string {
 	b, _ := json.Marshal([]any{s.Pattern, s.Paths, s.Key}) // strings alone
 	return string(b)
 }
 
-// ReadShape reads what String wrote. Who has the key, where there is one, sets Sum.
+// ReadShape parses the text of String. The caller sets Sum if it has the key.
 func ReadShape(text string) (s Shape, err error) {
 	if err = json.Unmarshal([]byte(text), &[]any{&s.Pattern, &s.Paths, &s.Key}); err != nil {
 		return s, fmt.Errorf("%w: the shape %.200q: %w", ErrCorrupt, text, err)
@@ -86,7 +89,8 @@ func ReadShape(text string) (s Shape, err error) {
 	return s, nil
 }
 
-// Hash is the hash of the values that a payload has; ok is false where it has not all of them, or the key is not here.
+// Hash returns the hash of a payload's values. ok is false if it lacks one of them, or the key is
+// missing.
 func (s *Shape) Hash(payload []byte) (hash int64, ok bool) {
 	if s.Sum == nil {
 		return 0, false
@@ -137,48 +141,50 @@ func canonical(v any) (text string, ok bool) {
 	return "", false
 }
 
-// SumOpen is the hash of values without a key.
+// SumOpen hashes values without a key.
 func SumOpen(values []byte) int64 {
 	sum := sha256.Sum256(values)
 	return int64(binary.BigEndian.Uint64(sum[:]))
 }
 
-// ListenDelivery is the delivery ID under which a wait gets a publication: so it gets it once.
+// ListenDelivery returns the delivery ID under which a wait gets a publication, at most once.
 func ListenDelivery(publication, wait string) string { return publication + "/" + wait }
 
-// ListenMail is the delivery of a publication to a wait.
+// ListenMail returns the delivery of a publication to a wait.
 func ListenMail(p *Publication, run, wait string) Delivery {
 	return Delivery{Run: run, ID: ListenDelivery(p.ID, wait), Events: []Event{{
 		Type: SignalReceived, ID: wait, Name: p.Topic, Payload: bytes.Clone(p.Payload), OccurredAt: p.At,
 	}}}
 }
 
-// Listener is a wait that listens.
+// Listener is a wait that receives publications.
 type Listener struct {
-	Place string // where it is in the order of those that are listed
+	Place string // its place in the order of the list
 	Run   string
-	Wait  string // its ID
+	Wait  string // ID of the wait
 	Shape string
 	Hash  int64
-	From  time.Time // what went out before it is none of its, unless it was published after Last
-	Last  int64     // number of the last publication when it began
+	From  time.Time // earliest time of publications for it, except those after Last
+	Last  int64     // number of the last publication before it began
 
-	// Match is what one that looks back matches, as its event has it; empty: everything.
+	// Match is the match of a wait with Since, as its event has it; empty: everything.
 	Match json.RawMessage
 }
 
-// Hears reports whether a publication went out after the wait began, or after what it looks back to. Times alone do not tell where the
-// database's clock was set back, nor numbers alone of one that is delayed.
+// Hears reports whether a publication went out after the wait began, or within its Since. It uses
+// times and numbers: times fail if the database's clock was set back, and numbers fail for delayed
+// publications.
 func (l *Listener) Hears(p *Publication) bool {
 	number, _ := PublicationNumber(p.ID)
 	return number > l.Last || !p.Due.Before(l.From)
 }
 
-// ListenerQuery says which waits are to be listed: those with one of these hashes, or those that look back and have not yet.
+// ListenerQuery selects waits: those with one of these hashes, or those with Since that have not
+// looked back yet.
 type ListenerQuery struct {
 	Any   []Hashed
 	Back  bool
-	After string // the place behind which the page begins
+	After string // the place after which the page begins
 	Limit int    // 1 to MaxBatch
 }
 
@@ -188,7 +194,8 @@ type Hashed struct {
 	Hash  int64
 }
 
-// Check refuses, with [ErrInvalid], a query for what there is not, and tells the key and the wait that it begins behind.
+// Check returns [ErrInvalid] for an invalid query, or else the run's key and the wait after which
+// the page begins.
 func (q *ListenerQuery) Check() (run int64, wait string, err error) {
 	if q.Limit < 1 || q.Limit > MaxBatch {
 		return 0, "", fmt.Errorf("%w: list %d waits that listen: want 1 to %d", ErrInvalid, q.Limit, MaxBatch)
@@ -199,10 +206,10 @@ func (q *ListenerQuery) Check() (run int64, wait string, err error) {
 	return ListenerAt(q.After)
 }
 
-// ListenerPlace is the place of a wait of the run with a key.
+// ListenerPlace returns the place of a wait of the run with a key.
 func ListenerPlace(run int64, wait string) string { return strconv.FormatInt(run, 10) + "/" + wait }
 
-// ListenerAt reads a place.
+// ListenerAt parses a place.
 func ListenerAt(place string) (run int64, wait string, err error) {
 	number, wait, ok := strings.Cut(place, "/")
 	if run, err = strconv.ParseInt(number, 10, 64); err != nil || !ok {

@@ -6,14 +6,15 @@ import (
 	"sync/atomic"
 )
 
-// Listeners are who hears a world's notices: the half of a [Notifier] that is the same in every world. The set is copied on each change, so that
-// telling takes no lock. The zero value has none. It is safe for concurrent use.
+// Listeners is a set of listeners to notices: the part of a [Notifier] that is the same in every
+// store. It is copied on each change, so Tell takes no lock. The zero value is empty. It is safe
+// for concurrent use.
 type Listeners struct {
 	mu  sync.Mutex
 	set atomic.Pointer[[]*func(Notice)] // replaced as a whole, under mu
 }
 
-// Add makes fn hear each notice until stop is called. Stopping twice is legal.
+// Add calls fn for each notice until stop is called. Calling stop twice is harmless.
 func (l *Listeners) Add(fn func(Notice)) (stop func()) {
 	mine := &fn
 	l.change(func(all []*func(Notice)) []*func(Notice) { return append(all, mine) })
@@ -38,10 +39,11 @@ func (l *Listeners) all() []*func(Notice) {
 	return nil
 }
 
-// Any reports whether anybody listens.
+// Any reports whether there are listeners.
 func (l *Listeners) Any() bool { return len(l.all()) > 0 }
 
-// Tell gives notices to all who listen, on the goroutine that calls it. The world must hold no lock that a listener could need.
+// Tell calls all listeners with each notice, on the caller's goroutine. Hold no lock that a
+// listener could need.
 func (l *Listeners) Tell(notices []Notice) {
 	all := l.all()
 	for _, n := range notices {

@@ -17,10 +17,10 @@ import (
 // PrefixMessage begins the ID of a message.
 const PrefixMessage = "mesg"
 
-// The limits of queues.
+// Bounds of queues.
 const (
-	MaxBatch      = 1_000   // messages that are sent, settled, purged or moved back at once
-	MaxReceive    = 100     // messages that are received at once
+	MaxBatch      = 1_000   // messages sent, settled, purged or moved back at once
+	MaxReceive    = 100     // messages received at once
 	MaxMessage    = 1 << 20 // bytes of a payload
 	MaxHeaders    = 8 << 10 // bytes of a message's headers
 	MaxDelay      = 365 * 24 * time.Hour
@@ -30,88 +30,93 @@ const (
 	MaxWindow     = 7 * 24 * time.Hour // in which a dedupe ID is known
 )
 
-// What a queue has where nobody says otherwise.
+// Defaults of a queue.
 const (
 	DefaultVisibility = 30 * time.Second
 	DefaultReceives   = 20
 	DefaultWindow     = 5 * time.Minute
 )
 
-// MessageQueue is a queue as it is declared.
+// MessageQueue is the declaration of a queue.
 type MessageQueue struct {
 	Name string `json:"name"`
-	// Visibility is how long a message is out with who received it, in ns; 0: DefaultVisibility.
+	// Visibility is how long a received message stays hidden from other receivers. 0:
+	// [DefaultVisibility].
 	Visibility time.Duration `json:"visibility,omitempty"`
-	// MaxReceives: the receive behind so many makes it a dead letter; 0: DefaultReceives.
+	// MaxReceives is how often a message is received before it becomes a dead letter. 0:
+	// [DefaultReceives].
 	MaxReceives int `json:"maxReceives,omitempty"`
-	// Limits hold for its messages, those that are sent from then on. Nil: those that are declared stay; an empty list
-	// ends them.
+	// Limits apply to messages sent from then on. Nil keeps the declared ones; an empty list ends
+	// them.
 	Limits []SaidLimit `json:"limits,omitzero"`
 }
 
-// QueuePause says why nothing is received from a queue.
+// QueuePause says who paused a queue, and why.
 type QueuePause struct {
 	By     string    `json:"by,omitempty"`
 	Reason string    `json:"reason,omitempty"`
 	Since  time.Time `json:"since,omitzero"`
 }
 
-// QueueStats are a queue and how much is in it. Counts end at [CountedMessages].
+// QueueStats are a queue and its counts, each at most [CountedMessages].
 type QueueStats struct {
 	MessageQueue
 	Paused *QueuePause `json:"paused,omitempty"`
 	Counts map[MessageState]int64
-	Oldest time.Time // of those that are ready: since when the first of them is; zero: there are none
+	Oldest time.Time // since when the oldest ready message has been ready; zero: there is none
 }
 
-// CountedMessages is up to where the messages of a queue are counted, for each state.
+// CountedMessages is the highest count of a queue's messages, for each state.
 const CountedMessages = 100_000
 
-// MessageState is what a message is just now.
+// MessageState is the current state of a message.
 type MessageState string
 
-// The states of a message.
+// States of a message.
 const (
 	MessageReady   MessageState = "ready"   // it can be received
-	MessageDelayed MessageState = "delayed" // not before its time: it was sent with a delay, or is tried again later
-	MessageOut     MessageState = "out"     // somebody has received it, and its visibility has not ended
-	MessageParked  MessageState = "parked"  // it waits behind another of its group, or in line for a place of a limit
-	MessageDead    MessageState = "dead"    // a dead letter
+	MessageDelayed MessageState = "delayed" // its send had a delay, or it is tried again later
+	MessageOut     MessageState = "out"     // it is received, and its visibility has not ended
+	// it waits for another message of its group, or in the line of a limit
+	MessageParked MessageState = "parked"
+	MessageDead   MessageState = "dead" // a dead letter
 )
 
 // Message is one message of a queue.
 type Message struct {
-	ID      string // "mesg_" and a ULID, made from the time when it was sent and its number
+	ID      string // "mesg_" and a ULID of the send's time and its number
 	Queue   string
-	Group   string // messages of a group are received one at a time, the first that was sent first; "": none
+	Group   string // messages of a group are received one at a time, in order; "": none
 	Payload []byte // JSON
 	Headers map[string]string
 
-	Encrypted string // ID of the key that the payload is encrypted with; "": plain
-	Priority  int    // 1 to 4, 4 is received first; 0: DefaultPriority. In a group it says nothing
+	Encrypted string // ID of the key that encrypts the payload; "": plain
+	Priority  int    // 1 to 4; 4 is received first; 0: DefaultPriority; ignored in a group
 
-	// Of one that is sent.
-	Delay  time.Duration // it is not received before. Not with a group
-	Dedupe string        // a message with the same ID within Window is the same message; "": none
+	// Fields of a send: Delay is how long the message is hidden. It cannot be combined with a
+	// group.
+	Delay  time.Duration
+	Dedupe string        // a message with the same ID within Window is the same; "": none
 	Window time.Duration // 0: DefaultWindow
-	// Keys are those of the queue's limits, by their names, where they are not to be read from the payload; that of ""
-	// stands for each that is neither here nor there. See [MessagePlaces].
+	// Keys are the keys of the queue's limits, by limit name, if they are not read from the
+	// payload. The key of "" is for each limit that has a key neither here nor in the payload. See
+	// [MessagePlaces].
 	Keys map[string]string
 
-	// Of one that is received or looked at.
+	// Fields of a received or inspected message: SentAt is the time of its send.
 	SentAt   time.Time
-	Receives int          // how often it was received, this time too
-	Receipt  string       // of one that is received: the right to settle it
-	Until    time.Time    // received: when it is visible again; looked at: when it is received at the earliest
-	State    MessageState // of one that is looked at
-	Error    string       // what was said at the end of the receive before; "": nothing was
-	Damage   string       // why its payload cannot be read; "": it can
+	Receives int          // how often it was received, with this time
+	Receipt  string       // received: proof of the receive, to settle it
+	Until    time.Time    // received: when it is visible again; inspected: its earliest receive
+	State    MessageState // inspected only
+	Error    string       // reason of its last failed receive; "": none
+	Damage   string       // why its payload is unreadable; "": readable
 }
 
-// DefaultPriority is the priority of a message that says none.
+// DefaultPriority is the priority of a message with priority 0.
 const DefaultPriority = 2
 
-// Rank is a message's priority as stores keep it, 0 to 3. That of a group's is the default's.
+// Rank returns the priority as stores keep it, 0 to 3. Messages in a group have the default's.
 func (m *Message) Rank() int {
 	if m.Group != "" {
 		return DefaultPriority - 1
@@ -119,19 +124,19 @@ func (m *Message) Rank() int {
 	return cmp.Or(m.Priority, DefaultPriority) - 1
 }
 
-// Ranked gives a message the priority that a store keeps as this rank.
+// Ranked sets the priority from a stored rank.
 func (m *Message) Ranked(rank int) { m.Priority = rank + 1 }
 
-// Sent is what became of a message that was sent.
+// Sent is the result of a send.
 type Sent struct {
 	ID        string
-	Duplicate bool // its dedupe ID was known: the message with this ID was sent before
+	Duplicate bool // its dedupe ID was known: ID is that of the earlier message
 }
 
-// MessageID is the ID of the message with a number in its store.
+// MessageID returns the ID of the message with a number in its store.
 func MessageID(sent time.Time, number int64) string { return numberedID(PrefixMessage, sent, number) }
 
-// MessageNumber is the number in a message's ID; ok is false where it is none.
+// MessageNumber returns the number in a message's ID; ok is false for other text.
 func MessageNumber(id string) (number int64, ok bool) { return numberIn(PrefixMessage, id) }
 
 func numberedID(prefix string, at time.Time, number int64) string {
@@ -153,14 +158,14 @@ func numberIn(prefix, id string) (number int64, ok bool) {
 
 var receipts = base32.NewEncoding("0123456789abcdefghjkmnpqrstvwxyz").WithPadding(base32.NoPadding)
 
-// Receipt names one receive of a message: its number in the store, and the how-manieth receive it was, which
-// never counts anew.
+// Receipt identifies one receive of a message: its number in the store, and how often it was
+// received, a count that is never reset.
 func Receipt(number, fence int64) string {
 	b := binary.AppendUvarint(binary.AppendUvarint(nil, uint64(number)), uint64(fence))
 	return "rcpt_" + receipts.EncodeToString(b)
 }
 
-// ReadReceipt is what a receipt names. The error is [ErrInvalid] for what is none.
+// ReadReceipt parses a receipt. The error is [ErrInvalid] for other text.
 func ReadReceipt(receipt string) (number, fence int64, err error) {
 	rest, found := strings.CutPrefix(receipt, "rcpt_")
 	b, err := receipts.DecodeString(rest)
@@ -175,7 +180,7 @@ func ReadReceipt(receipt string) (number, fence int64, err error) {
 	return int64(x), int64(y), nil
 }
 
-// CheckQueue refuses, with [ErrInvalid], a queue that no store declares.
+// CheckQueue returns [ErrInvalid] for an invalid declaration.
 func CheckQueue(q *MessageQueue) error {
 	if err := CheckQueueName(q.Name); err != nil {
 		return err
@@ -189,7 +194,7 @@ func CheckQueue(q *MessageQueue) error {
 	return q.checkLimits()
 }
 
-// Or fills in what is not said.
+// Or returns the declaration with defaults for zero fields.
 func (q MessageQueue) Or() MessageQueue {
 	if q.Visibility == 0 {
 		q.Visibility = DefaultVisibility
@@ -200,7 +205,8 @@ func (q MessageQueue) Or() MessageQueue {
 	return q
 }
 
-// CheckQueueName refuses, with [ErrInvalid], what names no queue: the names of workflows do.
+// CheckQueueName returns [ErrInvalid] for an invalid queue name. The rules are those of workflow
+// names.
 func CheckQueueName(name string) error {
 	if CheckWorkflowName(name) != nil {
 		return fmt.Errorf("%w: queue name %.140q: want 1 to 128 of A-Z a-z 0-9 _ . -", ErrInvalid, name)
@@ -208,7 +214,7 @@ func CheckQueueName(name string) error {
 	return nil
 }
 
-// CheckMessages refuses, with [ErrInvalid] or [ErrTooLarge], what no store takes, whatever it holds.
+// CheckMessages returns [ErrInvalid] or [ErrTooLarge] for messages that no store accepts.
 func CheckMessages(all []Message) error {
 	if len(all) == 0 || len(all) > MaxBatch {
 		return fmt.Errorf("%w: %d messages at once: want 1 to %d", ErrInvalid, len(all), MaxBatch)

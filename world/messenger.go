@@ -9,86 +9,85 @@ import (
 	"time"
 )
 
-// MessageKeeper is a [World] that keeps queues of messages.
+// MessageKeeper is a [World] that keeps queues of messages. Messages returns the store of them.
 type MessageKeeper interface{ Messages() Messenger }
 
-// Messenger keeps queues that programs use with no run: they send messages, and receive each at least once.
-// What a message is just now is
-// a matter of time: see [MessageState].
+// Messenger keeps queues of messages, which need no runs. Each message is received at least once.
+// Its state depends on the time: see [MessageState].
 //
-//   - A message that was sent is received until it is acknowledged, becomes a dead letter, or is purged.
-//   - While the visibility of a receive lasts, nobody else receives the message. Who ends it later than that
-//     ends it still, as long as nobody has received it anew.
-//   - Of a group one message is out, and it is the first that was sent of those that are there. A dead letter
-//     holds up nobody.
-//   - Higher priorities are received first, and of one priority what is ready longest.
+//   - A message is received until it is acknowledged, becomes a dead letter, or is purged.
+//   - While the visibility of a receive lasts, nobody else receives the message. The receiver can
+//     settle it later too, until another receive.
+//   - One message of a group is out at a time: the first of those that are left. A dead letter
+//     holds up no other.
+//   - Higher priorities are received first; within a priority, the message that has been ready
+//     longest.
 //
-// All methods are safe for concurrent use, and durable when they return.
+// All methods are safe for concurrent use. Changes are durable when they return.
 type Messenger interface {
-	// DeclareQueue makes a queue, or says anew what holds for it. A pause stays.
+	// DeclareQueue creates or updates a queue. A pause stays.
 	DeclareQueue(ctx context.Context, q MessageQueue) error
 
-	// PauseQueue has nothing received from a queue; nil: again. The error is [ErrNotFound] where there is none.
+	// PauseQueue pauses a queue: nothing is received from it. Nil ends the pause. The error is
+	// [ErrNotFound] for an unknown queue.
 	PauseQueue(ctx context.Context, queue string, pause *QueuePause) error
 
-	// DropQueue deletes a queue. Where it has messages it is [ErrConflict]: they are purged before; so it is where a
+	// DropQueue deletes an empty queue. The error is [ErrConflict] if it has messages, or if a
 	// subscription fills it.
 	DropQueue(ctx context.Context, queue string) error
 
-	// Queues tells of queues by name, in order; none named: of all.
+	// Queues returns the named queues, by name; without names, all.
 	Queues(ctx context.Context, names ...string) ([]QueueStats, error)
 
-	// SendMessages puts messages into queues, all or none. The error is [ErrNotFound] for a queue that was not
-	// declared.
+	// SendMessages sends messages, all or none. The error is [ErrNotFound] for an undeclared queue.
 	SendMessages(ctx context.Context, all []Message) ([]Sent, error)
 
-	// ReceiveMessages receives what is ready. One that would be received too often is a dead letter instead.
-	// The error is [ErrNotFound] for a queue that was not declared.
+	// ReceiveMessages receives ready messages. A message beyond MaxReceives becomes a dead letter
+	// instead. The error is [ErrNotFound] for an undeclared queue.
 	ReceiveMessages(ctx context.Context, q ReceiveQuery) (Received, error)
 
-	// SettleMessages ends receives, each for itself, and tells of each whether its receipt held: where it did
-	// not, nothing happened.
+	// SettleMessages ends receives, independently. It returns, for each, whether its receipt was
+	// valid; otherwise nothing happened.
 	SettleMessages(ctx context.Context, all []Settlement) ([]bool, error)
 
-	// PeekMessages looks at messages in the order in which they were sent, and changes nothing.
+	// PeekMessages returns messages in the order of their sends, and changes nothing.
 	PeekMessages(ctx context.Context, q PeekQuery) (MessagePage, error)
 
-	// PurgeMessages deletes messages, [MaxBatch] at most; dead says that only dead letters are meant. More:
-	// there are others. Those that are out are deleted too.
+	// PurgeMessages deletes at most [MaxBatch] messages, also those that are out; with dead, only
+	// dead letters. more reports whether others are left.
 	PurgeMessages(ctx context.Context, queue string, dead bool) (n int, more bool, err error)
 
-	// RedriveMessages makes dead letters messages again that were never received, [MaxBatch] at most; of these
-	// alone, by their IDs, or of all.
+	// RedriveMessages makes at most [MaxBatch] dead letters ready again, as if never received:
+	// those with the given IDs, or all. more reports whether others are left.
 	RedriveMessages(ctx context.Context, queue string, ids ...string) (n int, more bool, err error)
 }
 
-// ErrReceipt: the receipt is of a receive that is over. Somebody else has received the message since, or it is gone.
+// ErrReceipt means that the receive is over: another receiver has the message, or it is gone.
 var ErrReceipt = errors.New("the receipt has expired")
 
-// ReceiveQuery says what is to be received.
+// ReceiveQuery says what to receive.
 type ReceiveQuery struct {
 	Queue      string
 	Limit      int           // 1 to MaxReceive
 	Visibility time.Duration // 0: the queue's
-	// Match: only what contains this, see [Contains]; of the first [Scanned] that are ready. A world that cannot
-	// look into payloads refuses it with [ErrInvalid].
+	// Match selects messages that contain this JSON (see [Contains]), among the first [Scanned]
+	// ready ones. A store that cannot read payloads returns [ErrInvalid].
 	Match json.RawMessage
 }
 
-// Scanned is how many messages a conditional receive looks at.
+// Scanned is how many messages a receive with Match examines.
 const Scanned = 1_000
 
-// Received is what was received.
+// Received is the result of a receive.
 type Received struct {
 	Messages []Message
 	More     bool      // others are ready
-	Next     time.Time // when to look again: the next one is ready then, or later; zero: none is to come
-	Now      time.Time // of the store
-	Dead     int       // how many became dead letters, as they were received too often
+	Next     time.Time // the next one is ready then, or later; zero: none to come
+	Now      time.Time // time of the store
+	Dead     int       // how many became dead letters
 }
 
-// Wait is how long to wait before looking again, where nobody tells of news: until the next one is ready, and
-// most at most.
+// Wait returns how long to wait before the next receive without a notice: until Next, at most most.
 func (r *Received) Wait(most time.Duration) time.Duration {
 	if r.Next.IsZero() {
 		return most
@@ -96,17 +95,18 @@ func (r *Received) Wait(most time.Duration) time.Duration {
 	return min(most, max(r.Next.Sub(r.Now), time.Millisecond))
 }
 
-// SettleKind says how a receive ends.
+// SettleKind is how a receive ends.
 type SettleKind string
 
-// How a receive ends.
+// Ways to end a receive.
 const (
-	Ack    SettleKind = "ack"    // done: the message is deleted
-	Nack   SettleKind = "nack"   // it is ready again After
-	Extend SettleKind = "extend" // it is not over: After is how long it lasts from now
-	Bury   SettleKind = "bury"   // the message is a dead letter
+	Ack    SettleKind = "ack"    // the message is deleted
+	Nack   SettleKind = "nack"   // it is ready again after After
+	Extend SettleKind = "extend" // the receive goes on for After from now
+	Bury   SettleKind = "bury"   // the message becomes a dead letter
 
-	// Unread: nobody has looked at it. It is ready again After, and the receive does not count.
+	// Unread gives back a message that nobody looked at. It is ready again after After, and the
+	// receive does not count.
 	Unread SettleKind = "unread"
 )
 
@@ -115,12 +115,14 @@ type Settlement struct {
 	Receipt string
 	Kind    SettleKind
 	After   time.Duration // Nack, Unread: 0 to MaxDelay; Extend: MinVisibility to MaxVisibility
-	Error   string        // Nack, Bury: why, for people; at most 1,000 bytes are kept
-	Queues  string        // how the name of the message's queue must begin: else the receipt does not hold; "": in any way
+	Error   string        // Nack, Bury: the reason, for people; at most 1,000 bytes are kept
+	// Queues is a prefix that the name of the message's queue must have; otherwise the receipt is
+	// invalid. "": any queue.
+	Queues string
 }
 
-// End is how a receive of the message ends, and why. after counts where the message is ready again, for [Nack] and [Unread], and
-// is kept within what a store takes.
+// End returns the settlement of the message's receive. after is used by [Nack] and [Unread], and is
+// limited to what a store accepts.
 func (m *Message) End(kind SettleKind, after time.Duration, why string) Settlement {
 	if kind != Nack && kind != Unread {
 		after = 0
@@ -128,7 +130,7 @@ func (m *Message) End(kind SettleKind, after time.Duration, why string) Settleme
 	return Settlement{Receipt: m.Receipt, Kind: kind, After: min(max(after, 0), MaxDelay), Error: why}
 }
 
-// PeekQuery says what is to be looked at.
+// PeekQuery says which messages to return.
 type PeekQuery struct {
 	Queue  string
 	State  MessageState // "": all
@@ -136,13 +138,13 @@ type PeekQuery struct {
 	Limit  int // 1 to 1,000; 0: 100
 }
 
-// MessagePage is a page of messages; Cursor is "" where there are no more.
+// MessagePage is a page of messages. Cursor is "" on the last page.
 type MessagePage struct {
 	Messages []Message
 	Cursor   string
 }
 
-// CheckReceive refuses, with [ErrInvalid], what no store receives by.
+// CheckReceive returns [ErrInvalid] for an invalid query.
 func CheckReceive(q *ReceiveQuery) error {
 	if err := CheckQueueName(q.Queue); err != nil {
 		return err
@@ -161,7 +163,7 @@ func CheckReceive(q *ReceiveQuery) error {
 // maxSettleError is how much of the error of a receive is kept.
 const maxSettleError = 1_000
 
-// CheckSettlements refuses, with [ErrInvalid], what no receive ends with, and cuts errors.
+// CheckSettlements returns [ErrInvalid] for invalid settlements, and shortens long errors.
 func CheckSettlements(all []Settlement) error {
 	if len(all) == 0 || len(all) > MaxBatch {
 		return fmt.Errorf("%w: %d receipts at once: want 1 to %d", ErrInvalid, len(all), MaxBatch)
@@ -197,8 +199,8 @@ func keptError(e string) string {
 	return strings.ToValidUTF8(strings.ReplaceAll(e[:min(len(e), maxSettleError)], "\x00", ""), "")
 }
 
-// CheckPeek refuses, with [ErrInvalid], what nobody can look at, and fills in the limit. It returns the number
-// that the page begins behind.
+// CheckPeek returns [ErrInvalid] for an invalid query, and sets the default limit. It returns the
+// number after which the page begins.
 func CheckPeek(q *PeekQuery) (behind int64, err error) {
 	if err := CheckQueueName(q.Queue); err != nil {
 		return 0, err
@@ -224,17 +226,17 @@ func CheckPeek(q *PeekQuery) (behind int64, err error) {
 	return behind, nil
 }
 
-// NoReceipt is the error for a birth whose receipt does not hold.
+// NoReceipt returns the error for a birth with an invalid receipt.
 func NoReceipt(c *Commit) error {
 	return fmt.Errorf("run %s: %w: the message was received again, or no longer exists; nothing was written", c.Run, ErrReceipt)
 }
 
-// NoQueue is the error for a queue that was not declared.
+// NoQueue returns the error for an undeclared queue.
 func NoQueue(name string) error {
 	return fmt.Errorf("queue %.140q: %w: declare it first", name, ErrNotFound)
 }
 
-// QueueFilled is the error for a queue that cannot be dropped, as a subscription fills it; nil: none does.
+// QueueFilled returns the error for dropping a queue that a subscription fills; nil: none does.
 func QueueFilled(name string, all []Subscription) error {
 	for i := range all {
 		if s := &all[i]; s.Damage == "" && s.OwnQueue() == name {
@@ -244,7 +246,7 @@ func QueueFilled(name string, all []Subscription) error {
 	return nil
 }
 
-// QueueNotEmpty is the error for a queue that cannot be dropped.
+// QueueNotEmpty returns the error for dropping a queue with messages.
 func QueueNotEmpty(name string) error {
 	return fmt.Errorf("queue %s: %w: it has messages; purge them first", name, ErrConflict)
 }

@@ -9,44 +9,47 @@ import (
 	"time"
 )
 
-// MetricsKeeper is a [World] that keeps what its processes have counted, so that one of them can tell it of all.
+// MetricsKeeper is a [World] that keeps the counts of its processes, so that one of them can report
+// for all.
 type MetricsKeeper interface {
-	// KeepMetrics keeps what a process has counted, in the place of what it gave before. Those whose counts it has added
-	// to its own (Absorbs) are told no longer, from the same transaction on; their revisions are known for [AbsorbedFor].
-	// What is known under the same revision or a later one is left as it is, so that a call may be repeated. The error is
-	// [ErrConflict], and nothing is written, where somebody has absorbed the process itself, or one that it absorbs has
-	// changed or is gone.
+	// KeepMetrics stores the counts of a process, and replaces its earlier ones. Processes in
+	// Absorbs, whose counts this one has added to its own, are removed in the same transaction;
+	// their revisions are known for [AbsorbedFor]. A known or older revision changes nothing, so a
+	// call may be repeated. The error is [ErrConflict], and nothing is written, if the process
+	// itself was absorbed, or if one that it absorbs has changed or is gone.
 	KeepMetrics(ctx context.Context, m *ProcessMetrics) error
 
-	// Metrics tells what is kept, in the order of the processes' IDs.
+	// Metrics returns the stored counts, by process ID.
 	Metrics(ctx context.Context) ([]ProcessMetrics, error)
 }
 
-// ProcessMetrics is what a process has counted since it began.
+// ProcessMetrics are the counts of a process since its start.
 type ProcessMetrics struct {
 	MetricsRef
-	Says    json.RawMessage `json:"says"`              // a JSON value; worlds do not look into it
-	Age     time.Duration   `json:"age,omitempty"`     // since it was kept, in ns, by the world's clock; only told
-	Absorbs []MetricsRef    `json:"absorbs,omitempty"` // whose counts it has added to its own; only given
+	Says json.RawMessage `json:"says"` // a JSON value, opaque to stores
+	// time since it was stored, by the store's clock; set on reading
+	Age time.Duration `json:"age,omitempty"`
+	// processes whose counts are included; set on writing
+	Absorbs []MetricsRef `json:"absorbs,omitempty"`
 }
 
-// MetricsRef names what a process gave.
+// MetricsRef identifies stored counts of a process.
 type MetricsRef struct {
 	Process  string `json:"process"`
 	Revision int64  `json:"revision"` // from 1; it grows
 }
 
-// AbsorbedFor is how long the revision of a process that was absorbed is known: it may not have heard what became of its
-// last call, and repeats that.
+// AbsorbedFor is how long the revision of an absorbed process is known, in case the process repeats
+// its last call.
 const AbsorbedFor = time.Hour
 
-// Limits of what a process may give.
+// Limits of a process's counts.
 const (
 	MaxMetrics  = 1 << 20 // bytes of ProcessMetrics.Says
 	mostAbsorbs = 1000
 )
 
-// CheckMetrics refuses, with [ErrInvalid], what no world keeps.
+// CheckMetrics returns [ErrInvalid] for invalid counts.
 func CheckMetrics(m *ProcessMetrics) error {
 	for i, r := range append([]MetricsRef{m.MetricsRef}, m.Absorbs...) {
 		if err := CheckKey("process", r.Process); err != nil {

@@ -15,7 +15,7 @@ const (
 	MaxKey          = 512 // idempotency keys, delivery IDs and tokens
 )
 
-// CheckWorkflowName refuses what is not [A-Za-z0-9_.-]{1,128}, with an error that wraps [ErrInvalid].
+// CheckWorkflowName returns [ErrInvalid] unless name matches [A-Za-z0-9_.-]{1,128}.
 func CheckWorkflowName(name string) error {
 	if len(name) == 0 || len(name) > MaxWorkflowName {
 		return fmt.Errorf("%w: workflow name %s: must have 1 to %d bytes, has %d", ErrInvalid, show(name), MaxWorkflowName, len(name))
@@ -28,12 +28,12 @@ func CheckWorkflowName(name string) error {
 	return nil
 }
 
-// AppWorkflows begins the names of workflows whose code runs in apps of Workflow DevKit, which start their runs
-// themselves: see package server/wdk.
+// AppWorkflows begins the names of workflows whose code runs in apps of Workflow DevKit, and whose
+// runs only the apps start: see package server/wdk.
 const AppWorkflows = "wdk."
 
-// CheckStart refuses, with [ErrInvalid], a workflow whose runs nobody starts but an app of Workflow DevKit: one that
-// anybody else created would wait for ever, as no app is told of it.
+// CheckStart returns [ErrInvalid] for a workflow that only apps of Workflow DevKit may start. A run
+// that anybody else started would wait for ever.
 func CheckStart(workflow string) error {
 	if !strings.HasPrefix(workflow, AppWorkflows) {
 		return nil
@@ -52,8 +52,8 @@ func CheckKeyID(id string) error {
 
 const maxKeyID = 64
 
-// CheckRunID refuses IDs that a caller may not choose for a run: they have 1 to 128 characters of [A-Za-z0-9_.:@~-], and are
-// not "." or "..", which mean something else in a URL's path.
+// CheckRunID returns [ErrInvalid] for an invalid run ID. An ID has 1 to 128 characters of
+// [A-Za-z0-9_.:@~-], and is not "." or "..", which have a meaning in URLs.
 func CheckRunID(id string) error {
 	if len(id) == 0 || len(id) > MaxRunID {
 		return fmt.Errorf("%w: run ID %s: must have 1 to %d bytes, has %d", ErrInvalid, show(id), MaxRunID, len(id))
@@ -71,10 +71,12 @@ func CheckRunID(id string) error {
 	return nil
 }
 
-// CheckName refuses names of steps, waits, events and attributes that are not 1 to 256 bytes of printable UTF-8.
+// CheckName returns [ErrInvalid] unless a name of a step, wait, event or attribute has 1 to 256
+// bytes of printable UTF-8.
 func CheckName(what, name string) error { return checkText(what, name, MaxName, show) }
 
-// CheckKey refuses idempotency keys and delivery IDs that are not 1 to 512 bytes of printable UTF-8. Tokens have [CheckToken].
+// CheckKey returns [ErrInvalid] unless an idempotency key or delivery ID has 1 to 512 bytes of
+// printable UTF-8. For tokens see [CheckToken].
 func CheckKey(what, key string) error { return checkText(what, key, MaxKey, show) }
 
 func checkText(what, s string, limit int, show func(string) string) error {
@@ -108,10 +110,11 @@ func show(s string) string {
 	return fmt.Sprintf("%q", s)
 }
 
-// MaxVersion is the highest version that a workflow can have: that of the stores' integers.
+// MaxVersion is the highest version of a workflow.
 const MaxVersion = 1<<31 - 1
 
-// CheckVersion refuses with [ErrInvalid] what is no version of a workflow; 0 leaves it open.
+// CheckVersion returns [ErrInvalid] for an invalid version. 0 is valid, and leaves the version
+// open.
 func CheckVersion(v int) error {
 	if v < 0 || v > MaxVersion {
 		return fmt.Errorf("%w: version %d: want 1 to %d, or 0 for the one that is there", ErrInvalid, v, MaxVersion)

@@ -5,10 +5,10 @@ package world
 
 import "time"
 
-// NeglectAfter is for how long no live worker has had a step, as far as a world has seen, when its open tasks give
-// back the places of limits that they hold, and leave their lines; and so the runs of a class that nobody owns, but for
-// the places that those which have begun keep until their end. They are ready all the same: who claims one has it take
-// its places then. It is long enough for most restarts.
+// NeglectAfter is how long a store has seen no live worker with a step before the step's open tasks
+// give back their places of limits and leave their lines. The same applies to runs of a class that
+// nobody owns, except for places that begun runs keep until their end. They stay ready: the worker
+// that claims one makes it take its places then. Most restarts are shorter.
 const NeglectAfter = 10 * time.Second
 
 // A message that could have been received for that time is as neglected where nothing of its queue is out and the queue

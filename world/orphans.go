@@ -5,15 +5,16 @@ import (
 	"strings"
 )
 
-// Orphans are rows of a table whose run, or class, is not there. It is for worlds.
+// Orphans are rows of a table whose run or class is missing. It is for stores.
 type Orphans struct {
 	Table string
-	N     int64 // of how many keys of runs
-	First int64 // the least of these
+	N     int64 // number of missing runs or classes
+	First int64 // the lowest of their keys
 }
 
-// ApartFound is what a [Doctor] says of values that are kept apart: how many are held, how many of these have no first
-// piece, and of how many there are pieces that no run holds, in a schema whose name is before that of each table.
+// ApartFound returns a [Doctor]'s finding about values that are stored apart: how many are held,
+// how many of these lack their first piece, and how many no run holds. schema precedes table names
+// in the advice.
 func ApartFound(held, empty, left int64, schema string) Finding {
 	switch {
 	case empty > 0:
@@ -27,7 +28,8 @@ func ApartFound(held, empty, left int64, schema string) Finding {
 	return Finding{Health: HealthGood, Found: fmt.Sprintf("%d are stored, none without its beginning", held)}
 }
 
-// OrphansFound is what a [Doctor] says of orphans, in a schema whose name is before that of each table.
+// OrphansFound returns a [Doctor]'s finding about orphans. schema precedes table names in the
+// advice.
 func OrphansFound(all []Orphans, schema string) Finding {
 	if len(all) == 0 {
 		return Finding{Health: HealthGood, Found: "none"}

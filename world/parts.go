@@ -5,8 +5,9 @@ package world
 // partEvents is how many events a row has at most that was cut: about a page.
 const partEvents = 1000
 
-// Parts cuts the events of a birth by a client into what rows of the log hold: [MaxCommit] bytes and 1,000 events at most, and at least one event.
-// The parts share memory with events. All other commits are one row, whatever they hold.
+// Parts splits the events of a birth by a client into log rows of at most [MaxCommit] bytes and
+// 1,000 events, and at least one event. The parts share memory with events. Other commits are one
+// row.
 func Parts(events []Event) (parts [][]Event) {
 	from, size := 0, 0
 	for i := range events {

@@ -9,16 +9,16 @@ import (
 	"time"
 )
 
-// MaxProgress is how many bytes a body may say of its progress, as JSON.
+// MaxProgress is the largest size in bytes of a step's progress, as JSON.
 const MaxProgress = 4 << 10
 
 // progressStreams begins the names of streams that hold the progress of a step; the step's ID follows.
 const progressStreams = "progress/"
 
-// ProgressStream is the name of the stream that holds the progress of a step.
+// ProgressStream returns the name of the stream with the progress of a step.
 func ProgressStream(step string) string { return progressStreams + step }
 
-// ProgressOf tells of which step a stream holds the progress; "": it is another stream.
+// ProgressOf returns the step whose progress a stream has; "": it is another stream.
 func ProgressOf(stream string) string {
 	if step, ok := strings.CutPrefix(stream, progressStreams); ok && strings.HasPrefix(step, PrefixStep+"_") {
 		return step
@@ -26,14 +26,15 @@ func ProgressOf(stream string) string {
 	return ""
 }
 
-// Progress is what the body of a step said last of how far it is.
+// Progress is the last reported progress of a step.
 type Progress struct {
 	Value   json.RawMessage `json:"value"`
-	Attempt int             `json:"attempt"` // that said it
-	At      time.Time       `json:"at"`      // when it was written, some seconds after it was said at most
+	Attempt int             `json:"attempt"` // attempt that reported it
+	// when it was written, at most some seconds after the report
+	At time.Time `json:"at"`
 }
 
-// LastProgress reads what the attempts of a step said last; nil: nothing.
+// LastProgress reads the last reported progress of a step; nil: none.
 func LastProgress(ctx context.Context, w Streams, run, step string) (*Progress, error) {
 	rows, err := w.StreamsOf(ctx, run)
 	if err != nil {
@@ -47,7 +48,7 @@ func LastProgress(ctx context.Context, w Streams, run, step string) (*Progress, 
 	return nil, nil
 }
 
-// ReadProgress reads the last chunk of a stream that holds the progress of a step; nil: there is none.
+// ReadProgress reads the last chunk of a stream with the progress of a step; nil: none.
 func ReadProgress(ctx context.Context, w Streams, run string, row *StreamRow) (last *Progress, err error) {
 	page, err := w.Chunks(ctx, run, row.Name, ChunkQuery{From: row.Next - 1})
 	if err != nil {

@@ -9,99 +9,105 @@ import (
 	"time"
 )
 
-// TopicKeeper is a [World] that keeps topics and subscriptions.
+// TopicKeeper is a [World] that keeps topics and subscriptions. Topics returns the store of them.
 type TopicKeeper interface{ Topics() Publisher }
 
-// Publisher keeps what was published and the subscriptions to it.
+// Publisher keeps publications and subscriptions.
 //
-// What is published is a row, and nothing else. It is spread a moment later, by whoever has the time: that looks at
-// what is due, decides who gets it, and writes all of that in one transaction, in which nobody else spreads. So each
-// subscription that stands when a publication is spread gets it once, whatever dies. Subscriptions change in such a
-// transaction too, with what was due until then: so what was published before goes to those that stood before.
+// To publish only writes a row. Spreading delivers it shortly afterwards, by any process that has
+// time: it reads due publications, decides who gets them, and writes that in one transaction. Only
+// one process spreads at a time. So each subscription that exists when a publication is spread gets
+// it exactly once, whatever crashes. Subscriptions change in such a transaction too, which first
+// spreads what was due. So earlier publications go to the earlier subscriptions.
 //
-// Package internal/spread decides, and is how subscriptions are made and ended.
+// Package internal/spread makes the decisions, and creates and ends subscriptions.
 //
-// All methods are safe for concurrent use, and durable when they return.
+// All methods are safe for concurrent use. Changes are durable when they return.
 type Publisher interface {
-	// Publish writes publications, all or none. One whose Dedupe its topic has had is the one that was.
+	// Publish writes publications, all or none. One with a known Dedupe of its topic is the earlier
+	// one.
 	Publish(ctx context.Context, all []Publication) ([]Sent, error)
 
-	// Subscriptions tells of subscriptions by name, in order; none named: of all.
+	// Subscriptions returns the named subscriptions, by name; without names, all.
 	Subscriptions(ctx context.Context, names ...string) ([]Subscription, error)
 
-	// Due tells what is to be spread next, about [PageBytes] at most: the one that is cut first, then others in the
-	// order in which they were written, then those with a delay by their time.
+	// Due returns what to spread next, about [PageBytes] at most: first the publication with a Cut,
+	// then others in the order of their writing, then delayed ones by time.
 	Due(ctx context.Context, q DueQuery) (Due, error)
 
-	// Spread writes what was decided of what is due, and tells whether it did. It did not where somebody else spreads,
-	// has spread of it, or has changed the subscriptions: nothing was written, look anew. The error is [ErrNotFound]
-	// where a subscription names a queue that was not declared.
+	// Spread writes decisions about due publications. It returns false, and writes nothing, if
+	// another process spreads, has spread some of them, or has changed the subscriptions: call Due
+	// again. The error is [ErrNotFound] if a subscription names an undeclared queue.
 	Spread(ctx context.Context, s Spread) (bool, error)
 
-	// Shapes are those of all waits that listen. The hashes of those with a key are made by who has it.
+	// Shapes returns the shapes of all waits that receive publications.
 	Shapes(ctx context.Context) ([]Shape, error)
 
-	// Listeners are pages of waits that listen, in an order that stays.
+	// Listeners returns a page of waits that receive publications, in a stable order.
 	Listeners(ctx context.Context, q ListenerQuery) ([]Listener, error)
 
-	// Publications are pages of what was published, the newest first.
+	// Publications returns a page of publications, newest first.
 	Publications(ctx context.Context, q PublicationQuery) (PublicationPage, error)
 }
 
-// DueQuery says what of that which is due is to be told.
+// DueQuery says which due publications to return.
 type DueQuery struct {
-	After string // the place behind which it begins, as Due.Last told it; "": at the first
+	After string // After is the place after which to begin, from Due.Last; "": at the first.
 	Limit int    // 1 to MaxBatch
 }
 
-// Due is what is to be spread.
+// Due is what to spread next.
 type Due struct {
-	Publications  []Publication
-	More          bool           // others are due behind these
-	Last          string         // the place of the last one; "": there is none, but perhaps one that is cut
-	Cut           *Cut           // how far the first of them has gone out already, where it is open; nil: none is cut
-	Subscriptions []Subscription // all that stand, by name; they are the store's own: not to be changed
-	Revision      int64          // of the subscriptions and of the cut: grows with each change
-	Next          time.Time      // when the next publication is due that is not yet; zero: none is to come
-	Now           time.Time      // of the store
+	Publications []Publication
+	More         bool   // others are due after these
+	Last         string // place of the last one; "": none, except possibly one with a Cut
+	// how far the first one was spread already, if it is open; nil: none
+	Cut *Cut
+	// all subscriptions, by name, owned by the store: do not change them
+	Subscriptions []Subscription
+	Revision      int64     // of the subscriptions and the cut; grows with each change
+	Next          time.Time // when the next later publication is due; zero: none to come
+	Now           time.Time // time of the store
 }
 
-// Spread is what becomes of publications that are due: at most [MaxBatch] messages and mails, and [MaxCommit] bytes.
-// Where one is cut that goes on: it is done, set aside, cut anew, or left. Those that are left stay so in each spread
-// that does not go on with them.
+// Spread is a decision about due publications: at most [MaxBatch] messages and mails, and
+// [MaxCommit] bytes. A publication with a Cut must be done, set aside, cut again, or left. Those
+// that are left stay so in each Spread that does not continue them.
 type Spread struct {
-	Revision int64      // Due's
-	Done     []string   // IDs of publications that have gone to all
-	Aside    []Aside    // those that are set aside, as they cannot be spread
-	Messages []Message  // for queues. A queue that is gone gets nothing
-	Mail     []Delivery // for waits that listen; a run that is over, or whose inbox is full, gets nothing
-	Cut      *Cut       // of publications that are not done yet: how far they are
+	Revision int64      // Due.Revision
+	Done     []string   // IDs of publications that all receivers have
+	Aside    []Aside    // publications that cannot be delivered
+	Messages []Message  // for queues; a deleted queue gets nothing
+	Mail     []Delivery // for waits; a run that is over, or whose inbox is full, gets nothing
+	Cut      *Cut       // how far unfinished publications are
 	Looked   []string   // places of waits that have looked back now
 
-	// Subscribe is made, with its own queue where it has one, or takes the place of the one with its name.
+	// Subscribe creates a subscription, with its own queue if it has one, or replaces the one with
+	// its name.
 	Subscribe *Subscription
-	// Unsubscribe is the name of one that ends. Its own queue stays.
+	// Unsubscribe is the name of a subscription that ends. Its own queue stays.
 	Unsubscribe string
 }
 
-// Aside is a publication that goes to nobody, and why.
+// Aside is a publication that nobody gets, and why.
 type Aside struct{ ID, Error string }
 
-// Cut is how far a publication has gone out: the subscriptions up to Subscription, by name, and where these are all
-// done, the waits up to Wait. Empty: not begun. It goes on before all others, unless its key is not there: then it is
-// left, and others go out.
+// Cut is how far a publication was spread: to the subscriptions up to Subscription, by name, and
+// once these are done, to the waits up to Wait. Empty: not begun. It continues before all others.
+// If its key is missing it is left, and others are spread.
 type Cut struct {
 	ID           string `json:"id"`
 	Subscription string `json:"subscription,omitempty"`
 	Waits        bool   `json:"waits,omitempty"` // the subscriptions are done
-	Wait         string `json:"wait,omitempty"`  // the last one that has it
-	Left         []Cut  `json:"left,omitempty"`  // they go on when somebody has their keys; no ID: these alone
+	Wait         string `json:"wait,omitempty"`  // the last wait that has it
+	// others that continue once a process has their keys; with no ID: only these
+	Left []Cut `json:"left,omitempty"`
 }
 
-// Open reports whether a publication is cut that goes on before all others.
+// Open reports whether a publication continues before all others.
 func (c *Cut) Open() bool { return c != nil && c.ID != "" }
 
-// Others are those alone that are left; nil: none.
+// Others returns a Cut with only those in Left; nil: none.
 func (c *Cut) Others() *Cut {
 	if c == nil || len(c.Left) == 0 {
 		return nil
@@ -109,32 +115,33 @@ func (c *Cut) Others() *Cut {
 	return &Cut{Left: c.Left}
 }
 
-// PublicationQuery says what was published is to be shown.
+// PublicationQuery selects publications.
 type PublicationQuery struct {
 	Topic  string    // a pattern; "": all
-	Any    []string  // those alone that one of these patterns fits; none: all
-	Since  time.Time // not what was published before; zero: that too
-	ID     string    // this one alone
+	Any    []string  // only topics that match one of these patterns; none: all
+	Since  time.Time // only publications from then on; zero: all
+	ID     string    // only this one
 	Cursor string
 	Limit  int // 1 to 1,000; 0: 100
 }
 
-// All reports whether a query asks for all topics.
+// All reports whether the query selects all topics.
 func (q *PublicationQuery) All() bool { return q.Topic == "" && len(q.Any) == 0 }
 
-// Fits reports whether a query asks for a topic.
+// Fits reports whether the query selects a topic.
 func (q *PublicationQuery) Fits(topic string) bool {
 	return (q.Topic == "" || Fits(q.Topic, topic)) &&
 		(len(q.Any) == 0 || slices.ContainsFunc(q.Any, func(pattern string) bool { return Fits(pattern, topic) }))
 }
 
-// PublicationPage is a page of publications; Cursor is "" where there are no more.
+// PublicationPage is a page of publications. Cursor is "" on the last page.
 type PublicationPage struct {
 	Publications []Publication
 	Cursor       string
 }
 
-// CheckSpread refuses, with [ErrInvalid] or [ErrTooLarge], what no store spreads, and cuts errors.
+// CheckSpread returns [ErrInvalid] or [ErrTooLarge] for an invalid Spread, and shortens long
+// errors.
 func CheckSpread(s *Spread) error {
 	seen := make(map[string]bool, len(s.Done)+len(s.Aside)+1)
 	once := func(id string) error {
@@ -194,8 +201,8 @@ func CheckSpread(s *Spread) error {
 	return nil
 }
 
-// Check refuses, with [ErrInvalid], a query for what there is not. It tells behind what it begins: when that one is
-// due, in microseconds since 1970, 0 at once, and its number.
+// Check returns [ErrInvalid] for an invalid query. Otherwise it returns where the query begins:
+// after the publication due at due, in microseconds since 1970 (0: at once), with that number.
 func (q *DueQuery) Check() (due, number int64, err error) {
 	if q.Limit < 1 || q.Limit > MaxBatch {
 		return 0, 0, fmt.Errorf("%w: look at %d publications: want 1 to %d", ErrInvalid, q.Limit, MaxBatch)
@@ -214,13 +221,13 @@ func (q *DueQuery) Check() (due, number int64, err error) {
 	return due, number, nil
 }
 
-// DuePlace is the place of a publication among those that are due: see [DueQuery.Check].
+// DuePlace returns the place of a due publication: see [DueQuery.Check].
 func DuePlace(due, number int64) string {
 	return strconv.FormatInt(due, 10) + "/" + strconv.FormatInt(number, 10)
 }
 
-// Check refuses, with [ErrInvalid], a query for what there is not, and fills in the limit. It returns the number before
-// which the page begins; 0: at the newest.
+// Check returns [ErrInvalid] for an invalid query, and sets the default limit. It returns the
+// number before which the page begins; 0: at the newest.
 func (q *PublicationQuery) Check() (before int64, err error) {
 	if q.Limit == 0 {
 		q.Limit = 100

@@ -7,36 +7,39 @@ import (
 	"time"
 )
 
-// ReadyReader is a [World] that tells what could be claimed, and claims nothing.
+// ReadyReader is a [World] that lists what could be claimed, and claims nothing.
 type ReadyReader interface {
-	// Ready lists runs and tasks that a worker with these classes and steps would be given if it took now, those first that it would be given first, about:
-	// it is not fair across workflows. Nothing is claimed, and no worker need be there. What was held by a worker whose lease is over is among
-	// them, as who claims next ends that lease. It may list what cannot be claimed after all; it leaves out nothing but what the limit cuts.
+	// Ready lists runs and tasks that a worker with these classes and steps could claim now,
+	// roughly in the order of claims; it does not take turns between workflows. No worker need
+	// exist. The list includes what a worker with an expired lease held. It may include what cannot
+	// be claimed after all. It omits only what the limit cuts.
 	Ready(ctx context.Context, q ReadyQuery) (Ready, error)
 }
 
-// ReadyQuery says what is asked for.
+// ReadyQuery says what to list.
 type ReadyQuery struct {
-	Classes []Class  // of runs; a run to be cancelled is listed whatever its class, as [Queue] says. Empty: no runs
-	Steps   []string // names of tasks. Empty: no tasks
-	Limit   int      // how many are listed, at most; default 100, most 1,000
+	Classes []Class  // of runs; runs to be cancelled are listed as [Queue] says; empty: no runs
+	Steps   []string // names of registered steps; empty: no tasks
+	Limit   int      // length of the list; default 100, at most 1,000
 }
 
 // Ready is what could be claimed.
 type Ready struct {
-	Now   time.Time // the world's clock
+	Now   time.Time // time of the store
 	Items []ReadyItem
-	More  bool      // the limit cut it
-	Next  time.Time // when the next is due, or may come back from a worker that is not heard of any more; zero: none that is known
+	More  bool // the limit cut the list
+	// Next is when the next one is due, or may come back from a worker that sends no heartbeats.
+	// Zero: none known.
+	Next time.Time
 }
 
-// ReadyItem is a run, or a task of one.
+// ReadyItem is a run, or a task of a run.
 type ReadyItem struct {
 	Run      string
-	Class    Class     // of a run; of a task it is zero
-	Step     string    // correlation ID of the task; "": it is the run
-	StepName string    // of the task
-	Priority int       // as it was created with
+	Class    Class     // of a run; zero for a task
+	Step     string    // correlation ID of the task; "": it is a run
+	StepName string    // name of the task's step
+	Priority int       // at its creation
 	Due      time.Time // since when it is ready
 }
 
@@ -46,7 +49,7 @@ const (
 	mostReady    = 1000
 )
 
-// Most is the limit that counts.
+// Most returns the effective limit.
 func (q *ReadyQuery) Most() int {
 	if q.Limit <= 0 {
 		return defaultReady
@@ -54,7 +57,7 @@ func (q *ReadyQuery) Most() int {
 	return min(q.Limit, mostReady)
 }
 
-// Sooner notes when something else is due.
+// Sooner lowers Next to a time.
 func (r *Ready) Sooner(at time.Time) {
 	if !at.IsZero() && (r.Next.IsZero() || at.Before(r.Next)) {
 		r.Next = at

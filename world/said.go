@@ -7,13 +7,14 @@ import (
 	"unicode/utf8"
 )
 
-// Limits of what people say, in bytes.
+// Limits of texts by people, in bytes.
 const (
-	MaxReason = 1_000 // a reason, or a note
-	MaxBy     = 512   // who acts, made or paused something
+	MaxReason = 1_000 // a reason or a note
+	MaxBy     = 512   // the name of an actor
 )
 
-// CheckReason refuses, with [ErrInvalid], a reason or a note that is longer than [MaxReason], or not UTF-8. "" is none.
+// CheckReason returns [ErrInvalid] for a reason or note that is longer than [MaxReason] or not
+// UTF-8. "" is valid.
 func CheckReason(what, text string) error {
 	switch {
 	case len(text) > MaxReason:
@@ -24,7 +25,8 @@ func CheckReason(what, text string) error {
 	return nil
 }
 
-// CheckBy refuses, with [ErrInvalid], who acts, where that is not at most [MaxBy] bytes of printable UTF-8. "" is nobody.
+// CheckBy returns [ErrInvalid] for a name that is not at most [MaxBy] bytes of printable UTF-8. ""
+// is valid.
 func CheckBy(by string) error {
 	if by == "" {
 		return nil
@@ -32,7 +34,7 @@ func CheckBy(by string) error {
 	return checkText("by", by, MaxBy, show)
 }
 
-// CheckPause refuses, with [ErrInvalid], a pause of a queue or a schedule that no store keeps; nil is none.
+// CheckPause returns [ErrInvalid] for an invalid pause of a queue or a schedule; nil is valid.
 func CheckPause(p *QueuePause) error {
 	if p == nil {
 		return nil

@@ -11,131 +11,146 @@ import (
 	"time"
 )
 
-// ScheduleKeeper is a [World] that keeps schedules.
+// ScheduleKeeper is a [World] that keeps schedules. Schedules returns the store of them.
 type ScheduleKeeper interface{ Schedules() Scheduler }
 
-// Scheduler keeps schedules, as rows that it does not look into: when a schedule is due, and what becomes of it then,
-// package internal/timetable decides.
+// Scheduler keeps schedules, as opaque rows. Package internal/timetable decides when a schedule is
+// due, and what happens then.
 //
-// A row changes as a whole, and only as whoever changes it has read it: each change has a number, the row's, and what
-// was read before the last one changes nothing. The start of a run that a schedule is due for is one commit with the
-// change of the row: see [Commit].Schedule.
+// A row changes as a whole, by compare-and-set on its change number. One commit starts a due run
+// and changes the row: see [Commit].Schedule.
 //
-// All methods are safe for concurrent use, and durable when they return.
+// All methods are safe for concurrent use. Changes are durable when they return.
 type Scheduler interface {
-	// Schedules are pages of schedules, by name.
+	// Schedules returns a page of schedules, by name.
 	Schedules(ctx context.Context, q ScheduleQuery) ([]Schedule, error)
 
-	// DueSchedules tells what is due of those that need the code of this set, "": none; limit at most (1 to [MaxBatch]),
-	// those that are due longest first. Who asks with a hold is about to go on with them: a store may keep them from all
-	// others who ask so, for that long.
+	// DueSchedules returns schedules that are due and need the code of this set ("": no code), the
+	// longest due first, at most limit: 1 to [MaxBatch]. With a hold, the caller is about to
+	// process them; a store may keep them from other such callers for that long.
 	DueSchedules(ctx context.Context, code string, limit int, hold time.Duration) (DueSchedules, error)
 
-	// PutSchedule writes a row whose Change is what it was when it was read, 0: there was none. It is false where it has
-	// changed since, or was deleted, also where another has its name now: nothing was written.
+	// PutSchedule writes a row if its Change is unchanged since it was read; 0: it did not exist.
+	// Otherwise it writes nothing and returns false, also if the row was deleted or replaced.
 	PutSchedule(ctx context.Context, s Schedule) (bool, error)
 
-	// DeleteSchedule deletes a row. The error is [ErrNotFound] where there is none.
+	// DeleteSchedule deletes a row. The error is [ErrNotFound] for an unknown name.
 	DeleteSchedule(ctx context.Context, name string) error
 }
 
-// Schedule is when runs of a workflow start by themselves, and how that stands.
+// Schedule says when runs of a workflow start by themselves, with its state.
 type Schedule struct {
 	Name string       `json:"name"`
 	Says ScheduleSpec `json:"says"`
 
-	Made     Provenance    `json:"made,omitzero"`
-	Set      string        `json:"set,omitempty"`      // the set of a program that declares it; "": nobody's code
-	Revision int           `json:"revision,omitempty"` // of the set that declared it last
-	Paused   *QueuePause   `json:"paused,omitempty"`   // nil: it is not
+	Made Provenance `json:"made,omitzero"`
+	// the set of the program that declares it; "": none
+	Set      string        `json:"set,omitempty"`
+	Revision int           `json:"revision,omitempty"` // of the set that last declared it
+	Paused   *QueuePause   `json:"paused,omitempty"`   // nil: not paused
 	Is       ScheduleSoFar `json:"is,omitzero"`
 
-	Change int64  `json:"-"` // the number of the row's last change; of one that was read
-	Damage string `json:"-"` // why the row cannot be read; "": it can
+	Change int64  `json:"-"` // number of the row's last change, when it was read
+	Damage string `json:"-"` // why the row is unreadable; "": readable
 }
 
-// ScheduleSpec is what people say of a schedule.
+// ScheduleSpec is what people specify of a schedule.
 type ScheduleSpec struct {
 	Workflow string `json:"workflow"`
 	Version  int    `json:"version,omitempty"` // 0: the highest that a live worker has
 
-	// Times are cron expressions of 5 or 6 fields, @daily and the like, "@every 6h", "@every 6h+15m", and single times as
-	// "@at 2026-12-24T18:00:00Z". Any of them is a time.
+	// Times are cron expressions of 5 or 6 fields, @daily and the like, "@every 6h", "@every
+	// 6h+15m", and single times such as "@at 2026-12-24T18:00:00Z". They are combined.
 	Times []string  `json:"times"`
-	Zone  string    `json:"zone,omitempty"` // IANA; "": UTC
-	From  time.Time `json:"from,omitzero"`  // no time before
-	Until time.Time `json:"until,omitzero"` // no time after
-	Runs  int       `json:"runs,omitempty"` // how many runs start at most; 0: any number
+	Zone  string    `json:"zone,omitempty"` // IANA name; "": UTC
+	From  time.Time `json:"from,omitzero"`  // earliest time
+	Until time.Time `json:"until,omitzero"` // latest time
+	Runs  int       `json:"runs,omitempty"` // number of runs, at most; 0: no limit
 
-	Jitter  time.Duration `json:"jitter,omitempty"`  // each run starts so much later at most, by a hash of name and time
-	CatchUp time.Duration `json:"catchUp,omitempty"` // how old a time may be that was missed; 0: a day
+	// longest delay of each run, by a hash of name and time
+	Jitter time.Duration `json:"jitter,omitempty"`
+	// how old a missed time may be and still start its run; 0: one day
+	CatchUp time.Duration `json:"catchUp,omitempty"`
 	Overlap Overlap       `json:"overlap,omitempty"` // "": OverlapSkip
 
 	PauseOnFailure bool `json:"pauseOnFailure,omitempty"`
 
-	Input     json.RawMessage `json:"input,omitempty"`  // of each run
-	Encrypted string          `json:"sealed,omitempty"` // ID of the key that Input is encrypted with; "": plain
-	// Code says that the program which declares it computes the input: only that one can start its runs.
+	Input json.RawMessage `json:"input,omitempty"` // of each run
+	// ID of the key that encrypts Input; "": plain
+	Encrypted string `json:"sealed,omitempty"`
+	// Code means that the declaring program computes the input: only that program can start its
+	// runs.
 	Code bool `json:"code,omitempty"`
 }
 
-// Overlap says what becomes of a time whose schedule's last run is not over.
+// Overlap says what happens at a time if the schedule's last run is not over.
 type Overlap string
 
-// What becomes of a time whose schedule's last run is not over.
+// Values of [Overlap].
 const (
-	OverlapSkip     Overlap = "skip"      // nothing
-	OverlapQueueOne Overlap = "queue-one" // it waits for that end; those that come meanwhile are skipped
-	OverlapQueueAll Overlap = "queue-all" // it waits for that end, and those that come meanwhile behind it
-	OverlapCancel   Overlap = "cancel"    // that run is cancelled, and then the newest time has its run
-	OverlapAllow    Overlap = "allow"     // its run starts beside
+	OverlapSkip Overlap = "skip" // no run starts
+	// a run starts after that run's end; further times meanwhile start none
+	OverlapQueueOne Overlap = "queue-one"
+	// a run starts after that run's end, and so do all further times, in order
+	OverlapQueueAll Overlap = "queue-all"
+	// that run is cancelled, and then the newest time's run starts
+	OverlapCancel Overlap = "cancel"
+	OverlapAllow  Overlap = "allow" // a run starts beside it
 )
 
-// Overlaps are all of them.
+// Overlaps lists all values of [Overlap].
 var Overlaps = []Overlap{OverlapSkip, OverlapQueueOne, OverlapQueueAll, OverlapCancel, OverlapAllow}
 
-// ScheduleSoFar is how a schedule stands.
+// ScheduleSoFar is the state of a schedule.
 type ScheduleSoFar struct {
-	Next    time.Time     `json:"next,omitzero"`  // the next time that has no run yet; zero: it is over
-	Due     time.Time     `json:"due,omitzero"`   // when to look at it again; zero: never
-	Seen    time.Time     `json:"seen,omitzero"`  // when it was found due last: no time before it was missed
-	Waits   time.Time     `json:"waits,omitzero"` // since when Next waits for the end of the last run
-	Last    *ScheduledRun `json:"last,omitempty"`
-	Done    time.Time     `json:"done,omitzero"`     // the last time whose run is known to have completed
-	Count   int           `json:"count,omitempty"`   // runs that it started
-	Skipped int           `json:"skipped,omitempty"` // had no run: the last was not over, or their wait was ended
-	Missed  int           `json:"missed,omitempty"`  // times that had no run, as they were too old when somebody looked
-	Passed  time.Time     `json:"passed,omitzero"`   // the last that was skipped or missed
-	Error   string        `json:"error,omitempty"`   // why the run of Next could not be started
-	Tries   int           `json:"tries,omitempty"`   // how often
-	Forgive string        `json:"forgive,omitempty"` // a run whose failure pauses nothing any more
+	// the next time without a run; zero: the schedule is over
+	Next time.Time `json:"next,omitzero"`
+	Due  time.Time `json:"due,omitzero"` // when to process it again; zero: never
+	// when it was last found due: no earlier time was missed
+	Seen time.Time `json:"seen,omitzero"`
+	// since when Next waits for the end of the last run
+	Waits time.Time     `json:"waits,omitzero"`
+	Last  *ScheduledRun `json:"last,omitempty"`
+	// the last time whose run is known to have completed
+	Done  time.Time `json:"done,omitzero"`
+	Count int       `json:"count,omitempty"` // number of started runs
+	// times without a run, because of [Overlap] or an ended wait
+	Skipped int `json:"skipped,omitempty"`
+	// times without a run, because they were too old when found
+	Missed int       `json:"missed,omitempty"`
+	Passed time.Time `json:"passed,omitzero"` // the last skipped or missed time
+	Error  string    `json:"error,omitempty"` // why the run of Next could not start
+	Tries  int       `json:"tries,omitempty"` // how often that failed
+	// a run whose failure no longer pauses the schedule
+	Forgive string `json:"forgive,omitempty"`
 }
 
-// ScheduledRun is the run of a time.
+// ScheduledRun is the run of a scheduled time.
 type ScheduledRun struct {
 	Run string    `json:"run"`
 	At  time.Time `json:"at"`
 
-	Merged string `json:"merged,omitempty"` // its start was merged into this run, and Run is not there
+	// the run that the start was merged into; then Run does not exist
+	Merged string `json:"merged,omitempty"`
 }
 
-// ScheduleQuery says what schedules are to be told.
+// ScheduleQuery selects schedules.
 type ScheduleQuery struct {
-	Names []string // these alone; nil: all
-	Set   string   // those of this set of a program alone; "": all
-	After string   // those behind this name
+	Names []string // only these; nil: all
+	Set   string   // only those of this set; "": all
+	After string   // only those after this name
 	Limit int      // 1 to 1,000; 0: 100
 }
 
-// DueSchedules is what is due.
+// DueSchedules are schedules that are due.
 type DueSchedules struct {
 	Schedules []Schedule
 	More      bool      // others are due
-	Next      time.Time // when the next one is due that is not yet; zero: none is to come
-	Now       time.Time // of the store
+	Next      time.Time // when the next later one is due; zero: none to come
+	Now       time.Time // time of the store
 }
 
-// What a schedule may have at most.
+// Bounds of schedules.
 const (
 	MaxScheduleName  = 80
 	MaxScheduleTimes = 32
@@ -144,18 +159,18 @@ const (
 	MaxScheduleSpan  = 366 * 24 * time.Hour
 )
 
-// AttributeSchedule is the attribute of a scheduled run that has the schedule's name; AttributeScheduleTime has its
-// nominal time, and AttributeSchedulePrevious that of the last run before it that completed.
+// Attributes of a scheduled run: the schedule's name, the run's scheduled time, and the last
+// earlier time whose run completed.
 const (
 	AttributeSchedule         = "schedule"
 	AttributeScheduleTime     = "schedule.time"
 	AttributeSchedulePrevious = "schedule.previous"
 )
 
-// ScheduledID is the ID, and the idempotency key, of the run of a time.
+// ScheduledID returns the ID, and the idempotency key, of the run of a time.
 func ScheduledID(name string, at time.Time) string { return name + "@" + at.UTC().Format(time.RFC3339) }
 
-// CodeSet is the set whose code the schedule needs; "": none.
+// CodeSet returns the set whose code the schedule needs; "": none.
 func (s *Schedule) CodeSet() string {
 	if s.Says.Code {
 		return s.Set
@@ -163,7 +178,7 @@ func (s *Schedule) CodeSet() string {
 	return ""
 }
 
-// CheckScheduleName refuses, with [ErrInvalid], what no schedule is called.
+// CheckScheduleName returns [ErrInvalid] for an invalid name.
 func CheckScheduleName(what, name string) error {
 	if CheckWorkflowName(name) != nil || len(name) > MaxScheduleName {
 		return fmt.Errorf("%w: %s name %.140q: want 1 to %d of A-Z a-z 0-9 _ . -", ErrInvalid, what, name, MaxScheduleName)
@@ -171,8 +186,8 @@ func CheckScheduleName(what, name string) error {
 	return nil
 }
 
-// CheckSchedule refuses, with [ErrInvalid] or [ErrTooLarge], what no store keeps. What the times say it does not
-// look at.
+// CheckSchedule returns [ErrInvalid] or [ErrTooLarge] for a schedule that no store keeps. It does
+// not parse its times.
 func CheckSchedule(s *Schedule) error {
 	if err := CheckScheduleName("schedule", s.Name); err != nil {
 		return err
@@ -238,7 +253,7 @@ func (s *Schedule) check() error {
 	return nil
 }
 
-// CheckScheduleQuery refuses, with [ErrInvalid], what cannot be told, and fills in the limit.
+// CheckScheduleQuery returns [ErrInvalid] for an invalid query, and sets the default limit.
 func CheckScheduleQuery(q *ScheduleQuery) error {
 	if q.Limit == 0 {
 		q.Limit = 100
@@ -249,7 +264,7 @@ func CheckScheduleQuery(q *ScheduleQuery) error {
 	return nil
 }
 
-// CheckDueSchedules refuses, with [ErrInvalid], to look at so many.
+// CheckDueSchedules returns [ErrInvalid] for an invalid limit.
 func CheckDueSchedules(limit int) error {
 	if limit < 1 || limit > MaxBatch {
 		return fmt.Errorf("%w: look at %d schedules: want 1 to %d", ErrInvalid, limit, MaxBatch)
@@ -257,15 +272,15 @@ func CheckDueSchedules(limit int) error {
 	return nil
 }
 
-// ScheduleMoved is the error for a start whose schedule has changed since it was read.
+// ScheduleMoved returns the error for a start whose schedule has changed since it was read.
 func ScheduleMoved(s *Schedule) error {
 	return fmt.Errorf("schedule %s: %w: it has changed since it was read; nothing was written", s.Name, ErrConflict)
 }
 
-// NoSchedule is the error for a schedule that is not there.
+// NoSchedule returns the error for an unknown schedule.
 func NoSchedule(name string) error { return fmt.Errorf("schedule %.140q: %w", name, ErrNotFound) }
 
-// Fits is the part of a page by name that fits the rest of the query. It is for worlds.
+// Fits returns the part of a page by name that matches the rest of the query. It is for stores.
 func (q *ScheduleQuery) Fits(page []Schedule) []Schedule {
 	if q.Set != "" {
 		page = slices.DeleteFunc(page, func(s Schedule) bool { return s.Set != q.Set })

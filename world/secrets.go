@@ -5,8 +5,8 @@ import "slices"
 // hiddenPrefix is what a token is replaced with, before the ID of its event: tokens that differ stay different, and the event stays one that can be folded.
 const hiddenPrefix = "hidden:"
 
-// HideSecrets returns events without what lets their reader act: tokens of hooks, as who has one may send, and seeds, from which
-// follows what a run takes for random. The slice that it is given, and what it points to, are not changed.
+// HideSecrets returns events without secrets that let their reader act: tokens of hooks, and seeds,
+// which determine the run's random numbers. It does not change its argument.
 func HideSecrets(events []Event) []Event {
 	copied := false
 	for i := range events {
@@ -30,5 +30,6 @@ func HideSecrets(events []Event) []Event {
 	return events
 }
 
-// Hidden reports whether an event has a token that [HideSecrets] replaced: a run cannot go on from it.
+// Hidden reports whether [HideSecrets] replaced the event's token. A run cannot continue from such
+// an event.
 func Hidden(e *Event) bool { return e.Token != "" && e.Token == hiddenPrefix+e.ID }

@@ -13,17 +13,22 @@ import (
 	"time"
 )
 
-// Base is what of all events before a run_continued, but the first, a fold needs that begins there.
+// Base is what a fold that begins at a run_continued needs from all earlier events except the
+// first.
 type Base struct {
-	Segment    int        `json:"segment"`              // its number; the run's first segment is 0
-	Version    int        `json:"version,omitempty"`    // of the workflow, from here on
-	StartedAt  time.Time  `json:"startedAt,omitzero"`   // of the run
-	Hooks      []BaseHook `json:"hooks,omitempty"`      // where [Continuation].Hooks come from, in their order
-	Deliveries []byte     `json:"deliveries,omitempty"` // keys of the deliveries of the segment before, 16 bytes each: see [DeliveryKey]
-	Starts     []int64    `json:"starts,omitempty"`     // numbers of the events that began the segments before that are to be kept, in order
+	// number of the segment; the run's first is 0
+	Segment   int       `json:"segment"`
+	Version   int       `json:"version,omitempty"`  // of the workflow, from here on
+	StartedAt time.Time `json:"startedAt,omitzero"` // start of the run
+	// origins of [Continuation].Hooks, in their order
+	Hooks []BaseHook `json:"hooks,omitempty"`
+	// keys of the previous segment's deliveries, 16 bytes each: see [DeliveryKey]
+	Deliveries []byte `json:"deliveries,omitempty"`
+	// numbers of the events that began the earlier segments to keep, in order
+	Starts []int64 `json:"starts,omitempty"`
 }
 
-// BaseHook says where an open hook was made.
+// BaseHook says where an open hook was created.
 type BaseHook struct {
 	Seq     int64 `json:"seq"` // number of its hook_created
 	Segment int   `json:"segment,omitempty"`
@@ -32,8 +37,8 @@ type BaseHook struct {
 // maxBaseDeliveries is how many deliveries of a segment the next one can name: 1 MiB of hashes.
 const maxBaseDeliveries = 1 << 16
 
-// Stands lists the numbers of the events before a run_continued that its segment stands on, in order: unread payloads and the births of open
-// hooks. They are kept whatever is trimmed, and so is the first event.
+// Stands returns the numbers of earlier events that the segment needs, in order: unread payloads
+// and the creations of open hooks. Trimming keeps them, and the first event.
 func (c *Continuation) Stands() []int64 {
 	seqs := slices.Clone(c.Unread)
 	if c.Base != nil {
@@ -45,8 +50,8 @@ func (c *Continuation) Stands() []int64 {
 	return slices.Compact(seqs)
 }
 
-// StandsOf finds, in the events of a commit, the run_continued with a number, and lists what its segment stands on. Worlds trim with it; where it reports false, they
-// leave the log alone.
+// StandsOf finds the run_continued with a number in the events of a commit, and returns its
+// [Continuation.Stands]. Stores trim with it; if ok is false they do not trim.
 func StandsOf(events []Event, seq int64) (stands []int64, ok bool) {
 	for i := range events {
 		if e := &events[i]; e.Seq == seq && e.Type == RunContinued && e.Next != nil && e.Next.Base != nil {
@@ -56,8 +61,9 @@ func StandsOf(events []Event, seq int64) (stands []int64, ok bool) {
 	return nil, false
 }
 
-// EnterAt finds where the fold of a log that was trimmed enters, see [State].EnterAt: at the first run_continued behind the last gap for which all is there that it stands
-// on. It is 0 where no number is missing, and where no fold is possible.
+// EnterAt returns where the fold of a trimmed log begins (see [State].EnterAt): at the first
+// run_continued after the last gap whose needed events all exist. It is 0 if no number is missing,
+// and if no fold is possible.
 func EnterAt(events []Event) int64 {
 	gap := 0
 	for i := 1; i < len(events); i++ {
@@ -81,8 +87,9 @@ func EnterAt(events []Event) int64 {
 	return 0
 }
 
-// BaseFor makes the Base of a run_continued that would be the next event and says next. It is nil where nothing less than the whole log will do: a pause or a
-// cancel goes on into the segment, or there were too many deliveries.
+// BaseFor returns the Base of a run_continued that would be the next event. It is nil if the
+// segment needs the whole log: a pause or a cancel continues into it, or there were too many
+// deliveries.
 func (s *State) BaseFor(next *Continuation) *Base {
 	if s.Cancel != nil || s.Paused != nil || len(s.deliveries[0]) > maxBaseDeliveries {
 		return nil

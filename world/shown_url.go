@@ -17,8 +17,8 @@ var (
 	credentials = regexp.MustCompile(`(^|//)[^/\\\s@:]+:[^/\\\s@]*@`)
 )
 
-// CheckPlace refuses, with [ErrInvalid], what is written like the connection of a database but is no URL: as the path of a file, which it would be taken for, it
-// would stand with its password on the disk and in messages. The error does not show it.
+// CheckPlace returns [ErrInvalid] for text that looks like a database connection but is not a URL.
+// Taken for the path of a file, it would show its password in messages. The error does not show it.
 func CheckPlace(where string) error {
 	switch {
 	case schemeOf.MatchString(where) && strings.Contains(where, "://"):
@@ -31,9 +31,10 @@ func CheckPlace(where string) error {
 	return nil
 }
 
-// ShownURL is the URL of a database, a server or an endpoint as it may be shown, in errors, logs and pages: without the password, without its query, which may
-// hold one, and without the user, who may be a key. Of PostgreSQL's it keeps the user, and what of the query says which server and
-// database it is. What is no URL is shown as far as it can have no secret.
+// ShownURL returns the URL of a database, a server or an endpoint without secrets, for errors, logs
+// and pages: without the password, the query and the user. For PostgreSQL it keeps the user, and
+// what of the query names the server and the database. Other text is shown as far as it cannot have
+// a secret.
 func ShownURL(where string) string {
 	u, err := url.Parse(where)
 	switch {

@@ -10,26 +10,29 @@ import (
 	"strings"
 )
 
-// Single says what becomes of a start where a run of its workflow and key is live; "": any number may be.
+// Single says what happens at a start while a run of its workflow and key is live; "": the start
+// creates a run.
 type Single string
 
-// What becomes of it.
+// Values of [Single].
 const (
-	SingleKeep    Single = "keep"    // there is no new run: the start is answered with the one that is live
-	SingleReplace Single = "replace" // that one is cancelled, and the new one begins when it is over
+	SingleKeep Single = "keep" // the start returns the live run
+	// the live run is cancelled, and the new one begins when it is over
+	SingleReplace Single = "replace"
 )
 
 const singlePrefix = "singleton:"
 
-// SingleName is the name of the limit that a workflow's singleton is. No other limit can have it.
+// SingleName returns the name of the limit behind a workflow's singleton. No other limit can have
+// it.
 func SingleName(workflow string) string { return singlePrefix + workflow }
 
-// NewSingle is the limit that a workflow's singleton is.
+// NewSingle returns the limit behind a workflow's singleton.
 func NewSingle(workflow string, then Single) SaidLimit {
 	return SaidLimit{Name: SingleName(workflow), Number: 1, UntilEnd: true, Single: then}
 }
 
-// SingleOf is the workflow of whose singleton a limit is; "": it is none.
+// SingleOf returns the workflow whose singleton a limit is; "": none.
 func SingleOf(limit string) string {
 	workflow, is := strings.CutPrefix(limit, singlePrefix)
 	if !is {
@@ -61,8 +64,8 @@ func (b *Birth) checkSingle() error {
 	return nil
 }
 
-// SingleInTx refuses the birth of a singleton in a caller's transaction: who starts another one of its key, and the run
-// whose place it takes, would wait for the caller.
+// SingleInTx refuses the birth of a singleton in a caller's transaction, because other starts with
+// its key would wait for the caller.
 func SingleInTx(b *Birth) error {
 	for i := range b.Places {
 		if b.Places[i].Single != "" {
@@ -72,13 +75,13 @@ func SingleInTx(b *Birth) error {
 	return nil
 }
 
-// SingleLive is the error for a run that is made of another, or of a log, while a run is live that has its singleton's
-// key.
+// SingleLive returns the error for a fork, retry, restart or import while a run with its
+// singleton's key is live.
 func SingleLive(run, live string, p *Place) error {
 	return fmt.Errorf("run %s: run %s is live and has %s: wait for its end, or cancel it: %w", run, live, p.SingleText(), ErrRunExists)
 }
 
-// SingleText tells people of the key of a singleton.
+// SingleText describes the key of a singleton, for people.
 func (p *Place) SingleText() string {
 	of := "the singleton of workflow " + SingleOf(p.Limit)
 	if p.Key == "" {

@@ -1,6 +1,6 @@
 package world
 
-// Size is about how many bytes the event takes: its payloads, names, and what all events have.
+// Size returns about how many bytes the event takes.
 func (e *Event) Size() int {
 	const rest = 300 // times, numbers and IDs
 	n := rest + eventBytes(e) + len(e.Payload) - encryptedBytes(len(e.Payload), e.Encrypted)
@@ -10,7 +10,7 @@ func (e *Event) Size() int {
 	return n
 }
 
-// Size is about how many bytes the error takes, with its causes.
+// Size returns about how many bytes the error takes, with its causes.
 func (e *Error) Size() int {
 	n := len(e.Name) + len(e.Message) + len(e.Where) + len(e.Stack)
 	for _, c := range e.Causes {
@@ -19,7 +19,7 @@ func (e *Error) Size() int {
 	return n
 }
 
-// Size is about how many bytes the run's row takes.
+// Size returns about how many bytes the run's row takes.
 func (r *Run) Size() int {
 	const rest = 500
 	n := rest + len(r.Input) + len(r.Output) + len(r.Key) + attributeBytes(r.Attributes)

@@ -9,20 +9,20 @@ import (
 	"time"
 )
 
-// How a run stands, in a word that is no status of its own: of one that is damaged, or that is pending or running. [Run.Stands] says which; a
-// [RunQuery] takes them where it takes a status.
+// Status words beside the statuses, for runs that are pending or running, or damaged. [Run.Stands]
+// returns them, and a [RunQuery] takes them as statuses.
 const (
-	StandsBlocked  Status = "blocked"  // it cannot go on
-	StandsPaused   Status = "paused"   // somebody paused it
-	StandsHeld     Status = "held"     // its workflow is held, and it does not begin before that is over
-	StandsDelayed  Status = "delayed"  // it starts later
-	StandsLimited  Status = "limited"  // it stands in line for a place of a limit
-	StandsQueued   Status = "queued"   // it is ready, and no worker has it yet
+	StandsBlocked  Status = "blocked"  // it cannot continue
+	StandsPaused   Status = "paused"   // an operator paused it
+	StandsHeld     Status = "held"     // its workflow is held, and it has not begun
+	StandsDelayed  Status = "delayed"  // its start has a delay
+	StandsLimited  Status = "limited"  // it waits in the line of a limit
+	StandsQueued   Status = "queued"   // it is ready, and no worker has it
 	StandsWorking  Status = "working"  // a worker has it
 	StandsRetrying Status = "retrying" // a step failed, and is tried again later
 	StandsSleeping Status = "sleeping" // until a time
 	StandsWaiting  Status = "waiting"  // for an event, a hook, another run, a task or a condition
-	StandsDamaged  Status = "damaged"  // what is kept of it is not what was written
+	StandsDamaged  Status = "damaged"  // what is stored of it is damaged
 )
 
 // statuses and standings are the words of both kinds, in the order in which people see them.
@@ -31,10 +31,11 @@ var (
 	standings = []Status{StandsBlocked, StandsPaused, StandsHeld, StandsDelayed, StandsLimited, StandsQueued, StandsWorking, StandsRetrying, StandsSleeping, StandsWaiting, StandsDamaged}
 )
 
-// StatusWords are all words that a list of runs is filtered by: each status, and how a run stands.
+// StatusWords returns all words by which a list of runs can be filtered: the statuses, and the
+// words beside them.
 func StatusWords() []Status { return slices.Concat(statuses, standings) }
 
-// CheckStatus refuses, with [ErrInvalid], what is none of [StatusWords], and names them.
+// CheckStatus returns [ErrInvalid] for a word that is not one of [StatusWords].
 func CheckStatus(what string, s Status) error {
 	if slices.Contains(statuses, s) || slices.Contains(standings, s) {
 		return nil
@@ -46,7 +47,7 @@ func CheckStatus(what string, s Status) error {
 	return fmt.Errorf("%w: %s: %.40q is not a status: want %s", ErrInvalid, what, s, strings.Join(words, ", "))
 }
 
-// Stands is the word for how a run stands: its status where it is over.
+// Stands returns the status word of a run; of a run that is over, its status.
 func (r *Run) Stands(now time.Time) Status {
 	q := r.Queue
 	switch {
@@ -78,8 +79,8 @@ func (r *Run) Stands(now time.Time) Status {
 
 const retryOf = "retry of "
 
-// WaitingFor is what a [QueueRow] says that a run waits for. kept is what its last release says of it. retrying: a task of the run has failed, and
-// nobody holds it. The run does not hear of that before the task is over.
+// WaitingFor returns the Waiting of a [QueueRow]. kept is what the last release says. retrying
+// means that a task of the run has failed and nobody holds it, which the run does not know yet.
 func WaitingFor(kept string, retrying bool) string {
 	if step, ok := strings.CutPrefix(kept, "step "); ok && retrying {
 		return retryOf + step
@@ -100,7 +101,7 @@ func (q *RunQuery) words() bool {
 	return slices.ContainsFunc(q.Status, func(s Status) bool { return slices.Contains(standings, s) })
 }
 
-// Stored are the statuses of the runs that a query asks for by words: who stands so is pending or running, but for one that is damaged. Empty: all.
+// Stored returns the statuses of runs that can match the query's status words. Empty: all.
 func (q *RunQuery) Stored() []Status {
 	if !q.words() {
 		return q.Status
@@ -117,7 +118,8 @@ func (q *RunQuery) Stored() []Status {
 	return out
 }
 
-// Stopped reports whether a query asks for nothing but runs that are blocked or paused: few are, and a world knows which.
+// Stopped reports whether the query asks only for blocked or paused runs, which are few, and which
+// a store finds quickly.
 func (q *RunQuery) Stopped() bool {
 	return len(q.Status) > 0 && !slices.ContainsFunc(q.Status, func(s Status) bool { return s != StandsBlocked && s != StandsPaused })
 }

@@ -7,10 +7,10 @@ import (
 	"time"
 )
 
-// Status is where a run is in its life.
+// Status is the status of a run.
 type Status string
 
-// The statuses of a run.
+// Statuses of a run.
 const (
 	Pending   Status = "pending"
 	Running   Status = "running"
@@ -22,10 +22,10 @@ const (
 // Terminal reports whether the run is over.
 func (s Status) Terminal() bool { return s == Completed || s == Failed || s == Cancelled }
 
-// StepStatus is where a step is in its life.
+// StepStatus is the status of a step.
 type StepStatus string
 
-// The statuses of a step.
+// Statuses of a step.
 const (
 	StepPending  StepStatus = "pending"
 	StepRunning  StepStatus = "running"
@@ -33,25 +33,26 @@ const (
 	StepHasError StepStatus = "failed"
 )
 
-// Step is what the fold keeps of an open step.
+// Step is the folded state of an open step.
 type Step struct {
-	ID        string
-	Kind      Kind
-	Key       Key
-	Queued    bool       // it has, or had, a task
-	Peer      string     // child, await: the other run
-	Created   int64      // number of its step_created
-	Status    StepStatus // pending or running
-	Attempts  int        // starts so far
-	Failures  int        // attempts that ended with an error of their own: what the retry budget counts
-	Abandoned int        // attempts that their worker gave up: neither failures nor deaths
-	RetryAt   time.Time  // not before this time
-	Until     time.Time  // it is to begin until then, or fails; zero: whenever it can
-	Started   time.Time  // first start
-	Error     *Error     // of the last attempt
+	ID       string
+	Kind     Kind
+	Key      Key
+	Queued   bool       // it has, or had, a task
+	Peer     string     // child, await: ID of the other run
+	Created  int64      // number of its step_created
+	Status   StepStatus // pending or running
+	Attempts int        // starts so far
+	// attempts that ended with an error of their own: the retry limit counts them
+	Failures  int
+	Abandoned int       // attempts that their workers gave up: neither failures nor deaths
+	RetryAt   time.Time // not before this time
+	Until     time.Time // it fails if it has not begun by then; zero: no limit
+	Started   time.Time // first start
+	Error     *Error    // of the last attempt
 }
 
-// Deaths counts the attempts that started and were never heard of again, but for one that runs now.
+// Deaths counts the attempts that started and never reported an end, without a running one.
 func (st *Step) Deaths() int {
 	n := st.Attempts - st.Failures - st.Abandoned
 	if st.Status == StepRunning {
@@ -60,7 +61,7 @@ func (st *Step) Deaths() int {
 	return max(n, 0)
 }
 
-// Wait is what the fold keeps of an open wait.
+// Wait is the folded state of an open wait.
 type Wait struct {
 	ID      string
 	Kind    Kind
@@ -69,11 +70,11 @@ type Wait struct {
 	Created time.Time
 	Until   time.Time       // zero: no deadline
 	Match   json.RawMessage // of an event wait; empty: any payload
-	Listens bool            // it gets what is published, too
-	Aside   bool            // a payload that came was set aside, and it goes on
+	Listens bool            // it also receives publications
+	Aside   bool            // a payload was set aside, and the wait goes on
 }
 
-// Hook is what the fold keeps of an active hook.
+// Hook is the folded state of an active hook.
 type Hook struct {
 	ID       string
 	Key      Key
@@ -81,38 +82,41 @@ type Hook struct {
 	Token    string
 	Chosen   bool
 	Metadata json.RawMessage
-	Peer     string // the run that a fork has the hook from, where its token is not the one that was asked for: see AskedToken
-	Aside    bool   // the last payload that was looked at was set aside
+	// Peer is the run from which a fork has the hook, if its token is not the requested one: see
+	// [AskedToken].
+	Peer  string
+	Aside bool // the last payload was set aside
 }
 
-// State is one run as its events tell it. The zero State is a run that does not exist yet. A State is changed by Apply
-// alone and is not safe for concurrent use.
+// State is one run, folded from its events. The zero State is a run that does not exist yet. Only
+// Apply changes a State. It is not safe for concurrent use.
 type State struct {
-	ID string // the run's; given by whoever folds, before the first event
+	ID string // ID of the run; set it before the first event
 
-	// EnterAt is given by whoever folds, before the first event, where not all of the log is there: the number of a run_continued that has a Base. Of what
-	// lies between the first event and it, Apply takes note only, and only what it stands on is needed; see [Continuation]. It is 0 behind that.
+	// EnterAt is set before the first event if parts of the log are missing: the number of a
+	// run_continued that has a Base. Of the events between the first and that one, Apply needs and
+	// records only those of [Continuation.Stands]. Afterwards it is 0.
 	EnterAt int64
 
 	Birth      Birth
 	Status     Status // "" before run_created
 	Version    int
-	Seq        int64     // the last event
+	Seq        int64     // number of the last event
 	Time       time.Time // and its time
 	CreatedAt  time.Time
 	StartedAt  time.Time
 	EndedAt    time.Time
-	Segment    int             // counts run_continued
+	Segment    int             // number of run_continued events
 	SegmentSeq int64           // number of the event that began the segment
-	Base       *Base           // what that says it needs of what was before; nil in the first segment
+	Base       *Base           // the Base of that event; nil in the first segment
 	Input      json.RawMessage // of the segment
 	Output     json.RawMessage
 
-	InputApart, OutputApart string // the values that these refer to; "": they are the values
+	InputApart, OutputApart string // IDs of values stored apart; "": the fields have the values
 
 	Error      *Error
-	Cancel     *Event // cancel_requested, if it was
-	Paused     *Event // run_paused, while it is
+	Cancel     *Event // the cancel_requested; nil: none
+	Paused     *Event // the run_paused of a pause; nil: not paused
 	Attributes map[string]json.RawMessage
 
 	steps      map[string]*Step
@@ -133,7 +137,8 @@ func (s *State) Wait(id string) *Wait { return s.waits[id] }
 // Hook returns an active hook of the run, or nil.
 func (s *State) Hook(id string) *Hook { return s.hooks[id] }
 
-// EndsListening reports whether an event, before it is applied, ends a wait that listens: see [Event.Listened].
+// EndsListening reports whether an event, before it is applied, ends a wait that receives
+// publications: see [Event.Listened].
 func (s *State) EndsListening(e *Event) bool {
 	switch {
 	case e.Type == WaitCompleted:
@@ -149,7 +154,7 @@ func (s *State) EndsListening(e *Event) bool {
 	return false
 }
 
-// Over reports whether the step, wait or hook has ended (and existed).
+// Over reports whether the step, wait or hook existed and has ended.
 func (s *State) Over(id string) bool {
 	_, ok := s.over[id]
 	return ok
@@ -172,9 +177,8 @@ func (s *State) HookByToken(token string) *Hook {
 	return s.hooks[s.tokens[token]]
 }
 
-// Delivered reports whether an event with the same delivery ID, for the same event or hook, was appended in this
-// segment or the last. It is the fence behind
-// what worlds know: see [Delivery.Key].
+// Delivered reports whether an event with the same delivery ID, for the same event or hook, was
+// appended in this segment or the previous one. Stores know more: see [Delivery.Key].
 func (s *State) Delivered(e *Event) bool {
 	if e.Delivery == "" {
 		return false

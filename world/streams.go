@@ -9,84 +9,100 @@ import (
 	"time"
 )
 
-// MaxChunk is how many bytes one chunk of a stream may have.
+// MaxChunk is the largest size of a stream's chunk in bytes.
 const MaxChunk = 1 << 20
 
-// Streams keeps the streams of runs. A stream belongs to a run and has a name; it begins with its first chunk. Chunks are numbered 0, 1, 2… in
-// the order in which they become visible, which is the order of the commits that wrote them: who has read up to a number misses nothing before
-// it. A number is used once. Streams are deleted with their run; before that, what was written in segments that are not wanted any more, see
-// [Continuation].Trim, but for a mark that closed the stream: numbers go on behind it, and pages say which is the first that is left. Answers to
-// webhooks, in streams whose name begins with [WebhookAnswers], go with their streams. A batch belongs to the segment that is the newest when it is
-// written; what a commit adds to streams belongs to the segment that the commit begins, if it begins one.
+// Streams keeps the streams of runs. A stream belongs to a run, has a name, and begins with its
+// first chunk.
+//
+// Chunks are numbered 0, 1, 2… in the order in which they become visible, which is the order of the
+// commits that wrote them. So a reader that has read up to a number has missed nothing before it. A
+// number is used once.
+//
+// Streams are deleted with their run. Chunks of trimmed segments (see [Continuation].Trim) are
+// deleted earlier, except a mark that closed the stream. Numbers continue after them, and pages say
+// which is the first left. Streams whose names begin with [WebhookAnswers] are answers to webhooks.
+// A batch belongs to the newest segment when it is written. What a commit adds belongs to the
+// segment that the commit begins, if it begins one.
 type Streams interface {
-	// Append adds chunks to a stream while its writer goes on; it is durable when it returns, and shares its transaction with others that arrive
-	// meanwhile. It is refused with nothing written: with [ErrLeaseLost] unless the writer is still who it says, with [ErrStreamClosed] behind
-	// a mark that closed the stream. After [ErrUnknownOutcome] the same Append with Again set writes what is not there yet. One that comes twice in
-	// a row, as networks do it, is written once, and answered alike, without that.
+	// Append adds chunks to a stream, durably. It shares its transaction with concurrent calls. It
+	// writes nothing and returns [ErrLeaseLost] if the writer no longer holds the run or task, and
+	// [ErrStreamClosed] after a mark that closed the stream. After [ErrUnknownOutcome], the same
+	// Append with Again writes what is missing. The same Append twice in a row is written once, and
+	// answered alike, even without Again.
 	Append(ctx context.Context, a *Append) (Appended, error)
 
-	// Chunks reads a stream from a number on. A stream that nobody has written to is empty. An unknown run: [ErrNotFound].
+	// Chunks reads a page of a stream, from a number on. A stream without chunks is empty. Error:
+	// [ErrNotFound] for an unknown run.
 	Chunks(ctx context.Context, run, stream string, q ChunkQuery) (ChunkPage, error)
 
-	// StreamsOf lists the streams of a run by name. An unknown run has none.
+	// StreamsOf returns the streams of a run, by name. An unknown run has none.
 	StreamsOf(ctx context.Context, run string) ([]StreamRow, error)
 }
 
-// StreamWrite is what one writer adds to one stream at once.
+// StreamWrite is a batch of chunks for one stream.
 type StreamWrite struct {
 	Stream  string
-	Step    string // correlation ID of the step that writes; "": the workflow's code
-	Attempt int    // of the step
-	// Pos is how many chunks and marks this attempt has added to the stream before; workflow code counts nothing. It tells a write that is repeated
-	// from the next one.
-	Pos       int64
-	Chunks    []json.RawMessage
-	End       ChunkKind // [ChunkClose] or [ChunkError]: a mark behind the chunks that closes the stream; "": none
-	Error     *Error    // of a ChunkError
-	Encrypted string    // ID of the key that the chunks and the error are encrypted with; "": plain. Worlds do not keep it
+	Step    string // correlation ID of the writing step; "": workflow code
+	Attempt int    // attempt of that step
+	// Pos is how many chunks and marks this attempt has added to the stream before. It
+	// distinguishes a repeated write from the next one. Workflow code does not count.
+	Pos    int64
+	Chunks []json.RawMessage
+	// End is [ChunkClose] or [ChunkError]: a mark after the chunks that closes the stream. "":
+	// none.
+	End   ChunkKind
+	Error *Error // of a ChunkError
+	// Encrypted is the ID of the key that encrypts the chunks and the error; "": plain. Stores do
+	// not keep it.
+	Encrypted string
 
-	// Reset makes void, before anything is added, what earlier attempts of Step have written at number From and behind. Where that is anything a
-	// [ChunkReset] says so to readers. A commit cannot have it. With it there may be nothing to add.
+	// Reset first discards what earlier attempts of Step have written at number From and later. If
+	// there is any, readers get a [ChunkReset]. The write may then be empty otherwise. A Commit
+	// cannot reset.
 	Reset bool
 	From  int64
 }
 
-// Append is a [StreamWrite] of its own. Either Worker owns the run under Claim, or it holds Task.
+// Append is a [StreamWrite] outside a commit. Worker must own the run under Claim, or hold Task.
 type Append struct {
 	Run    string
 	Worker string
 	Claim  int64
 	Task   *TaskKey
-	Again  bool // the outcome of an earlier try is not known
+	Again  bool // the outcome of an earlier try is unknown
 	StreamWrite
 }
 
-// Appended is what became of an [Append].
+// Appended is the result of an [Append].
 type Appended struct {
-	First int64 // number of the first chunk, or of the mark where there are no chunks
+	First int64 // number of the first chunk, or of the mark if there are no chunks
 }
 
-// ChunkKind says what a chunk is. All but the first are marks.
+// ChunkKind is the kind of a chunk. All except data are marks.
 type ChunkKind string
 
-// The kinds of chunks.
+// Kinds of chunks.
 const (
-	ChunkData  ChunkKind = "data"
-	ChunkReset ChunkKind = "reset" // what its step's earlier attempts wrote at number From and behind is void
+	ChunkData ChunkKind = "data"
+	// chunks of its step's earlier attempts, from number From on, are discarded
+	ChunkReset ChunkKind = "reset"
 	ChunkClose ChunkKind = "close" // nothing follows
-	ChunkError ChunkKind = "error" // nothing follows, as something went wrong
+	ChunkError ChunkKind = "error" // nothing follows, because of an error
 )
 
-// Closes reports whether the stream ends with such a chunk. A later attempt of the step that wrote it may take that back with a reset.
+// Closes reports whether such a chunk ends the stream. A later attempt of the step that wrote it
+// may discard it by a reset.
 func (k ChunkKind) Closes() bool { return k == ChunkClose || k == ChunkError }
 
-// Chunk is one piece of a stream. Numbers grow, but not always by one: what was made void is gone, for whoever comes later.
+// Chunk is one piece of a stream. Numbers grow, but may have gaps: discarded chunks are gone for
+// later readers.
 type Chunk struct {
 	Index   int64           `json:"index"`
 	Kind    ChunkKind       `json:"kind"`
-	Step    string          `json:"step,omitempty"`    // "": the workflow's code
+	Step    string          `json:"step,omitempty"`    // "": workflow code
 	Attempt int             `json:"attempt,omitempty"` // of the step
-	Time    time.Time       `json:"time"`              // of its batch, by the world's clock
+	Time    time.Time       `json:"time"`              // of its batch, by the store's clock
 	Value   json.RawMessage `json:"value,omitempty"`   // data
 	From    *int64          `json:"from,omitempty"`    // reset
 	Error   *Error          `json:"error,omitempty"`   // error
@@ -94,17 +110,18 @@ type Chunk struct {
 
 // ChunkQuery selects a page of a stream.
 type ChunkQuery struct {
-	From  int64 // the first number of the page; below 0: 0
-	Limit int   // chunks a page at most; default and most 1,000. A page ends earlier behind 256 KiB, about.
+	From  int64 // first number of the page; below 0: 0
+	Limit int   // chunks of a page; default and maximum 1,000; a page also ends after about 256 KiB
 }
 
 // ChunkPage is a page of a stream.
 type ChunkPage struct {
 	Chunks []Chunk
 	Next   int64 // read on from here
-	More   bool  // further chunks are there already
-	Over   bool  // the run is over: nothing follows, but for what More tells of
-	// First is the first number that is left, where some from which the page was asked for on were deleted with segments of the run; else 0.
+	More   bool  // further chunks exist already
+	Over   bool  // the run is over: nothing follows, except what More says
+	// First is the first number left, if requested chunks were deleted with segments of the run;
+	// else 0.
 	First int64
 }
 
@@ -113,7 +130,7 @@ type StreamRow struct {
 	Name   string    `json:"name"`
 	Next   int64     `json:"next"`             // number of the next chunk
 	Closed ChunkKind `json:"closed,omitempty"` // the mark that closed it; "": it is open
-	At     time.Time `json:"at"`               // of the last chunk
+	At     time.Time `json:"at"`               // time of the last chunk
 }
 
 // Bounds of a page of chunks.
@@ -122,7 +139,7 @@ const (
 	chunkBytes = 256 << 10
 )
 
-// Room tells how many chunks a page may have, and behind how many bytes it ends.
+// Room returns how many chunks a page may have, and after how many bytes it ends.
 func (q *ChunkQuery) Room() (chunks, bytes int) {
 	if q.Limit > 0 {
 		return min(q.Limit, mostChunks), chunkBytes
@@ -130,7 +147,7 @@ func (q *ChunkQuery) Room() (chunks, bytes int) {
 	return mostChunks, chunkBytes
 }
 
-// Len is how many numbers the write takes, its mark included.
+// Len returns how many numbers the write takes, with its mark.
 func (w *StreamWrite) Len() int64 {
 	n := int64(len(w.Chunks))
 	if w.End != "" {
@@ -139,7 +156,7 @@ func (w *StreamWrite) Len() int64 {
 	return n
 }
 
-// Bytes is how much of a commit's limit the write takes.
+// Bytes returns how much of a commit's limit the write takes.
 func (w *StreamWrite) Bytes() int {
 	n := len(w.Stream) + len(w.Step)
 	for _, c := range w.Chunks {
@@ -151,17 +168,19 @@ func (w *StreamWrite) Bytes() int {
 	return n
 }
 
-// Repeats reports whether the write comes again behind the last row of its stream: its writer has been at that position before. Workflow code counts nothing.
+// Repeats reports whether the write repeats the last row of its stream, by its position. Workflow
+// code does not count.
 func (w *StreamWrite) Repeats(step string, attempt int, pos int64) bool {
 	return w.Step != "" && w.Len() > 0 && w.Step == step && w.Attempt == attempt && w.Pos <= pos
 }
 
-// Voids reports whether the reset of the write makes void what a row of chunks holds at number From and behind.
+// Voids reports whether the write's reset discards chunks of a row with this step and attempt.
 func (w *StreamWrite) Voids(step string, attempt int) bool {
 	return w.Reset && step == w.Step && attempt < w.Attempt
 }
 
-// CheckAppend refuses, with [ErrInvalid] or [ErrTooLarge], what no world can accept. Worlds call it before they look at anything.
+// CheckAppend returns [ErrInvalid] or [ErrTooLarge] for an Append that no store can accept. Stores
+// call it first.
 func CheckAppend(a *Append) error {
 	switch {
 	case a.Run == "" || a.Worker == "":

@@ -8,17 +8,17 @@ import (
 	"slices"
 )
 
-// What runs are counted as beside their status.
+// Counts of runs besides those by status.
 const (
 	CountedPaused  = "paused"
 	CountedBlocked = "blocked"
 )
 
-// Tally is the counts of each workflow, by name. It is not safe for concurrent use.
+// Tally has the counts of each workflow, by name. It is not safe for concurrent use.
 type Tally map[string]*WorkflowStats
 
-// Set notes how many runs of a workflow are counted as something: a status, [CountedPaused] or [CountedBlocked]. Of none nothing is noted. What is
-// counted as anything else, or a number of runs that there cannot be, is [ErrCorrupt].
+// Set records how many runs of a workflow have a status, or are [CountedPaused] or
+// [CountedBlocked]. 0 is not recorded. An unknown word or an impossible number is [ErrCorrupt].
 func (t Tally) Set(workflow, as string, n int) error {
 	if n == 0 {
 		return nil
@@ -52,7 +52,7 @@ func (t Tally) Set(workflow, as string, n int) error {
 	return nil
 }
 
-// List is all that was noted, by name of workflow.
+// List returns all counts, by name of workflow.
 func (t Tally) List() []WorkflowStats {
 	var out []WorkflowStats
 	for _, name := range slices.Sorted(maps.Keys(t)) {

@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// CheckTemplate refuses, with [ErrInvalid], what is no template: text with {payload.a.b}, {topic}, {id} and
-// {header.name}. {{ and }} are braces.
+// CheckTemplate returns [ErrInvalid] for an invalid template: text with {payload.a.b}, {topic},
+// {id} and {header.name}. {{ and }} are braces.
 func CheckTemplate(template string) error {
 	if len(template) > MaxTemplate {
 		return fmt.Errorf("%w: it has %d bytes: the most is %d", ErrInvalid, len(template), MaxTemplate)
@@ -35,8 +35,8 @@ func checkPlace(place string) error {
 	return fmt.Errorf("%w: template: {%.80s}: want {payload.a.b}, {topic}, {id} or {header.name}; write {{ for a brace", ErrInvalid, place)
 }
 
-// FillTemplate is a template filled in from a message that stands for what was published. The error is [ErrInvalid]
-// where it has not what the template names, or that is no text, number or truth.
+// FillTemplate fills a template from the message of a publication. The error is [ErrInvalid] if a
+// named field is missing, or is not a string, number or boolean.
 func FillTemplate(template string, m *Message) (string, error) {
 	var payload any // parsed once, where something of it is asked for
 	parsed := false

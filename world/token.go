@@ -7,20 +7,22 @@ import (
 	"unicode/utf8"
 )
 
-// WebhookToken is what the token of a webhook begins with, so that it can be told from other hooks': a webhook takes requests, which may have to be
-// signed, and nothing else.
+// WebhookToken begins the token of a webhook. A webhook takes only HTTP requests, which may have to
+// be signed.
 const WebhookToken = "wh_"
 
 // WebhookAnswers is what the names of the streams begin with that hold answers to webhooks' requests.
 const WebhookAnswers = "webhook/"
 
-// CheckToken refuses tokens of hooks that are not 1 to 512 bytes of printable UTF-8. The error does not tell the token.
+// CheckToken returns [ErrInvalid] unless a hook's token has 1 to 512 bytes of printable UTF-8. The
+// error does not show the token.
 func CheckToken(token string) error {
 	return checkText("hook token", token, MaxKey, func(token string) string { return fmt.Sprintf("%q", ShownToken(token)) })
 }
 
-// ShownToken is what texts show of a hook's token: errors are recorded, and whoever reads a token may send. It is the first four characters and an
-// ellipsis; of a token of eight characters or less, the ellipsis alone; of none, nothing.
+// ShownToken returns how messages show a hook's token, because errors are recorded, and anyone with
+// a token may send: the first four characters and an ellipsis. Of a token of at most eight
+// characters it is the ellipsis alone, and of "" nothing.
 func ShownToken(token string) string {
 	if token == "" {
 		return ""
@@ -42,8 +44,8 @@ func ShownToken(token string) string {
 // forkMark is what a fork's token has behind the token that was asked for: ~ and this many letters.
 const forkMark = 10
 
-// ForkToken makes the token that a fork's hook has in place of one that the code chose, with letters that nobody can guess; ten of them count, and all
-// where the token is too long to stand before them.
+// ForkToken returns the token of a fork's hook, from the token that the code chose and unguessable
+// letters: ten of the letters count, or all if the token is too long to precede them.
 func ForkToken(token, letters string) string {
 	if len(token)+1+forkMark > MaxKey {
 		return letters
@@ -51,7 +53,8 @@ func ForkToken(token, letters string) string {
 	return token + "~" + letters[:forkMark]
 }
 
-// AskedToken is the token that the code asked for, where a fork's hook has a token of [ForkToken]; ok is false where that was too long to tell.
+// AskedToken returns the token that the code chose, from a [ForkToken]. ok is false if it was too
+// long.
 func AskedToken(token string) (asked string, ok bool) {
 	i := strings.LastIndexByte(token, '~')
 	if i < 0 || len(token)-i-1 != forkMark {
@@ -60,7 +63,7 @@ func AskedToken(token string) (asked string, ok bool) {
 	return token[:i], true
 }
 
-// Unfork puts the token that was asked for in the place of those that forks' hooks have for it.
+// Unfork replaces fork tokens in text by the token that the code chose.
 func Unfork(text []byte, asked string) []byte {
 	mark := []byte(asked + "~")
 	var out []byte
@@ -78,8 +81,9 @@ func Unfork(text []byte, asked string) []byte {
 	return append(out, text...)
 }
 
-// AskedIn is the token that the code of a run asks for, where its hook, of a token that the code chose, has another one or may have: peer is the hook's, the
-// run that it was forked from. A token that names that run, as approve-RUN does, names the run itself where its own code asks.
+// AskedIn returns the token that a run's code asks for, if its hook, whose token the code chose,
+// may have another one: peer is the hook's Peer, the run that it was forked from. A token that
+// contains that run's ID, as approve-RUN, contains the run's own ID in its own code.
 func AskedIn(run, peer, token string) (asked string, ok bool) {
 	if peer == "" {
 		return "", false

@@ -15,109 +15,118 @@ import (
 // PrefixPublication begins the ID of a publication.
 const PrefixPublication = "publ"
 
-// PublicationID is the ID of the publication with a number in its store.
+// PublicationID returns the ID of the publication with a number in its store.
 func PublicationID(at time.Time, number int64) string {
 	return numberedID(PrefixPublication, at, number)
 }
 
-// PublicationNumber is the number in a publication's ID; ok is false where it is none.
+// PublicationNumber returns the number in a publication's ID; ok is false for other text.
 func PublicationNumber(id string) (number int64, ok bool) { return numberIn(PrefixPublication, id) }
 
-// The limits of topics.
+// Bounds of topics.
 const (
 	MaxTopic         = 256 // bytes of a topic or a pattern
 	MaxTopicWords    = 16
 	MaxSubscriptions = 10_000
-	MaxTemplate      = 1_000          // bytes of a template of a key or of an attribute
-	MaxMatch         = 16 << 10       // bytes of what a subscription matches
+	MaxTemplate      = 1_000          // bytes of a template
+	MaxMatch         = 16 << 10       // bytes of a subscription's match
 	MaxEndpoint      = 2_048          // bytes of an endpoint's URL
-	MaxSince         = 24 * time.Hour // before a wait began
+	MaxSince         = 24 * time.Hour // how far a wait can look back
 )
 
-// KeepPublications is for how long what was published is kept at least: for waits that look back, for repeats under
-// one ID, and for people.
+// KeepPublications is how long publications are kept at least: for waits that look back, for
+// repeats of a delivery ID, and for people.
 const KeepPublications = MaxSince
 
-// Publication is what was published once. It is never changed.
+// Publication is an immutable publication under a topic.
 type Publication struct {
-	ID      string // "publ_" and a ULID, made from the time and its number
-	Topic   string // words of A-Z a-z 0-9 _ - with dots between
-	Source  string // who publishes it, for order: see [Subscription.Ordered]; "": nobody says
+	ID      string // "publ_" and a ULID of its time and number
+	Topic   string // words of A-Z a-z 0-9 _ - separated by dots
+	Source  string // its publisher, for order: see [Subscription.Ordered]; "": none
 	Payload []byte // JSON
 	Headers map[string]string
 
-	Encrypted string // ID of the key that the payload is encrypted with; "": plain
+	Encrypted string // ID of the key that encrypts the payload; "": plain
 
-	Delay  time.Duration // it goes to nobody before
-	Dedupe string        // one of the same topic with the same ID within [KeepPublications] is the same; "": none
+	Delay time.Duration // it is not delivered before
+	// Dedupe is its delivery ID. The same ID under the same topic within [KeepPublications] is the
+	// same publication. "": none.
+	Dedupe string
 
-	// Of one that is read.
-	At     time.Time // when it was published
-	Due    time.Time // when it goes out
-	Spread bool      // it went out
-	Error  string    // why it goes to nobody: it was set aside; "": it does
-	Damage string    // why its payload cannot be read; "": it can
+	// Fields that are set on reading: At is when it was published.
+	At     time.Time
+	Due    time.Time // when it is delivered
+	Spread bool      // it was delivered
+	Error  string    // why it was set aside, and nobody gets it; "": it was not
+	Damage string    // why its payload is unreadable; "": readable
 }
 
-// Subscription says who gets what is published. Exactly one of Queue, Workflow and Endpoint is set.
+// Subscription delivers publications to a target: exactly one of Queue, Workflow and Endpoint.
 type Subscription struct {
-	Name    string          `json:"name"`
-	Pattern string          `json:"pattern"`         // a topic whose words may be * (any one) and # (any number, none too)
-	Match   json.RawMessage `json:"match,omitempty"` // only what contains this: see [Contains]
-	// Ordered has what one source publishes under one topic arrive one after the other, in order: the message's group
-	// is the topic and the source.
+	Name string `json:"name"`
+	// a topic in which a word may be * (any one word) or # (any number, also none)
+	Pattern string `json:"pattern"`
+	// only payloads that contain this: see [Contains]
+	Match json.RawMessage `json:"match,omitempty"`
+	// Ordered delivers what one source publishes under one topic one at a time, in order: topic and
+	// source are the message's group.
 	Ordered bool `json:"ordered,omitempty"`
-	// Revision: one with a lower revision than what stands is refused: an older deploy does not turn it back.
+	// Revision is the version of the subscription. A lower revision than the stored one is refused,
+	// so an older deploy does not undo a change.
 	Revision int `json:"revision,omitempty"`
 
-	Queue    string       `json:"queue,omitempty"`    // a message is put in this queue
+	Queue    string       `json:"queue,omitempty"`    // a message is sent to this queue
 	Workflow *StartTarget `json:"workflow,omitempty"` // a run is started
-	Endpoint *PostTarget  `json:"endpoint,omitempty"` // it is posted
+	Endpoint *PostTarget  `json:"endpoint,omitempty"` // it is posted to a URL
 	Made     Provenance   `json:"made,omitzero"`
 
-	Damage string `json:"-"` // why its row cannot be read: it gets nothing; "": it can
+	Damage string `json:"-"` // why its row is unreadable, and it gets nothing; "": readable
 }
 
-// Provenance says by whom and when something was made.
+// Provenance says who made something, and when.
 type Provenance struct {
-	By string    `json:"by,omitempty"` // "code", or who asked for it
+	By string    `json:"by,omitempty"` // "code", or the person who asked for it
 	At time.Time `json:"at,omitzero"`
 }
 
-// StartTarget says what run is started. A template is text with {payload.a.b}, {topic}, {id} and {header.name}.
+// StartTarget says which run to start. A template is text with {payload.a.b}, {topic}, {id} and
+// {header.name}.
 type StartTarget struct {
-	Name       string            `json:"name"`                 // of the workflow
+	Name       string            `json:"name"`                 // name of the workflow
 	Version    int               `json:"version,omitempty"`    // 0: the highest that a live worker has
 	Key        string            `json:"key,omitempty"`        // template of the idempotency key; "": none
 	Attributes map[string]string `json:"attributes,omitempty"` // templates
 }
 
-// PostTarget says where to what is published is posted.
+// PostTarget says where to post publications.
 type PostTarget struct {
-	URL     string `json:"url"`
-	Private bool   `json:"private,omitempty"` // addresses of private networks are allowed, where the server allows that
-	// GiveUp is for how long one is posted again and again before it is a dead letter, in ns; 0: 3 days.
+	URL string `json:"url"`
+	// private addresses are allowed, if the server allows them
+	Private bool `json:"private,omitempty"`
+	// GiveUp is how long the endpoint is retried before the delivery becomes a dead letter. 0: 3
+	// days.
 	GiveUp time.Duration `json:"giveUp,omitempty"`
-	// Secrets sign what is posted, the newest first: see [Subscription.Follow].
+	// Secrets sign requests, the newest first: see [Subscription.Follow].
 	Secrets []Secret `json:"secrets,omitempty"`
 }
 
-// Secret signs what is posted, as Standard Webhooks says: whsec_ and base64. It shows itself to nobody who prints it.
+// Secret signs requests, as Standard Webhooks defines: whsec_ and base64. Printed, it shows
+// nothing.
 type Secret string
 
-// String hides it.
+// String hides the secret.
 func (Secret) String() string { return "(secret)" }
 
-// GoString hides it.
+// GoString hides the secret.
 func (Secret) GoString() string { return "(secret)" }
 
 // encryptedSecret begins one that is encrypted: behind it are the ID of its key and what was made of it.
 const encryptedSecret = "sealed:"
 
-// EncryptedSecret is a secret as stores keep it that is encrypted with the key of an ID.
+// EncryptedSecret returns a secret as stores keep it, encrypted with the key of an ID.
 func EncryptedSecret(key, text string) Secret { return Secret(encryptedSecret + key + ":" + text) }
 
-// Encrypted tells the ID of the key that a secret is encrypted with, and what was made of it; "": it is plain.
+// Encrypted returns the ID of the key that encrypts a secret, and its ciphertext; "": it is plain.
 func (s Secret) Encrypted() (key, text string) {
 	if rest, ok := strings.CutPrefix(string(s), encryptedSecret); ok {
 		key, text, _ = strings.Cut(rest, ":")
@@ -128,8 +137,9 @@ func (s Secret) Encrypted() (key, text string) {
 // mostSecrets is how many secrets sign what is posted to one endpoint.
 const mostSecrets = 2
 
-// Follow takes from the subscription that stands under the same name what this one does not say: the secrets of its
-// endpoint. One that this says goes before the newest of those, which signs too until the next one comes.
+// Follow completes a subscription from the stored one with the same name: an endpoint without
+// secrets gets the stored ones. A new secret precedes the newest stored one, which signs too until
+// the next change.
 func (s *Subscription) Follow(before *Subscription) {
 	if s.Endpoint == nil || before == nil || before.Endpoint == nil {
 		return
@@ -146,7 +156,8 @@ func (s *Subscription) Follow(before *Subscription) {
 	s.Endpoint = &endpoint
 }
 
-// OwnQueue is the queue of a subscription: its own, where it does not name one of the program's.
+// OwnQueue returns the name of a subscription's own queue, which it has unless it names one of the
+// program's.
 func (s *Subscription) OwnQueue() string {
 	if s.Queue != "" {
 		return s.Queue
@@ -157,10 +168,10 @@ func (s *Subscription) OwnQueue() string {
 // SubscriptionQueue begins the name of a subscription's own queue.
 const SubscriptionQueue = "subscription."
 
-// CheckTopic refuses, with [ErrInvalid], what is no topic.
+// CheckTopic returns [ErrInvalid] for an invalid topic.
 func CheckTopic(topic string) error { return checkTopic("topic", topic, false) }
 
-// CheckPattern refuses, with [ErrInvalid], what no topic can match.
+// CheckPattern returns [ErrInvalid] for an invalid pattern.
 func CheckPattern(pattern string) error { return checkTopic("pattern", pattern, true) }
 
 func checkTopic(what, s string, wild bool) error {
@@ -184,7 +195,7 @@ func checkTopic(what, s string, wild bool) error {
 	return nil
 }
 
-// Fits reports whether a topic is one that a pattern means.
+// Fits reports whether a pattern matches a topic.
 func Fits(pattern, topic string) bool {
 	if !strings.ContainsAny(pattern, "*#") {
 		return pattern == topic
@@ -217,7 +228,7 @@ func fits(pattern, topic []string) bool {
 	return p == len(pattern)
 }
 
-// CheckPublications refuses, with [ErrInvalid] or [ErrTooLarge], what no store publishes.
+// CheckPublications returns [ErrInvalid] or [ErrTooLarge] for publications that no store accepts.
 func CheckPublications(all []Publication) error {
 	as, dedupes := make([]Message, len(all)), make(map[[2]string]bool)
 	for i := range all {
@@ -282,14 +293,14 @@ func checkPublished(c *Commit) (bytes int, err error) {
 	return bytes, nil
 }
 
-// Headers that a message has which stands for what was published.
+// Headers of a message that carries a publication.
 const (
 	HeaderTopic       = "stepwell-topic"
 	HeaderPublication = "stepwell-publication"
-	HeaderPublished   = "stepwell-published" // when, RFC 3339
+	HeaderPublished   = "stepwell-published" // its time, RFC 3339
 )
 
-// Message is what is put in a queue for a publication.
+// Message returns the message that carries a publication to a queue.
 func (p *Publication) Message(queue, group string) Message {
 	headers := make(map[string]string, len(p.Headers)+3)
 	for k, v := range p.Headers {
@@ -302,7 +313,7 @@ func (p *Publication) Message(queue, group string) Message {
 	return Message{Queue: queue, Group: group, Payload: p.Payload, Headers: headers, Encrypted: p.Encrypted}
 }
 
-// CheckSubscription refuses, with [ErrInvalid], a subscription that no store keeps.
+// CheckSubscription returns [ErrInvalid] for a subscription that no store keeps.
 func CheckSubscription(s *Subscription) error {
 	if err := CheckWorkflowName(s.Name); err != nil || len(s.Name)+len(SubscriptionQueue) > 128 {
 		return fmt.Errorf("%w: subscription name %.140q: want 1 to %d of A-Z a-z 0-9 _ . -", ErrInvalid, s.Name, 128-len(SubscriptionQueue))
@@ -406,7 +417,7 @@ func (t *PostTarget) check() error {
 	return nil
 }
 
-// Key is what a secret stands for.
+// Key returns the decoded bytes of a secret.
 func (s Secret) Key() ([]byte, error) {
 	text, ok := strings.CutPrefix(string(s), "whsec_")
 	key, err := base64.StdEncoding.DecodeString(text)

@@ -8,14 +8,14 @@ import (
 	"strings"
 )
 
-// Misfit is a place in JSON that does not fit.
+// Misfit is a place in JSON that does not fit its type.
 type Misfit struct {
-	Pointer  string `json:"pointer"`  // RFC 6901: /customer/items/0/price; "": the whole
+	Pointer  string `json:"pointer"`  // RFC 6901: /customer/items/0/price; "": the whole value
 	Expected string `json:"expected"` // in words
 	Got      string `json:"got"`
 }
 
-// Error says it in one line.
+// Error describes it in one line.
 func (m *Misfit) Error() string {
 	at := m.Pointer
 	if at == "" {
@@ -24,12 +24,13 @@ func (m *Misfit) Error() string {
 	return fmt.Sprintf("%s: expected %s, got %s", at, m.Expected, m.Got)
 }
 
-// UnfitError says that JSON from outside does not fit the type of the code that is to take it, and where. It matches [ErrUnfit], and [ErrInvalid].
+// UnfitError says where JSON from outside does not fit the Go type of its receiver. It matches
+// [ErrUnfit] and [ErrInvalid].
 type UnfitError struct {
-	Workflow string // "": it is not told
+	Workflow string // "": unknown
 	Version  int
-	Places   []Misfit // at most ten; empty where a method of the type's own decided
-	Err      error    // what the type says; nil: its code is elsewhere
+	Places   []Misfit // at most ten; empty if a method of the type decided
+	Err      error    // error of the type; nil: the type's code is elsewhere
 }
 
 func (e *UnfitError) Error() string {
@@ -50,5 +51,5 @@ func (e *UnfitError) Error() string {
 // Is matches [ErrUnfit] and [ErrInvalid].
 func (e *UnfitError) Is(target error) bool { return errors.Is(ErrUnfit, target) }
 
-// Unwrap returns what the type says.
+// Unwrap returns Err.
 func (e *UnfitError) Unwrap() error { return e.Err }

@@ -10,40 +10,41 @@ import (
 	"time"
 )
 
-// VerifyQuery says which runs to read: newest first, from a cursor of [Verified] on.
+// VerifyQuery says which runs to verify: newest first, from a cursor of [Verified] on.
 type VerifyQuery struct {
 	Cursor string
-	Runs   int  // about so many at most; 0: a page
-	Mend   bool // what a [Mender] can put right is put right
+	Runs   int  // about this many at most; 0: a page
+	Mend   bool // repair what a [Mender] can
 }
 
-// Verified is what was read. Cursor is where to go on; "": all runs were read.
+// Verified is the result of [Verify]. Cursor continues it; "": all runs were verified.
 type Verified struct {
 	Runs    int
 	Events  int64
 	Damaged []Damage
-	Mended  []Damage // what was put right
+	Mended  []Damage // damage that was repaired
 	Aside   []AsideRun
 	Cursor  string
 }
 
-// AsideRun is a run that had payloads set aside, as they did not fit its code: see [KindAside].
+// AsideRun is a run with payloads that were set aside because they do not fit its code: see
+// [KindAside].
 type AsideRun struct {
 	Run      string
 	Payloads int
-	Over     bool // the run is
+	Over     bool // the run is over
 }
 
-// Damage is a run of which something cannot be read.
+// Damage is a run that is partly unreadable.
 type Damage struct {
 	Run  string
 	What string
-	// Mends says that a [Mender] puts all of it right.
+	// Mends means that a [Mender] can repair all of it.
 	Mends bool
 }
 
-// Verify reads the rows, the logs, the streams and the values kept apart of runs, and so compares them with their checksums, and what lies beside the logs with them. It changes nothing,
-// unless it is to mend.
+// Verify reads the rows, logs, streams and stored-apart values of runs. So it checks their
+// checksums, and compares derived data with the logs. It changes nothing, except with Mend.
 func Verify(ctx context.Context, w World, q VerifyQuery) (out Verified, err error) {
 	able := AbilitiesOf(w)
 	page, err := w.Runs(ctx, RunQuery{Cursor: q.Cursor, Limit: q.Runs})
@@ -77,8 +78,8 @@ func Verify(ctx context.Context, w World, q VerifyQuery) (out Verified, err erro
 	return out, nil
 }
 
-// CheckFirst is a [*CorruptError] where a log does not begin with event 1, run_created: that is there for as long as its run. e is what it begins with; nil: it
-// has no event.
+// CheckFirst returns a [*CorruptError] if a log does not begin with event 1, run_created. e is its
+// first event; nil: it has none.
 func CheckFirst(run string, e *Event) error {
 	if e == nil || e.Seq != 1 || e.Type != RunCreated || e.Birth == nil {
 		return &CorruptError{Run: run, Seq: 1, Err: errors.New("the log has no event 1")}

@@ -5,29 +5,30 @@ import (
 	"strings"
 )
 
-// Waking is a kind of waiting for a time, which an operator ends.
+// Waking is a kind of wait for time that an operator can end.
 type Waking string
 
-// What a run may wait for that is nothing but time.
+// Kinds of waits for time.
 const (
-	WakeRetries Waking = "retries" // the next attempt of a step that failed, in place or queued; and the next try of a blocked run
-	WakeStarts  Waking = "starts"  // the start of a run that was started with a delay
-	WakeSleeps  Waking = "sleeps"  // the sleeps and timers of its code
+	// retry delays of steps, in place or queued, and of a blocked run
+	WakeRetries Waking = "retries"
+	WakeStarts  Waking = "starts" // the delay of a start
+	WakeSleeps  Waking = "sleeps" // sleeps and timers of workflow code
 )
 
-// Woken is what an operator has ended of one run.
+// Woken is what an operator's wake ended.
 type Woken struct {
-	Retries int // delays before the next attempts of steps
+	Retries int // retry delays of steps
 	Starts  int
 	Sleeps  int
 
-	Tried bool // it was blocked, and is tried again
+	Tried bool // the run was blocked, and is tried again
 }
 
-// Total is how many delays were ended.
+// Total returns the number of ended waits.
 func (w Woken) Total() int { return w.Retries + w.Starts + w.Sleeps }
 
-// String says what was ended, as in "2 retry delays and 1 sleep".
+// String describes what was ended, as in "2 retry delays and 1 sleep".
 func (w Woken) String() string {
 	var parts []string
 	add := func(n int, what string) {

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// World is a backend. All methods are safe for concurrent use. A method whose context ends returns its error; what it was
-// doing may or may not have happened.
+// World is a store. All methods are safe for concurrent use. If the context ends, a method returns
+// its error, and its change may or may not have happened.
 type World interface {
 	Log
 	Queue
@@ -15,145 +15,162 @@ type World interface {
 	Admin
 }
 
-// Log keeps the events of runs and what was sent to them.
+// Log keeps the events of runs and their inboxes.
 type Log interface {
-	// Commit makes one atomic change, durable when it returns, and shares its transaction with others that arrive meanwhile. It
-	// succeeds or fails alone. See [Commit] for what it checks; a failed commit changes nothing, but for [ErrUnknownOutcome].
+	// Commit writes one atomic change, durably. It shares its transaction with concurrent commits,
+	// but succeeds or fails alone. [Commit] says what it checks. After [ErrUnknownOutcome] the
+	// change may have happened; any other error means that nothing changed.
 	Commit(ctx context.Context, c *Commit) (Committed, error)
 
-	// Outcome tells whether a commit whose answer was lost was written: it compares the row at c.First with c.ID (a release
-	// without events: the queue's claim). Nil: it was written. [ErrNotFound]: it was not, and may be tried again.
-	// [ErrLeaseLost]: somebody else wrote there.
+	// Outcome reports whether a commit with a lost answer was written. It compares the row at
+	// c.First with c.ID; for a release without events, the queue's claim. Nil: it was written.
+	// [ErrNotFound]: it was not, and may be tried again. [ErrLeaseLost]: somebody else wrote there.
 	Outcome(ctx context.Context, c *Commit) (Committed, error)
 
-	// Deliver sends to a run's inbox, or ends an attempt of a task; see [Delivery]. It waits for no owner of a run. It is durable when it
-	// returns.
+	// Deliver sends to a run's inbox, or ends an attempt of a task, durably: see [Delivery]. It
+	// does not wait for the run's owner.
 	Deliver(ctx context.Context, d *Delivery) (Delivered, error)
 
-	// Events reads a run's log in order, from a cursor, in pages of whole commits. An unknown run: [ErrNotFound]. Of a log that was trimmed it
-	// reads what is left: a page may leave numbers out, and a cursor into what is gone goes on behind it. See [EventPage].
+	// Events reads a page of a run's log in order, from a cursor, in whole commits. Error:
+	// [ErrNotFound] for an unknown run. In a trimmed log, numbers may be missing, and a cursor into
+	// a gap continues after it: see [EventPage].
 	Events(ctx context.Context, run string, q EventQuery) (EventPage, error)
 }
 
-// Queue gives runs and tasks to workers. A run that nobody owns is runnable
+// Queue gives runs and tasks to workers. A run that nobody owns is runnable if one of these is
+// true:
 //
-//   - when it is due (its WakeAt has come) and neither paused nor blocked; a blocked one when its backoff ends, which is its
-//     WakeAt; or
-//   - when it is running, neither paused nor blocked, and mail waits in its inbox; or
-//   - when a cancel_requested waits in its inbox, whatever else: then any worker gets it, whatever it has registered. But where the run is
-//     running and not blocked its code cleans up, and so only a worker that has registered its class gets it, as long as there is one.
+//   - It is due (its WakeAt has come) and neither paused nor blocked. A blocked run is due when its
+//     backoff ends, which is its WakeAt.
+//   - It is running, neither paused nor blocked, and has mail in its inbox.
+//   - It has a cancel_requested in its inbox. Then any worker gets it, whatever the worker has
+//     registered. But if the run is running and not blocked, its code must clean up: while there is
+//     a worker that has registered its class, only such a worker gets it.
 //
-// A task is ready when it is visible and nobody holds it. What a worker gives back by dying or leaving is due at once.
+// A task is ready if it is visible and nobody holds it. Work that a worker gives back by dying or
+// leaving is due at once.
 type Queue interface {
-	// Join registers a worker process, gives it a lease and begins its first heartbeat. A world whose files allow one worker process
-	// refuses a second with [ErrWorkerExists].
+	// Join registers a worker process, and gives it a lease and its first heartbeat. A store that
+	// allows one worker process refuses a second with [ErrWorkerExists].
 	Join(ctx context.Context, w Worker) (Heartbeat, error)
 
-	// Claim gives the worker runnable runs and ready tasks, at most as many as asked for: higher priority first, where every minute of
-	// waiting counts one priority more; then in turn across workflows; then what is due longest; then what was created first. A run is due since the first that
-	// lets it be claimed: what waits for a paused one does not, and a cancel takes no run's place. It renews nothing. It also ends the leases of workers that died.
-	// Where the answer was lost, the error is [ErrUnknownOutcome]: the worker may hold what it does not know of, and leaves. It can name one run or
-	// task: see [ClaimQuery].
+	// Claim gives the worker runnable runs and ready tasks, at most as many as it asks for, or one
+	// that it names: see [ClaimQuery]. It does not renew the lease. It also ends the leases of dead
+	// workers.
+	//
+	// The order is: higher priority first, where each minute of waiting counts as one priority
+	// more; then in turn across workflows; then the longest due; then the oldest. A run is due
+	// since the first reason that makes it runnable. Mail to a paused run does not make it due, and
+	// a cancel takes no other run's place.
+	//
+	// If the answer was lost, the error is [ErrUnknownOutcome]: the worker may hold work that it
+	// does not know of, and must leave.
 	Claim(ctx context.Context, q ClaimQuery) (Claimed, error)
 
-	// Heartbeat renews the worker's lease, all it holds with it, and tells what came for what it owns. A worker whose lease was ended gets
-	// [ErrLeaseLost] and must Join anew under a new ID.
+	// Heartbeat renews the worker's lease, and returns news about its work. If the lease was ended,
+	// the error is [ErrLeaseLost], and the worker must Join again under a new ID.
 	Heartbeat(ctx context.Context, q HeartbeatQuery) (Heartbeat, error)
 
-	// Leave ends the worker's lease at once and hands back all it still holds; nobody died, so the strikes of those runs end. Leaving twice
-	// is legal.
+	// Leave ends the worker's lease at once and hands back all its work, with strikes reset.
+	// Calling it twice is harmless.
 	Leave(ctx context.Context, worker string) error
 }
 
-// Admin is what operators and clients read, and housekeeping.
+// Admin is for operators, clients and housekeeping.
 type Admin interface {
-	// Run reads one run. Unknown: [ErrNotFound].
+	// Run reads one run. Error: [ErrNotFound].
 	Run(ctx context.Context, id string) (Run, error)
-	// Runs lists runs, newest first, under a stable cursor.
+	// Runs lists runs, newest first, with stable cursors.
 	Runs(ctx context.Context, q RunQuery) (RunPage, error)
-	// Hooks lists active hooks, of one run or with one token; not all, where there are more than [HookQuery] lets through.
+	// Hooks lists active hooks, of a run or with a token, up to the limits of [HookQuery].
 	Hooks(ctx context.Context, q HookQuery) ([]HookRow, error)
-	// Stats counts runs and tells of workers, and of what this World has done since it was opened.
+	// Stats returns counts of runs, the workers, and the counters of this World.
 	Stats(ctx context.Context) (Stats, error)
-	// Sweep deletes at most limit terminal runs whose retention ended, with all that hangs on them, and returns how many it
-	// deleted. Runs that are not over are never deleted. It also deletes what segments have said is not wanted any more: see [Continuation].
+	// Sweep deletes at most limit ended runs whose retention is over, with all their data, and
+	// returns their number. It also deletes trimmed segments: see [Continuation].Trim.
 	Sweep(ctx context.Context, limit int) (int, error)
-	// Close waits for commits under way, ends what Open started, and closes the storage. Closing twice is legal.
+	// Close waits for running commits, ends what Open started, and closes the storage. Calling it
+	// twice is harmless.
 	Close() error
 }
 
-// Notifier is a [World] that tells of news at once. Correctness never rests on it: notices may be lost and may repeat.
+// Notifier is a [World] that announces changes at once. Correctness never depends on notices: they
+// may be lost or repeated.
 type Notifier interface {
-	// Notify calls fn after each change that others may wait for, until stop is called. fn is called from any goroutine, must not block
-	// and must not call the world.
+	// Notify calls fn after each change that others may wait for, until stop is called. fn runs on
+	// any goroutine. It must not block, and must not call the store.
 	Notify(fn func(Notice)) (stop func())
 }
 
-// Poller is a [Notifier] that knows how reliable its notices are just now.
+// Poller is a [Notifier] that knows how reliable its notices currently are.
 type Poller interface {
-	// Poll is how often a worker needs to look for work beside notices and beside [Claimed.Next]; 0: as often as it is told to. It may change with each notice.
+	// Poll returns how often a worker must look for work besides notices and [Claimed.Next]; 0: as
+	// often as it is configured. It may change with each notice.
 	Poll() time.Duration
 }
 
-// Timekeeper is a world whose time can be had without asking anybody: it is in this process, or has measured how far the database's clock is from the process's
-// monotonic one.
+// Timekeeper is a store that knows its time without a request: it is in this process, or has
+// measured the difference between the database's clock and the process's monotonic one.
 type Timekeeper interface {
-	// Time is the world's time; zero: it is not known.
+	// Time returns the store's time; zero: unknown.
 	Time() time.Time
 }
 
-// Notice is one piece of news.
+// Notice announces a change.
 type Notice struct {
 	Kind NoticeKind
-	Run  string // "": unknown, look at everything of the kind
+	Run  string // "": unknown; look at everything of the kind
 }
 
-// NoticeKind says what the news is about.
+// NoticeKind is what a notice is about.
 type NoticeKind string
 
-// What a [Notice] can be about.
+// Kinds of notices.
 const (
-	NoticeWork  NoticeKind = "work"  // a run or a task may have become ready to claim, or due at an earlier time than before
-	NoticeMail  NoticeKind = "mail"  // the inbox of an owned run has news: heartbeat now
+	// a run or task may be ready to claim, or due earlier than before
+	NoticeWork  NoticeKind = "work"
+	NoticeMail  NoticeKind = "mail"  // the inbox of an owned run has news: send a heartbeat now
 	NoticeEnded NoticeKind = "ended" // the run is over
 	NoticeLog   NoticeKind = "log"   // the run's log grew
-	// NoticeStream: a stream of the run grew.
+	// NoticeStream means that a stream of the run grew.
 	NoticeStream NoticeKind = "stream"
-	// NoticeMessage: something can be received from a queue of messages, or its next message is due earlier than
-	// before. Run is the queue's name.
+	// NoticeMessage means that a queue has a message to receive, or that its next message is due
+	// earlier than before. Run is the queue's name.
 	NoticeMessage NoticeKind = "message"
-	// NoticeTopic: something that was published is to be spread, or is due earlier than what was next before.
+	// NoticeTopic means that a publication is to be spread, or is due earlier than the next one
+	// was.
 	NoticeTopic NoticeKind = "topic"
-	// NoticeSchedule: a schedule was made or changed, and may be due earlier than what was next before.
+	// NoticeSchedule means that a schedule was created or changed, and may be due earlier than the
+	// next one was.
 	NoticeSchedule NoticeKind = "schedule"
 )
 
 // Worker is one process that works on runs.
 type Worker struct {
 	ID      string        // "wrkr_" and a ULID, new for each Join
-	Name    string        // for people: host and process ID
-	Build   string        // of the program
-	Classes []Class       // the workflows and versions that it registered
-	Steps   []string      // the steps that it registered
-	Lease   time.Duration // how long it is believed alive after a heartbeat; default 10 s
+	Name    string        // for people; by default host and process ID
+	Build   string        // build of the program
+	Classes []Class       // registered workflow versions
+	Steps   []string      // registered steps
+	Lease   time.Duration // how long its work stays its own without a heartbeat; default 10 s
 
-	// Remote says that it lives in another process than the one that calls Join for it: behind a server. The end of
-	// that process is not its death: whichever comes after it on the same storage goes on with its lease, and, where
-	// the storage is for several processes, so does any that is beside it.
+	// Remote means that a server calls Join for a worker in another process. The end of the server
+	// process does not end the worker's lease: the next process on the same storage continues it,
+	// and so can any other process on storage for several.
 	Remote bool
 
-	// Definitions and MaxRetention are what its code says of its workflows, and how long its program wants ended runs kept
-	// at most: see [Definer.Define] and [Definer.LimitRetention]. A world that is a [Definer] notes them with the
-	// registration, in one: nobody sees the worker without them, and one that is refused has said nothing. Who lists
-	// workers is not told them.
-	Definitions  []Definition
+	// Definitions are the definitions of its workflows: see [Definer.Define]. A store that is a
+	// [Definer] records them, and MaxRetention, in one step with the registration: if it refuses
+	// one, it records nothing. Lists of workers do not return them.
+	Definitions []Definition
+	// MaxRetention is the longest retention that its program allows: see [Definer.LimitRetention].
 	MaxRetention time.Duration
 
-	// StepLimits are what its code says of the limits of its steps; they are noted in the same way.
+	// StepLimits are the limits of its steps, recorded in the same way.
 	StepLimits []SaidLimit
 }
 
-// Says are the limits that its code names, in order of their names; of two that say the same name the last.
+// Says returns the limits that its code names, by name. Of two with the same name the last counts.
 func (w *Worker) Says() []SaidLimit {
 	all := slices.Clone(w.StepLimits)
 	for i := range all {
@@ -162,33 +179,37 @@ func (w *Worker) Says() []SaidLimit {
 	return sortLimits(append(all, LimitsOf(w.Definitions)...))
 }
 
-// Class is a workflow and a version of it. Version 0 in a run's row means that its birth left the version open; a worker names it
-// beside its versions to claim such runs.
+// Class is a workflow and a version. Version 0 in a run's row means that its birth left the version
+// open. To claim such runs, a worker registers version 0 besides its versions.
 type Class struct {
 	Workflow string `json:"workflow"`
 	Version  int    `json:"version"`
 }
 
-// PageBytes is how large a page of events or runs, or a list of hooks, is, about: it ends behind the commit, the run or the hook with which it has so many
-// bytes. Whoever reads has little more in memory, however large payloads are.
+// PageBytes is about how large a page of events or runs, or a list of hooks, is: it ends after the
+// commit, run or hook with which it reaches this size. So a reader needs little more memory,
+// however large payloads are.
 const PageBytes = 2 << 20
 
 // EventQuery selects a page of a run's log.
 type EventQuery struct {
-	Cursor        string      // from a page before; "": from the start
-	Limit         int         // events a page, about: commits are not cut; default and most 1,000. A page ends earlier behind PageBytes
+	Cursor string // from an earlier page; "": from the start
+	// Limit is about how many events a page has, in whole commits; default and maximum 1,000. A
+	// page also ends after [PageBytes].
+	Limit         int
 	Types         []EventType // only these; empty: all
 	CorrelationID string      // only events about this entity; "": all
 }
 
-// EventPage is a page of a run's log. Cursor is never empty when the run has events, on the last page too: reading on from
-// it later gives what was appended meanwhile, exactly once.
+// EventPage is a page of a run's log. Cursor is set on every page of a run with events, also the
+// last: reading from it later returns what was appended since, exactly once.
 type EventPage struct {
 	Events []Event
 	Cursor string
-	More   bool // further events are there already
+	More   bool // further events exist already
 
-	// Trimmed is the number of a run_continued before which numbers may be missing: a fold of the whole log enters there, see [State].EnterAt.
-	// 0: the log is whole. It may have grown on a later page.
+	// Trimmed is the number of a run_continued before which numbers may be missing: a fold of the
+	// whole log begins there, see [State].EnterAt. 0: the log is complete. It may be higher on a
+	// later page.
 	Trimmed int64
 }
