@@ -11,8 +11,8 @@ import (
 // mostDone is how many completed steps are named that a new run would do again.
 const mostDone = 3
 
-// Again says what a new run does again that takes over nothing behind an event; 0: nothing at all. "": nothing that
-// completed.
+// Again describes what a new run repeats that takes over nothing after an event; 0: nothing at all.
+// "": nothing that completed.
 func (j *Journal) Again(behind int64) string {
 	var done []string
 	for _, en := range j.Entries {

@@ -11,17 +11,17 @@ import (
 	"github.com/stepwell/stepwell/world"
 )
 
-// Heartbeats begins the names of the events that say that somebody is still at a hook; the hook's ID follows.
+// Heartbeats begins the names of events that are heartbeats of a hook. The hook's ID follows.
 const Heartbeats = "heartbeat/"
 
-// HeartbeatsIn is how many heartbeats of a hook are written, at most, in the time after which its wait would end:
-// however often they come, a log grows by no more. So a wait ends so much later: see [Silence].
+// HeartbeatsIn is how many heartbeats of a hook are written at most in its timeout, to bound the
+// log. It delays the end of the wait: see [Silence].
 const HeartbeatsIn = 8
 
 // LeastHeartbeat is the shortest HeartbeatTimeout of a hook.
 const LeastHeartbeat = time.Second
 
-// Silence is how long a run waits behind a heartbeat that was written, for a HeartbeatTimeout.
+// Silence is how long a run waits after a written heartbeat, for a HeartbeatTimeout.
 func Silence(timeout time.Duration) time.Duration { return timeout + timeout/HeartbeatsIn }
 
 // attended is the metadata of a hook that has a HeartbeatTimeout, as it is recorded.
@@ -30,12 +30,13 @@ type attended struct {
 	Metadata  json.RawMessage `json:"metadata,omitempty"`
 }
 
-// Attend is a hook's metadata that says that it has a HeartbeatTimeout.
+// Attend returns a hook's metadata with a HeartbeatTimeout.
 func Attend(timeout time.Duration, metadata json.RawMessage) (json.RawMessage, error) {
 	return json.Marshal(attended{timeout.String(), metadata})
 }
 
-// Attendance tells of a hook's metadata which HeartbeatTimeout it says, 0: none, and what its author keeps with it.
+// Attendance returns the HeartbeatTimeout in a hook's metadata (0: none) and the author's own
+// metadata.
 func Attendance(metadata json.RawMessage) (timeout time.Duration, inner json.RawMessage) {
 	if !bytes.HasPrefix(metadata, []byte(`{"$heartbeat":`)) {
 		return 0, metadata
@@ -56,7 +57,7 @@ type attendance struct {
 	Name    string        // of a wait for them: the hook's name; "": it is not known
 }
 
-// Attends is the ID of the hook whose heartbeats it waits for; "": it is no such wait.
+// Attends returns the ID of the hook whose heartbeats the entry waits for; "": none.
 func (e *Entry) Attends() string {
 	if hook, ok := strings.CutPrefix(e.Name, Heartbeats); ok && e.Kind == world.KindEvent {
 		return hook

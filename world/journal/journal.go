@@ -1,5 +1,6 @@
-// Package journal tells people what happened in a run: the journal, a projection of the run's events that the API, the
-// command line and the web UI draw from. It judges nothing: what is legal, [world.State.Apply] says.
+// Package journal shows people what happened in a run. A journal is a projection of the run's
+// events, for the API, the command line and the web UI. It does not check the events:
+// [world.State.Apply] does.
 package journal
 
 import (
@@ -14,9 +15,9 @@ import (
 	"github.com/stepwell/stepwell/world"
 )
 
-// Journal is the story of one run so far: facts about the run, its steps, waits and hooks in order of creation, and the
-// signals that nobody took. Feed it the run's events with Add, in order, page by page; read its fields at any time between. It is not
-// safe for concurrent use.
+// Journal is the story of one run so far: the run, its steps, waits and hooks in order of creation,
+// and the signals that no wait took. Feed it the run's events with Add, in order, page by page. You
+// may read its fields at any time between. It is not safe for concurrent use.
 type Journal struct {
 	Run         string          `json:"run"`
 	Workflow    string          `json:"workflow"`
@@ -24,25 +25,32 @@ type Journal struct {
 	Status      world.Status    `json:"status"`
 	CreatedAt   time.Time       `json:"createdAt,omitzero"`
 	StartedAt   time.Time       `json:"startedAt,omitzero"`
-	CompletedAt time.Time       `json:"completedAt,omitzero"` // when it ended, however it did
-	Input       json.RawMessage `json:"input,omitempty"`      // of the last segment
+	CompletedAt time.Time       `json:"completedAt,omitzero"` // when it ended, in any way
+	Input       json.RawMessage `json:"input,omitempty"`      // of the newest segment
 	Output      json.RawMessage `json:"output,omitempty"`
-	InputApart  string          `json:"inputApart,omitempty"`  // see [world.Apart]; "": the input is the value
-	OutputApart string          `json:"outputApart,omitempty"` // the same of the output
-	Error       *world.Error    `json:"error,omitempty"`
-	Parent      *world.Parent   `json:"parent,omitempty"`
-	Origin      *world.Origin   `json:"origin,omitempty"`  // of a fork
-	Cancel      *Act            `json:"cancel,omitempty"`  // who asked for it, or forced it, first
-	Paused      *Act            `json:"paused,omitempty"`  // while it is
-	Segment     int             `json:"segment"`           // counts run_continued
-	Trimmed     int64           `json:"trimmed,omitempty"` // number of the run_continued that it begins with again, where segments before were trimmed
-	Seq         int64           `json:"seq"`               // the last event that was fed
-	Commits     int             `json:"commits"`           // that wrote these events
-	Builds      []string        `json:"builds,omitempty"`  // that wrote them, in order of appearance
-	Entries     []*Entry        `json:"steps"`
-	Unread      []Unread        `json:"unread,omitempty"`     // signals that no wait took, in order
-	NotCreated  []string        `json:"notCreated,omitempty"` // of each segment that ended so, the newest last: see [world.Event.NotCreated]
-	Aside       []Aside         `json:"aside,omitempty"`      // payloads that were set aside, as they do not fit the code: the last 100, in the order in which that was decided
+	// see [world.Apart]; "": Input is the value
+	InputApart  string        `json:"inputApart,omitempty"`
+	OutputApart string        `json:"outputApart,omitempty"` // the same for the output
+	Error       *world.Error  `json:"error,omitempty"`
+	Parent      *world.Parent `json:"parent,omitempty"`
+	Origin      *world.Origin `json:"origin,omitempty"` // of a fork
+	// the first request or forced cancel; nil: none
+	Cancel  *Act `json:"cancel,omitempty"`
+	Paused  *Act `json:"paused,omitempty"` // the current pause; nil: none
+	Segment int  `json:"segment"`          // number of run_continued events
+	// number of the run_continued after a gap, if segments were trimmed
+	Trimmed int64 `json:"trimmed,omitempty"`
+	Seq     int64 `json:"seq"`     // number of the last event fed
+	Commits int   `json:"commits"` // number of commits with these events
+	// builds that wrote them, in order of appearance
+	Builds  []string `json:"builds,omitempty"`
+	Entries []*Entry `json:"steps"`
+	Unread  []Unread `json:"unread,omitempty"` // signals that no wait took, in order
+	// of each segment that ended so, the newest last: see [world.Event.NotCreated]
+	NotCreated []string `json:"notCreated,omitempty"`
+	// Aside are the last 100 payloads that were set aside because they do not fit the code, in the
+	// order of these decisions.
+	Aside []Aside `json:"aside,omitempty"`
 
 	payloads bool
 	gathers  gathering
@@ -58,7 +66,8 @@ type gathering struct {
 	starts int
 }
 
-// Gathered is, of a run that gathers, how many starts it has the inputs of, its own among them; 0 of others.
+// Gathered returns how many starts are merged into a run that gathers, with its own; 0 for other
+// runs.
 func (j *Journal) Gathered() int {
 	if j.gathers.as == nil {
 		return 0
@@ -66,17 +75,17 @@ func (j *Journal) Gathered() int {
 	return j.gathers.starts
 }
 
-// Act is what somebody did to a run.
+// Act is what an operator did to a run.
 type Act struct {
 	By     string    `json:"by,omitempty"`
 	Reason string    `json:"reason,omitempty"`
 	At     time.Time `json:"at"`
 }
 
-// EntryStatus is where a step, wait or hook is in its life: what [world.StepStatus] has, and more.
+// EntryStatus is the status of a step, wait or hook.
 type EntryStatus string
 
-// The statuses of entries.
+// Statuses of entries.
 const (
 	EntryPending    EntryStatus = "pending"
 	EntryRunning    EntryStatus = "running"
@@ -85,16 +94,18 @@ const (
 	EntryWaiting    EntryStatus = "waiting"    // a wait
 	EntryActive     EntryStatus = "active"     // a hook
 	EntryDisposed   EntryStatus = "disposed"   // a hook
-	EntryConflicted EntryStatus = "conflicted" // a hook whose token Peer holds
-	EntryDropped    EntryStatus = "dropped"    // a step or wait that was open when its run or segment ended
+	EntryConflicted EntryStatus = "conflicted" // a hook whose token the run Peer holds
+	// a step or wait that was open when its run or segment ended
+	EntryDropped EntryStatus = "dropped"
 )
 
 // Entry is one step, wait or hook.
 type Entry struct {
-	ID          string          `json:"id"`
-	Name        string          `json:"name"`
-	Class       string          `json:"kind"`                 // for people: run (any step), sleep, wait (for an event or condition), hook
-	Kind        world.Kind      `json:"type"`                 // exactly
+	ID   string `json:"id"`
+	Name string `json:"name"`
+	// for people: run (any step), sleep, wait (for an event or condition), hook
+	Class       string          `json:"kind"`
+	Kind        world.Kind      `json:"type"`                 // the exact kind
 	Occurrence  int             `json:"occurrence,omitempty"` // of the name in its coroutine, from 0
 	Path        string          `json:"path,omitempty"`       // the coroutine
 	Segment     int             `json:"segment,omitempty"`
@@ -105,21 +116,26 @@ type Entry struct {
 	StartedAt   time.Time       `json:"startedAt,omitzero"` // a step's first start; a wait starts when it is created
 	AttemptAt   time.Time       `json:"attemptAt,omitzero"` // a step's last start
 	CompletedAt time.Time       `json:"completedAt,omitzero"`
-	RetryAt     time.Time       `json:"retryAt,omitzero"`      // a step's next start, not before
-	Until       time.Time       `json:"until,omitzero"`        // a wait's deadline
-	Match       json.RawMessage `json:"match,omitempty"`       // of an event wait
-	Listens     bool            `json:"listens,omitempty"`     // an event wait that gets what is published, too
+	RetryAt     time.Time       `json:"retryAt,omitzero"` // earliest next start of a step
+	Until       time.Time       `json:"until,omitzero"`   // a wait's deadline
+	Match       json.RawMessage `json:"match,omitempty"`  // of an event wait
+	// an event wait that also receives publications
+	Listens     bool            `json:"listens,omitempty"`
 	Outcome     world.Outcome   `json:"outcome,omitempty"`     // of a wait that ended
-	Received    int             `json:"received,omitempty"`    // payloads that a hook got
+	Received    int             `json:"received,omitempty"`    // number of payloads that a hook got
 	OutputApart string          `json:"outputApart,omitempty"` // see [world.Apart]; "": Output is the value
 	Output      json.RawMessage `json:"output,omitempty"`      // a step's result, or the payload that ended a wait
-	Progress    *world.Progress `json:"progress,omitempty"`    // what a step that has not completed said last; [Journal].Add does not know it
-	Error       *world.Error    `json:"error,omitempty"`       // of a failed step, or of the last attempt
-	Earlier     []AttemptError  `json:"earlier,omitempty"`     // of attempts before, the last ones
-	Past        int             `json:"-"`                     // of the attempts up to this one nothing is kept
-	Peer        string          `json:"peer,omitempty"`        // the other run
-	By          string          `json:"by,omitempty"`          // the worker of a remote step's last attempt
-	Token       string          `json:"token,omitempty"`       // of a hook
+	// last reported progress of an open step; [Journal].Add does not set it
+	Progress *world.Progress `json:"progress,omitempty"`
+	// of a failed step, or of the last attempt
+	Error *world.Error `json:"error,omitempty"`
+	// errors of earlier attempts, the last ones
+	Earlier []AttemptError `json:"earlier,omitempty"`
+	// number of the last attempt of which nothing is kept
+	Past  int    `json:"-"`
+	Peer  string `json:"peer,omitempty"`  // ID of the other run
+	By    string `json:"by,omitempty"`    // the worker of a remote step's last attempt
+	Token string `json:"token,omitempty"` // of a hook
 
 	ends
 	hook attendance // of a hook, and of a wait for its heartbeats
@@ -136,13 +152,14 @@ func (e *Entry) Undo() bool {
 	return e.Compensates() || strings.HasPrefix(e.coroutine(), world.UndoNowPath+"[")
 }
 
-// Compensates reports whether the entry is a step that undoes another one because the run does not complete.
+// Compensates reports whether the entry undoes another step because the run does not complete.
 func (e *Entry) Compensates() bool { return strings.HasPrefix(e.Path, world.UndoPath+"[") }
 
 // coroutine is the last part of its path.
 func (e *Entry) coroutine() string { return e.Path[strings.LastIndexByte(e.Path, '/')+1:] }
 
-// Title is the entry's name for people, with its coroutine and its occurrence where these tell it from others.
+// Title returns the entry's name for people, with its coroutine and its occurrence if they
+// distinguish it.
 func (e *Entry) Title() string {
 	k := e.Key()
 	switch {
@@ -154,12 +171,12 @@ func (e *Entry) Title() string {
 	return k.String()
 }
 
-// Key is what the entry's ID was made from.
+// Key returns what the entry's ID derives from.
 func (e *Entry) Key() world.Key {
 	return world.Key{Segment: e.Segment, Path: e.Path, Kind: e.Kind, Name: e.Name, Occurrence: e.Occurrence}
 }
 
-// AttemptError is how an attempt of a step ended that was not the last.
+// AttemptError is the error of an attempt that was not the last.
 type AttemptError struct {
 	Attempt int       `json:"attempt"`
 	Message string    `json:"message"`
@@ -182,16 +199,16 @@ type letter struct {
 	payload json.RawMessage
 }
 
-// Aside is a payload that was set aside: it does not fit the code that was to take it, and nobody gets it.
+// Aside is a payload that was set aside because it does not fit the code. The code never gets it.
 type Aside struct {
 	Seq     int64           `json:"seq"`            // number of the event that brought it
-	Name    string          `json:"name"`           // of the event, or the hook
+	Name    string          `json:"name"`           // name of the event or the hook
 	Hook    string          `json:"hook,omitempty"` // ID of the hook; "": it was an event
-	At      time.Time       `json:"at"`             // when that was decided
+	At      time.Time       `json:"at"`             // when it was set aside
 	Reason  string          `json:"reason"`         // what does not fit
 	Payload json.RawMessage `json:"payload,omitempty"`
 
-	Waited bool `json:"-"` // what it was for waits on: the code was not told, and nothing came since
+	Waited bool `json:"-"` // its wait goes on: the code was not told, and nothing arrived since
 }
 
 // maxAside is how many payloads that were set aside a journal keeps.
@@ -206,14 +223,15 @@ const (
 // mostNotCreated is of how many segments it is kept what was not created.
 const mostNotCreated = 10
 
-// New begins the journal of a run. Without payloads it keeps no inputs, outputs and payloads, and so only a few hundred bytes a
-// step.
+// New begins the journal of a run. Without payloads it keeps no inputs, outputs and payloads, and
+// needs only a few hundred bytes for each step.
 func New(run string, payloads bool) *Journal {
 	return &Journal{Run: run, payloads: payloads, open: make(map[string]*Entry), mail: make(map[int64]letter), Entries: []*Entry{}}
 }
 
-// Add takes the next events of the run's log. Events that it has had already are ignored, so that a page may be fed twice;
-// so are events about what it does not know, as where earlier segments were trimmed. It keeps no slices of the events.
+// Add adds the next events of the run's log. It ignores events that it has, so a page may be fed
+// twice, and events about entries that it does not know, as after trimmed segments. It keeps no
+// slices of the events.
 func (j *Journal) Add(events ...world.Event) {
 	for i := range events {
 		e := &events[i]
@@ -251,8 +269,8 @@ func (j *Journal) Add(events ...world.Event) {
 	}
 }
 
-// AddTask shows what is known of a queued step and not in the log yet: its attempts so far. Call it after the last Add; the events
-// that come to the log later repeat it.
+// AddTask adds what a queued step's task has and the log does not have yet: its attempts so far.
+// Call it after the last Add. Later events repeat it.
 func (j *Journal) AddTask(t *world.Task) {
 	en := j.open[t.Step]
 	if en == nil {
@@ -268,7 +286,8 @@ func (j *Journal) AddTask(t *world.Task) {
 	}
 }
 
-// Entry returns the entry of a step, wait or hook, or nil; one that is over is searched for. The next Add may change it.
+// Entry returns the entry of a step, wait or hook, or nil. It searches for an ended one. The next
+// Add may change it.
 func (j *Journal) Entry(id string) *Entry {
 	if en := j.open[id]; en != nil {
 		return en

@@ -12,7 +12,7 @@ import (
 // reminders begins the names of the timers with which a wait reminds; the name of what is waited for follows.
 const reminders = "remind/"
 
-// Reminder is the name of the timers with which a wait reminds: that of what is waited for, as far as it fits.
+// Reminder returns the name of a wait's reminder timers: the name of the wait, as far as it fits.
 func Reminder(of string) string {
 	name := reminders + of
 	for len(name) > world.MaxName {
@@ -22,7 +22,7 @@ func Reminder(of string) string {
 	return name
 }
 
-// Reminds reports whether the entry is such a timer.
+// Reminds reports whether the entry is a reminder timer.
 func (e *Entry) Reminds() bool {
 	return e.Kind == world.KindSleep && strings.HasPrefix(e.Name, reminders)
 }
