@@ -9,32 +9,38 @@ import (
 	"github.com/stepwell/stepwell/world"
 )
 
-// Acted is what is known of a run that somebody acts on, whose act has not come before.
+// Acted is the state of a run that receives a new act.
 type Acted struct {
-	Live    bool            // it is not over. To a forced cancel one that has lost its place in the queue, and has no end, is live
-	End     world.EventType // where it is over: what its log ends with; "": that cannot be read
-	Owned   bool            // by a worker
+	// Live means that it is not over. For a forced cancel, a run that lost its queue row and has no
+	// end is live.
+	Live    bool
+	End     world.EventType // of a run that is over: type of its last event; "": unreadable
+	Owned   bool            // a worker owns it
 	Begun   bool
-	Paused  bool // as its log says
+	Paused  bool // by its log
 	Blocked bool
 	Delayed bool // it has not begun, and is due later
-	Waits   bool // a pause or a resumption waits in its inbox. It counts, and need be known, only where [Acted.Queues] says so
+	// Waits means that a pause or resume waits in its inbox. It is needed only if [Acted.Queues]
+	// returns true.
+	Waits bool
 }
 
-// Queues reports whether an act goes behind one that waits already: not before what was asked earlier.
+// Queues reports whether an act must follow one that already waits, to keep their order.
 func (r Acted) Queues(d *world.Delivery) bool {
 	return r.Live && !r.Owned && !d.Wakes() && d.Events[0].Type != world.RunCancelled
 }
 
-// Deed is what an act comes to. The zero value: it says nothing new, and is accepted.
+// Deed is the effect of an act. The zero value: the act is accepted and changes nothing.
 type Deed struct {
-	Retry  bool // the run, which is blocked or delayed, is due at once, and its tries count anew; beside what follows
-	Post   bool // it goes to the inbox
-	Ends   bool // and ends the pause of a run that nobody owns: it makes that runnable
+	// the blocked or delayed run is due at once, with its tries reset; in addition to the rest
+	Retry  bool
+	Post   bool // it is put in the inbox
+	Ends   bool // and ends the pause of a run that nobody owns, which becomes runnable
 	Append bool // it is appended to the log
 }
 
-// Act decides what an act comes to. A run that is over is refused with [world.ErrTerminal], unless it is cancelled and is to be.
+// Act decides the effect of an act. An act on a run that is over is refused with
+// [world.ErrTerminal], except a cancel of a cancelled run.
 func Act(d *world.Delivery, r Acted) (deed Deed, err error) {
 	act := d.Events[0].Type
 	switch forced := act == world.RunCancelled; {
@@ -59,8 +65,9 @@ func Act(d *world.Delivery, r Acted) (deed Deed, err error) {
 	return deed, nil
 }
 
-// WakeAfter is when a run is due that was resumed. What came or fell due while it was paused, and the resumption itself, want a turn; the run did not
-// wait for one meanwhile.
+// WakeAfter returns when a resumed run is due. A running run is due now, because deliveries of the
+// pause, and the resume itself, need a turn. A pending run keeps its time, or is due now if that
+// has passed.
 func WakeAfter(running bool, wake, now time.Time) time.Time {
 	if running || !wake.IsZero() && wake.Before(now) {
 		return now
@@ -68,7 +75,7 @@ func WakeAfter(running bool, wake, now time.Time) time.Time {
 	return wake
 }
 
-// Later is the time of an event that a world itself appends: never before the last one's.
+// Later returns the time of an event that a store appends: now, but not before the last event's.
 func Later(now, last time.Time) time.Time {
 	if now.Before(last) {
 		return last
@@ -76,7 +83,8 @@ func Later(now, last time.Time) time.Time {
 	return now
 }
 
-// CancelOfChild is what each child that is not detached is sent where its parent is ended by force: nobody else is left who could.
+// CancelOfChild returns the event for each child that is not detached of a run that was ended by
+// force.
 func CancelOfChild(end *world.Event) world.Event {
 	return world.Event{Type: world.CancelRequested, By: end.By, Reason: "its parent was cancelled"}
 }

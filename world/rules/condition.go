@@ -12,13 +12,15 @@ import (
 	"github.com/stepwell/stepwell/world"
 )
 
-// Questions is what has to be known of others before a commit can be settled, beside whether its births can be created.
+// Questions are facts about others that [Settle] needs, besides whether the commit's births are
+// possible.
 type Questions struct {
-	Tokens []string // of its new hooks
-	Runs   []string // whose end its steps want to await, or that they send to
+	Tokens []string // tokens of new hooks
+	Runs   []string // runs whose end a step awaits, or that a step sends to
 }
 
-// Ask tells what has to be known; asks is false where nothing has, births included: then [Unasked] is what the commit writes.
+// Ask returns the questions of a commit. asks is false if there are none and no births: then use
+// [Unasked].
 func Ask(c *world.Commit) (q Questions, asks bool) {
 	for i := range c.Events {
 		if e := &c.Events[i]; e.Type == world.HookCreated && !slices.Contains(q.Tokens, e.Token) {
@@ -40,15 +42,16 @@ func Ask(c *world.Commit) (q Questions, asks bool) {
 
 func of(e *world.Event, kind world.Kind) bool { return e.Type == world.StepCreated && e.Kind == kind }
 
-// Facts are the answers.
+// Facts are the answers to [Questions].
 type Facts struct {
-	Holders map[string]Holder // by token: of those that an active hook has
-	Births  []Conflict        // one for each of the commit's
-	Live    map[int]string    // by birth: the live run that has its singleton's key, where there is none therefore
-	Targets map[string]Target // by run ID: of those that are known
+	Holders map[string]Holder // by token: active hooks
+	Births  []Conflict        // one for each birth of the commit
+	// by index of a birth: the live run with its singleton's key that prevents it
+	Live    map[int]string
+	Targets map[string]Target // by run ID: known runs
 }
 
-// Kept notes the live run that keeps a birth from being created.
+// Kept records the live run that prevents a birth.
 func (f *Facts) Kept(birth int, live string) Conflict {
 	if f.Live == nil {
 		f.Live = make(map[int]string)
@@ -63,23 +66,24 @@ type Holder struct{ Run, Hook string }
 // Conflict says why a run cannot be created.
 type Conflict int
 
-// What may be claimed. A commit's own runs do not count.
+// Conflicts with other runs. A commit's own runs do not count.
 const (
 	Free    Conflict = iota
-	SameID           // by a run
-	SameKey          // the idempotency key, by a run
-	OneLive          // the key of its singleton, by a run that is live: see [Singles]
+	SameID           // a run has the ID
+	SameKey          // a run has the idempotency key
+	OneLive          // a live run has the singleton's key: see [Singles]
 )
 
-// Target is a run whose end a step wants to await, or that it sends to. The zero value is of one that is not known.
+// Target is a run that a step awaits or sends to. The zero value means unknown.
 type Target struct {
-	Run    string       // what took the place of the run that was asked for, see [world.RetryKey]; "": nothing did
+	Run    string       // the run that replaced the requested one, see [world.RetryKey]; "": none
 	Live   bool         // it is not over
-	End    *world.Event // else its last event
-	Damage error        // or why that cannot be read
+	End    *world.Event // of a run that is over: its last event
+	Damage error        // or why that is unreadable
 }
 
-// Ended is a target that is over, by what reading its last event came to. That its log is damaged is no fault of who waits.
+// Ended returns the target for a run that is over, from the result of reading its last event. A
+// damaged log is not an error of the waiting run.
 func Ended(last world.Event, err error) (Target, error) {
 	if Unreadable(err) {
 		return Target{Damage: err}, nil
@@ -87,7 +91,7 @@ func Ended(last world.Event, err error) (Target, error) {
 	return Target{End: &last}, err
 }
 
-// Result is what a step is told that waits for a run which is not live.
+// Result returns the event for a step that waits for a run that is not live.
 func (t Target) Result(a world.Await) world.Event {
 	switch {
 	case t.Damage != nil:
@@ -113,23 +117,24 @@ func stepFailed(id, code, message string) world.Event {
 	return world.Event{Type: world.StepFailed, ID: id, Error: &world.Error{Message: message, Code: code, Permanent: true}}
 }
 
-// Plan is what a commit writes of what depends on others. Its slices are not to be changed.
+// Plan is what a commit writes after its conditions were decided. Do not change its slices.
 type Plan struct {
-	Events  []world.Event // the commit's own, or what became of them
-	Changed bool          // they are not as sent
+	Events  []world.Event // the commit's events, or what replaces them
+	Changed bool          // they differ from those sent
 	Births  []*world.Commit
-	Awaits  []world.Await // those of its steps that are to be told of the end of a run that is not over
-	Told    []Told        // values that its events have with the results of runs that are over
+	Awaits  []world.Await // steps to be told of the end of a live run
+	Told    []Told        // values in results of ended runs
 }
 
-// Told are values, kept apart, that a step is told of with the result of a run: its own run holds them too from then
-// on.
+// Told are values, stored apart, in the result of another run. The run that gets the result then
+// holds them too.
 type Told struct{ Of, Apart string }
 
-// Unasked is what a commit writes that depends on nobody.
+// Unasked returns the plan of a commit that depends on no other run.
 func Unasked(c *world.Commit) Plan { return Plan{Events: c.Events, Births: c.Births} }
 
-// Settle decides what a commit writes: see [world.Condition]. It refuses one that wants what another has and has no condition about it.
+// Settle decides what a commit writes: see [world.Condition]. It refuses a commit with a conflict
+// for which it has no condition.
 func Settle(c *world.Commit, f *Facts) (Plan, error) {
 	p := Unasked(c)
 	if err := p.tokens(c, f.Holders); err != nil {
@@ -224,7 +229,7 @@ func notCreated(c *world.Commit, i int, f *Facts) error {
 	return nil
 }
 
-// Twin reports whether a birth of a commit has the ID or the idempotency key of one before it.
+// Twin reports whether birth i of a commit has the ID or the idempotency key of an earlier one.
 func Twin(c *world.Commit, i int) bool {
 	birth := c.Births[i].Events[0].Birth
 	return slices.ContainsFunc(c.Births[:i], func(s *world.Commit) bool {

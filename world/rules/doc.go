@@ -1,6 +1,8 @@
-// Package rules holds the rules that hold between runs, each once: what a commit comes to that depends on others, what an act on a
-// run comes to, what the events of a log say of a run's place in the queue, and who is served next. They are pure functions over facts
-// that a world has read; what they decide is data, which the world writes. The rules about one run are those of [world.State].
+// Package rules has the rules between runs: the result of a commit that depends on others, the
+// effect of an act, a run's place in the queue by its events, and the order of claims. The rules
+// are pure functions over facts that a store has read. They return data, which the store writes.
+// The rules about a single run are in [world.State].
 //
-// It is for worlds. Nothing here is safe for concurrent use but functions.
+// It is for authors of stores. Functions are safe for concurrent use; types are not, unless they
+// say so.
 package rules

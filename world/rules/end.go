@@ -6,7 +6,7 @@ import (
 	"github.com/stepwell/stepwell/world"
 )
 
-// End returns the event that ends a run where the last of some does, else nil.
+// End returns the last of some events if it ends its run, else nil.
 func End(events []world.Event) *world.Event {
 	if n := len(events); n > 0 && events[n-1].Type.Terminal() {
 		return &events[n-1]
@@ -14,7 +14,7 @@ func End(events []world.Event) *world.Event {
 	return nil
 }
 
-// EndStatus is the status of a run that an event of a type has ended.
+// EndStatus returns the status of a run that ended with an event of this type.
 func EndStatus(end world.EventType) world.Status {
 	switch end {
 	case world.RunCompleted:
@@ -26,8 +26,8 @@ func EndStatus(end world.EventType) world.Status {
 	}
 }
 
-// Unreadable reports whether an error says that a log cannot be read there: it is damaged, or of a later release. Who
-// ends a run, or lets it rest, need not read it.
+// Unreadable reports whether an error means that a log cannot be read: it is damaged, or from a
+// later release.
 func Unreadable(err error) bool {
 	return errors.Is(err, world.ErrCorrupt) || errors.Is(err, world.ErrFormat)
 }

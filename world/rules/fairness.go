@@ -10,7 +10,7 @@ import (
 	"github.com/stepwell/stepwell/world"
 )
 
-// Priorities is how many there are: 0 to 3.
+// Priorities is the number of priorities: 0 to 3.
 const Priorities = 4
 
 // aging is how long a run or task waits to count one priority higher.
@@ -22,20 +22,21 @@ func level(priority int, due, now time.Time) int64 {
 
 // Candidate is a run or a task that could be claimed.
 type Candidate struct {
-	Key      int64 // of the run or the task; grows with birth
+	Key      int64 // of the run or task; grows with creation
 	Workflow string
 	Priority int
 	Due      time.Time
 }
 
-// Fairness says when each workflow had its turn last. The zero value is ready; each process has its own.
+// Fairness records when each workflow had its last turn. The zero value is ready to use. Each
+// process has its own.
 type Fairness struct {
 	last   int64
 	served map[string]int64
 }
 
-// Before reports whether a is claimed before b: higher levels first, which are the priority and one more for each minute of waiting, then the workflow that
-// had its turn the longest time ago, then what is due longest, then what was created first.
+// Before reports whether a is claimed before b: the higher level (priority plus one for each minute
+// of waiting), then the workflow with the oldest last turn, then the longest due, then the oldest.
 func (t *Fairness) Before(a, b *Candidate, now time.Time) bool {
 	if la, lb := level(a.Priority, a.Due, now), level(b.Priority, b.Due, now); la != lb {
 		return la > lb
@@ -46,7 +47,7 @@ func (t *Fairness) Before(a, b *Candidate, now time.Time) bool {
 	return cmp.Or(a.Due.Compare(b.Due), cmp.Compare(a.Key, b.Key)) < 0
 }
 
-// Serve notes that a workflow had its turn.
+// Serve records a turn of a workflow.
 func (t *Fairness) Serve(workflow string) {
 	if t.served == nil {
 		t.served = make(map[string]int64)
@@ -55,9 +56,9 @@ func (t *Fairness) Serve(workflow string) {
 	t.served[workflow] = t.last
 }
 
-// Pick chooses what is claimed of what is due, at most n, and serves it. It tells the indexes, in their order. What is there twice, as it is due and is to
-// be cancelled as well, is chosen once. Of what is served in the order of due times, as the runs of one class and priority are, n are enough to
-// choose from.
+// Pick chooses at most n candidates to claim, records their turns, and returns their indexes in the
+// order of claims. A candidate that is listed twice, because it is due and is to be cancelled, is
+// chosen once. Of each class and priority, the first n by due time are enough.
 func (t *Fairness) Pick(all []Candidate, now time.Time, n int) (chosen []int) {
 	left := make([]int, 0, len(all))
 	for i := range all {
@@ -79,7 +80,7 @@ func (t *Fairness) Pick(all []Candidate, now time.Time, n int) (chosen []int) {
 	return chosen
 }
 
-// SortReady puts what is ready in the order in which it would be claimed, about. Of equals it is that of their names.
+// SortReady sorts items roughly in the order of claims, then by name.
 func SortReady(items []world.ReadyItem, now time.Time) {
 	slices.SortStableFunc(items, func(a, b world.ReadyItem) int {
 		return cmp.Or(cmp.Compare(level(b.Priority, b.Due, now), level(a.Priority, a.Due, now)), a.Due.Compare(b.Due),
@@ -87,8 +88,8 @@ func SortReady(items []world.ReadyItem, now time.Time) {
 	})
 }
 
-// ListReady puts what could be claimed on a list, in the order in which it would be, about: it is not fair across workflows. What is there twice is listed
-// once, and the list is cut at a limit.
+// ListReady fills a list with what could be claimed, roughly in the order of claims, without taking
+// turns between workflows. Duplicates are removed, and limit cuts the list.
 func ListReady(r *world.Ready, items []world.ReadyItem, limit int) {
 	SortReady(items, r.Now)
 	type key struct{ run, step string }

@@ -9,10 +9,11 @@ import (
 	"github.com/stepwell/stepwell/world"
 )
 
-// Heirs are, by a run's ID, what took the run's place.
+// Heirs are the newest replacements of runs, by the ID of the replaced run.
 type Heirs map[string]*world.Heir
 
-// Bequeathed are the IDs of the runs whose places others may have taken: those that are over and did not complete.
+// Bequeathed returns the IDs of runs that may have been replaced: those that ended without
+// completing.
 func Bequeathed(runs []world.Run) (ids []string) {
 	for i := range runs {
 		if s := runs[i].Status; s.Terminal() && s != world.Completed {
@@ -22,7 +23,7 @@ func Bequeathed(runs []world.Run) (ids []string) {
 	return ids
 }
 
-// Tell says of each of some runs what is in its place at last.
+// Tell sets the Newest of each run.
 func (h Heirs) Tell(runs []world.Run) {
 	for _, id := range Bequeathed(runs) {
 		h.settle(id)
@@ -45,16 +46,16 @@ func (h Heirs) settle(run string) {
 	}
 }
 
-// Forebear is what is known of a run that took another's place, or whose place was taken.
+// Forebear is a run that replaced another, or was replaced.
 type Forebear struct {
 	Key   string
 	Child bool
 }
 
-// Forebears are, by their IDs, the runs that took the places of others, and those.
+// Forebears are such runs, by ID.
 type Forebears map[string]Forebear
 
-// Replaces is the run whose place a run took that has an idempotency key; "": it took none.
+// Replaces returns the run that a run with this idempotency key replaced; "": none.
 func Replaces(key string) string {
 	of, _ := strings.CutPrefix(key, world.RetryKey(""))
 	if of == key {
@@ -63,7 +64,7 @@ func Replaces(key string) string {
 	return of
 }
 
-// Replacing are the IDs of the runs that took the places of others.
+// Replacing returns the IDs of runs that replaced others.
 func Replacing(runs []world.Run) (ids []string) {
 	for i := range runs {
 		if Replaces(runs[i].Key) != "" {
@@ -73,8 +74,7 @@ func Replacing(runs []world.Run) (ids []string) {
 	return ids
 }
 
-// Tell says of each of some runs which key it took over. Where no children are asked for, it leaves out those that are
-// in the places of some.
+// Tell sets the FirstKey of each run. With roots it leaves out replacements of children.
 func (f Forebears) Tell(runs []world.Run, roots bool) []world.Run {
 	child := map[string]bool{}
 	for _, id := range Replacing(runs) {

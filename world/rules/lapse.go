@@ -10,13 +10,13 @@ import (
 // lapseHaste is how far ahead who looks after what lapses has looked at least.
 const lapseHaste = time.Second
 
-// LapseNews tells once of what lapses at about the same time: who looks then sees what else is there. The zero value
-// has told nothing. It may be used by several at once.
+// LapseNews groups announcements of runs that lapse at about the same time. The zero value is ready
+// to use. It is safe for concurrent use.
 type LapseNews struct {
 	told atomic.Int64 // when what was told of last lapses, µs
 }
 
-// Tells reports whether others are to be told that a run was created which lapses at a time.
+// Tells reports whether to announce a new run that lapses at a time.
 func (n *LapseNews) Tells(at, now time.Time) bool {
 	if told := n.told.Load(); told <= at.UnixMicro() && told > now.Add(lapseHaste).UnixMicro() {
 		return false

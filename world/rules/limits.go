@@ -2,13 +2,14 @@ package rules
 
 // Limits: who holds a place, and who stands in line. Stores keep the rows; when which of them changes is here.
 
-// Placed is what a run under limits needs, and what it has of it.
+// Placed is what a run under limits needs, and what it holds.
 type Placed struct {
-	Keys   []int64 // of its places, in the order in which it takes them
-	Keeps  int     // how many of the first it holds until its end, once it has begun
-	Has    int     // how many of the first it holds
-	Parked bool    // it stands in the line of the next one
-	Rates  int     // how many of the last are of rates: it needs them until it is claimed, and has paid them then
+	Keys   []int64 // keys of its places, in the order in which it takes them
+	Keeps  int     // it holds this many of the first until its end, once it has begun
+	Has    int     // it holds this many of the first
+	Parked bool    // it waits in the line of the next one
+	// Rates is how many of the last are rates: it needs them until it is claimed, which pays them.
+	Rates int
 }
 
 // rated reports whether the next place that it takes is of a rate.
@@ -17,37 +18,38 @@ func (p *Placed) rated() bool { return p.Has >= len(p.Keys)-p.Rates }
 // Whole reports whether a run holds all places that it needs.
 func (p *Placed) Whole() bool { return p.Has == len(p.Keys) }
 
-// Lines is what a store keeps of limits. R is a run of it.
+// Lines is a store's data of limits. R is a run.
 type Lines[R any] interface {
-	// Placed is what a run has: the same of one run throughout.
+	// Placed returns the places of a run, always the same pointer.
 	Placed(r R) *Placed
 	// Begun reports whether a run has begun.
 	Begun(r R) bool
-	// Room is how many places of a key are free; below 0 where its number was lowered.
+	// Room returns how many places of a key are free; below 0 if its number was lowered.
 	Room(key int64) (int, error)
-	// Hold changes how many places of a key are held.
+	// Hold changes the number of held places of a key.
 	Hold(key int64, by int) error
-	// Pay has one begin whom a rate has let in, or who gives up that it has. It comes before he gives back his place.
+	// Pay counts a begin toward a rate, for a run that gives up its place of it. It precedes that.
 	Pay(key int64) error
-	// Again has a key of a rate looked at when its line is let on. It comes after each change of it.
+	// Again schedules the next look at a key of a rate. It follows each change of the key.
 	Again(key int64) error
-	// Join puts a run into the line of a key: where it was created, or as the last that came.
+	// Join puts a run into the line of a key: by its creation, or as the last.
 	Join(key int64, r R, last bool) error
-	// Leave takes it out.
+	// Leave removes a run from the line of a key.
 	Leave(key int64, r R) error
-	// First is who is first in the line of a key; false: nobody.
+	// First returns the first run in the line of a key; some is false if it is empty.
 	First(key int64) (r R, some bool, err error)
-	// Moved writes what a run has now that got a place in a line: it is ready, or in the line of the next one.
+	// Moved writes the new state of a run that left a line: ready, or in the line of its next
+	// place.
 	Moved(r R) error
 }
 
-// RunsCode reports whether who claims a run that is due evaluates its code. It does not where it is to be
-// cancelled and has not begun, or cannot go on, or where he does not know it.
+// RunsCode reports whether the claim of a due run evaluates its code. It does not if the run is to
+// be cancelled and has not begun, is blocked, or is unknown to the worker.
 func RunsCode(cancel, begun, blocked, known bool) bool {
 	return known && (!cancel || begun && !blocked)
 }
 
-// Seek has a run that is due take its places. False: it stands in line.
+// Seek makes a due run take its places. whole is false if it waits in a line.
 func Seek[R any](l Lines[R], r R) (whole bool, err error) {
 	p := l.Placed(r)
 	for !p.Parked && !p.Whole() {
@@ -86,8 +88,8 @@ func Seek[R any](l Lines[R], r R) (whole bool, err error) {
 	return p.Whole(), nil
 }
 
-// Rest has a run that is not to be claimed now leave its line, and give back what it does not hold until its end;
-// where it is over, all.
+// Rest makes a run leave its line and give back the places that it does not hold until its end; if
+// it is over, all.
 func Rest[R any](l Lines[R], r R, over bool) error {
 	p := l.Placed(r)
 	keep := 0
@@ -126,8 +128,7 @@ func free[R any](l Lines[R], p *Placed, keep int) error {
 	return nil
 }
 
-// Claimed has a run that is claimed, and has all its places, need no more of rates: it has paid. It returns the keys
-// that it needs no more.
+// Claimed marks the rates of a claimed run as paid, and returns their keys.
 func Claimed[R any](l Lines[R], r R) (paid []int64, err error) {
 	p := l.Placed(r)
 	if p.Rates == 0 || !p.Whole() {
@@ -140,7 +141,7 @@ func Claimed[R any](l Lines[R], r R) (paid []int64, err error) {
 	return paid, err
 }
 
-// Paid has a task that is claimed, and has all its places, pay the rates among them. Its next attempt needs them again.
+// Paid pays the rates of a claimed task. Its next attempt needs them again.
 func Paid[R any](l Lines[R], r R) error {
 	p := l.Placed(r)
 	if p.Rates == 0 || !p.Whole() {
@@ -149,7 +150,8 @@ func Paid[R any](l Lines[R], r R) error {
 	return free(l, p, len(p.Keys)-p.Rates)
 }
 
-// Admit gives free places of a key to those who are first in its line. Who needs another one goes on to that.
+// Admit gives free places of a key to the first runs in its line. A run that needs another place
+// continues to that line.
 func Admit[R any](l Lines[R], key int64) error {
 	if err := admit(l, key); err != nil {
 		return err

@@ -2,14 +2,15 @@ package rules
 
 import "github.com/stepwell/stepwell/world"
 
-// Listening is what events do to the waits of a run that listen. Who keeps them does these in this order.
+// Listening is the effect of events on a run's waits that receive publications. Apply its fields in
+// order.
 type Listening struct {
-	All     bool           // those that were there before are over
-	Created []*world.Event // and not over
-	Over    []string       // IDs of those that were there before
+	All     bool           // earlier waits are over
+	Created []*world.Event // new waits that are not over
+	Over    []string       // IDs of earlier waits that are over
 }
 
-// Listens says what events do to the waits of a run that listen; nil: nothing.
+// Listens returns the effect of events on a run's waits that receive publications; nil: none.
 func Listens(events []world.Event) *Listening {
 	var l *Listening
 	for i := range events {

@@ -18,9 +18,9 @@ const (
 	mostPeeked = 10_000
 )
 
-// PeekPage fills a page with the messages of a queue that have the state which is asked for. read reads
-// messages in order, behind a number. A page ends
-// behind [world.PageBytes], and where many were read that were not asked for: it may be empty and have a cursor.
+// PeekPage fills a page with a queue's messages in the requested state. read returns messages in
+// order, after a number. A page ends after [world.PageBytes], and after many messages in other
+// states: it may be empty and have a cursor.
 func PeekPage(page *world.MessagePage, q world.PeekQuery, behind int64, read func(behind int64, limit int) ([]Peeked, error)) error {
 	bytes := 0
 	for seen := 0; seen < mostPeeked; {
@@ -46,8 +46,8 @@ func PeekPage(page *world.MessagePage, q world.PeekQuery, behind int64, read fun
 	return nil
 }
 
-// StateOf is what a message is at a time: visible is from when on it can be received, zero where it waits behind
-// another of its group; held says that the receipt of its last receive holds.
+// StateOf returns the state of a message. visible is when it can be received; zero: it waits for
+// another of its group. held means that the receipt of its last receive is valid.
 func StateOf(now, visible time.Time, held, dead bool) world.MessageState {
 	switch {
 	case dead:

@@ -9,14 +9,15 @@ import (
 	"time"
 )
 
-// Neglect knows since when no live worker has a step. The zero value knows of none. It may be used by several at once.
+// Neglect records since when no live worker has each step. The zero value is empty. It is safe for
+// concurrent use.
 type Neglect struct {
 	mu    sync.Mutex
 	since map[string]time.Time
 }
 
-// Look notes which steps of open tasks no live worker has now. It tells of which that has been so for a time, in
-// their order, and when to look again for the others; 0: there are none.
+// Look records the steps of open tasks that no live worker has now. It returns those for which this
+// has been so for after, in order, and when to look again for the others; 0: there are none.
 func (n *Neglect) Look(steps []string, now time.Time, after time.Duration) (due []string, next time.Duration) {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -12,18 +12,19 @@ import (
 	"github.com/stepwell/stepwell/world"
 )
 
-// How much a page has at most, and how much is looked at for one.
+// Bounds of pages.
 const (
-	MostListed   = 1000            // runs or hooks; as many runs are looked at for a page whose filter wants their input
-	MostScanned  = 20_000          // runs that another filter passes over
-	MostEvents   = 1000            // of a log, and one commit's more
-	MostFiltered = 10 * MostEvents // events that are looked at for a filtered page
+	// runs or hooks of a page; also runs examined for a filter by input
+	MostListed   = 1000
+	MostScanned  = 20_000          // runs examined for other filters
+	MostEvents   = 1000            // events of a page, and the rest of its last commit
+	MostFiltered = 10 * MostEvents // events examined for a filtered page
 )
 
-// ListLimit is how many a page of a list has, of runs or hooks, where so many are asked for.
+// ListLimit returns the effective length of a page of runs or hooks.
 func ListLimit(n int) int { return limit(n, 100, MostListed) }
 
-// EventLimit is how many events a page has, where so many are asked for.
+// EventLimit returns the effective length of a page of events.
 func EventLimit(n int) int { return limit(n, MostEvents, MostEvents) }
 
 func limit(n, without, most int) int {
@@ -33,10 +34,12 @@ func limit(n, without, most int) int {
 	return min(n, most)
 }
 
-// RunCursor is the cursor of a list of runs behind the one with a key: they are listed newest first, and keys grow with birth.
+// RunCursor returns the cursor after the run with a key. Lists are newest first, and keys grow with
+// creation.
 func RunCursor(key int64) string { return "r" + strconv.FormatInt(key, 10) }
 
-// ParseRunCursor returns the key below which the list goes on; "" is the start. Anything that [RunCursor] did not make is refused.
+// ParseRunCursor returns the key below which a list continues; "" is the start. Text that is not
+// from [RunCursor] is refused.
 func ParseRunCursor(c string) (int64, error) {
 	if c == "" {
 		return math.MaxInt64, nil
@@ -47,7 +50,7 @@ func ParseRunCursor(c string) (int64, error) {
 	return 0, BadRunCursor(c)
 }
 
-// BadRunCursor refuses a cursor.
+// BadRunCursor returns the error for an invalid cursor.
 func BadRunCursor(c string) error {
 	return fmt.Errorf("%w: cursor %.40q of a list of runs", world.ErrInvalid, c)
 }
@@ -56,16 +59,17 @@ func BadRunCursor(c string) error {
 type RunPage struct {
 	Query  *world.RunQuery
 	Runs   []world.Run
-	Looked int // at how many
+	Looked int // number of runs examined
 	bytes  int
 }
 
-// Full reports whether no other run is to be looked at.
+// Full reports whether the page is complete.
 func (p *RunPage) Full() bool {
 	return len(p.Runs) == ListLimit(p.Query.Limit) || p.bytes >= world.PageBytes || p.Looked == MostListed
 }
 
-// Add looks at the next run, which is on the page if it is what is asked for. What its row shows by itself was looked at before.
+// Add examines the next run, and adds it if it matches the query. The caller has already checked
+// the columns of its row.
 func (p *RunPage) Add(r *world.Run) error {
 	p.Looked++
 	holds, err := p.Query.Holds(r)
@@ -81,16 +85,16 @@ type EventPage struct {
 	world.EventPage // its Trimmed is to be known before the first commit
 	Run             string
 	Query           *world.EventQuery
-	From            int64 // number of the last event that was looked at
-	Rows            int64 // commits that were
+	From            int64 // number of the last event examined
+	Rows            int64 // number of commits examined
 	looked, bytes   int   // events, of this page
 }
 
 // Filtered reports whether a query leaves some events out.
 func Filtered(q *world.EventQuery) bool { return q.CorrelationID != "" || len(q.Types) > 0 }
 
-// Wants reports whether the next commit, whose number and count of events are as its row says, is to be read. Once it is not as the page is full there is
-// More.
+// Wants reports whether to read the next commit, which begins at seq and has n events. If it
+// returns false because the page is full, More is set.
 func (p *EventPage) Wants(seq, n int64) (bool, error) {
 	switch {
 	case seq < 1 || n < 1 || seq > math.MaxInt64-n:
@@ -104,7 +108,7 @@ func (p *EventPage) Wants(seq, n int64) (bool, error) {
 	return true, nil
 }
 
-// Add looks at that commit.
+// Add examines that commit.
 func (p *EventPage) Add(seq, n int64, events []world.Event) error {
 	if seq > p.From+1 && p.From > 0 && seq > p.Trimmed || int64(len(events)) != n {
 		return p.corrupt("the log goes on with event %d and %d events of %d", seq, len(events), n)

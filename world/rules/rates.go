@@ -13,23 +13,23 @@ import (
 // meanwhile than might begin at once beside him.
 
 const (
-	// RateSlack is what a rate makes up for that was late while somebody waited: wake-ups are.
+	// RateSlack is how much lateness of wake-ups a rate makes up for while runs wait.
 	RateSlack = 250 * time.Millisecond
 	// rateStep is the least time between two wake-ups of a key; those of a faster rate let in several.
 	rateStep = 5 * time.Millisecond
 )
 
-// Rate is how often something may begin. Times are nanoseconds of the world's clock.
+// Rate is how often something may begin. Times are nanoseconds of the store's clock.
 type Rate struct {
-	Number int // in a period; 0: never
+	Number int // begins in a period; 0: never
 	Per    time.Duration
-	Burst  int // how many at one moment; 0: one
+	Burst  int // begins at one moment; 0: one
 }
 
-// RateOf is the rate of a place.
+// RateOf returns the rate of a place.
 func RateOf(p *world.Place) Rate { return Rate{Number: p.Number, Per: p.Per, Burst: p.Burst} }
 
-// Gap is the time between two.
+// Gap returns the time between two begins.
 func (r *Rate) Gap() int64 {
 	if r.Number <= 0 {
 		return 0
@@ -50,7 +50,7 @@ func (r *Rate) base(turn, now int64, late bool) int64 {
 	return max(turn, least)
 }
 
-// Room is how many may begin now.
+// Room returns how many may begin now.
 func (r *Rate) Room(turn, now int64, late bool) int {
 	if r.Number <= 0 {
 		return 0
@@ -61,12 +61,12 @@ func (r *Rate) Room(turn, now int64, late bool) int {
 	return 0
 }
 
-// Free is how many more may be let in now, where so many (used) are that have not begun.
+// Free returns how many more may be let in now, if used were let in and have not begun.
 func (r *Rate) Free(turn, now int64, late bool, used int) int {
 	return max(r.Room(turn, now, late)-max(used, 0), 0)
 }
 
-// Pay is the turn of the next after n have begun.
+// Pay returns the turn of the next after n have begun.
 func (r *Rate) Pay(turn, now int64, late bool, n int) int64 {
 	if n <= 0 || r.Number <= 0 {
 		return turn
@@ -74,7 +74,7 @@ func (r *Rate) Pay(turn, now int64, late bool, n int) int64 {
 	return r.base(turn, now, late) + int64(n)*r.Gap()
 }
 
-// Turn is when one is let in who has so many before him. [math.MaxInt64]: later than times go.
+// Turn returns when a run with before others ahead is let in; [math.MaxInt64]: never.
 func (r *Rate) Turn(turn, now int64, before int) int64 {
 	first, gap := max(now, turn), r.Gap()
 	if gap > 0 && int64(before) > (math.MaxInt64-first)/gap {
@@ -83,7 +83,7 @@ func (r *Rate) Turn(turn, now int64, before int) int64 {
 	return first + int64(before)*gap
 }
 
-// At is [Rate.Turn] as a time; zero: never, later than times go, or it is no rate.
+// At returns [Rate.Turn] as a time; zero: never, or not a rate.
 func (r *Rate) At(turn int64, now time.Time, before int) time.Time {
 	if r.Per <= 0 || r.Number <= 0 {
 		return time.Time{}
@@ -95,7 +95,7 @@ func (r *Rate) At(turn int64, now time.Time, before int) time.Time {
 	return time.Unix(0, at).UTC()
 }
 
-// Next is when a line is to be looked at. A fast one is not looked at for each of its runs.
+// Next returns when to look at a line. For a fast rate that is less often than each run.
 func (r *Rate) Next(turn int64) int64 {
 	if r.Gap() < int64(rateStep) {
 		turn += int64(rateStep)
@@ -103,21 +103,22 @@ func (r *Rate) Next(turn int64) int64 {
 	return turn
 }
 
-// Retimed is what becomes of the turns of keys where their rate is another from now on: what was let in fills as much
-// of a burst as it did. So those in line come as soon as the new rate lets them in, and in any span of time there begin
-// no more than a burst, and what each rate lets in while it holds; but of a burst that is made smaller the rest is
-// forgotten: nobody waits for longer than one has its turn behind another.
+// Retimed converts the turns of keys after a change of their rate: begins fill the same part of a
+// burst as before. So waiting runs come as soon as the new rate permits, and in any span of time no
+// more begin than a burst and what each rate permits. If the burst shrinks, the excess is
+// forgotten, so no run waits longer than one turn for it.
 type Retimed struct {
-	Was   int64   // before this nothing was let in that counts
+	Was   int64   // begins before this do not count
 	Is    int64   // the same by the new rate
-	Most  int64   // behind that is no turn
-	Share float64 // of the new rate's time in the old one's
+	Most  int64   // the latest turn
+	Share float64 // ratio of the new rate's time to the old one's
 }
 
-// LimitRate is the rate of a limit as it stands.
+// LimitRate returns the current rate of a limit.
 func LimitRate(l *world.Limit) Rate { return Rate{Number: l.Number(), Per: l.Per, Burst: l.Burst} }
 
-// Retime is what becomes of them at a time; false: nothing. One that lets in nobody counts as a burst in its period.
+// Retime returns the conversion between two rates; changed is false if they are equal. A rate of 0
+// counts as one burst in its period.
 func Retime(was, is Rate, now int64) (t Retimed, changed bool) {
 	if was == is || was.Per <= 0 || is.Per <= 0 {
 		return t, false
@@ -130,7 +131,7 @@ func Retime(was, is Rate, now int64) (t Retimed, changed bool) {
 	return Retimed{Was: now - was.ahead(), Is: now - is.ahead(), Most: is.ahead() + is.Gap(), Share: float64(is.Gap()) / float64(was.Gap())}, true
 }
 
-// Turn is what becomes of one.
+// Turn converts one turn.
 func (t *Retimed) Turn(turn int64) int64 {
 	if turn <= t.Was {
 		return t.Is - (t.Was - turn)
@@ -138,8 +139,8 @@ func (t *Retimed) Turn(turn int64) int64 {
 	return t.Is + int64(min(math.Ceil(float64(turn-t.Was)*t.Share), float64(t.Most)))
 }
 
-// Again is when a key is to be looked at, µs: where somebody stands in line, and it has let in so many that have not
-// begun, when it lets in the next; else when it may be forgotten; 0: not before that changes.
+// Again returns when to look at a key, in µs: if runs wait and all that were let in have not begun,
+// when it lets in the next; else when it may be forgotten; 0: not before that changes.
 func (r *Rate) Again(turn, now int64, standing, late bool, used int) int64 {
 	switch {
 	case r.Number <= 0: // nobody is let in
@@ -158,5 +159,5 @@ func (r *Rate) Again(turn, now int64, standing, late bool, used int) int64 {
 	return (turn + 999) / 1000
 }
 
-// Idle is when it is as if nobody had ever begun.
+// Idle returns when the key's past no longer matters.
 func (r *Rate) Idle(turn int64) int64 { return turn + r.ahead() }

@@ -12,7 +12,7 @@ import (
 
 // This file holds what of topics lies between publications and subscriptions.
 
-// DuePage is a page of what is to be spread, as it is filled.
+// DuePage fills a page of due publications.
 type DuePage struct{ bytes int }
 
 // Add adds a publication, and reports whether there was room for it.
@@ -25,7 +25,8 @@ func (d *DuePage) Add(to *world.Due, limit int, p world.Publication) bool {
 	return true
 }
 
-// Next adds one that is due, behind those before: due is when, in microseconds since 1970, 0 at once.
+// Next adds a publication that is due at due, in microseconds since 1970 (0: at once), after those
+// before.
 func (d *DuePage) Next(to *world.Due, limit int, p world.Publication, due int64) bool {
 	if !d.Add(to, limit, p) {
 		return false
@@ -35,8 +36,8 @@ func (d *DuePage) Next(to *world.Due, limit int, p world.Publication, due int64)
 	return true
 }
 
-// Gone are the IDs of those publications that are due no more when a spread is written, with why they go to nobody; "":
-// they have gone to all.
+// Gone yields the IDs of publications that a Spread finishes, each with why nobody gets it; "": all
+// receivers have it.
 func Gone(s *world.Spread) iter.Seq2[string, string] {
 	return func(yield func(id, why string) bool) {
 		for _, id := range s.Done {
@@ -52,7 +53,7 @@ func Gone(s *world.Spread) iter.Seq2[string, string] {
 	}
 }
 
-// Touched are the IDs of all publications that a spread says something of: they must be due.
+// Touched yields the IDs of all publications that a Spread mentions: they must be due.
 func Touched(s *world.Spread) iter.Seq[string] {
 	return func(yield func(id string) bool) {
 		for id := range Gone(s) {
@@ -66,12 +67,12 @@ func Touched(s *world.Spread) iter.Seq[string] {
 	}
 }
 
-// Revises reports whether a spread changes what the revision is of, where nothing was cut before.
+// Revises reports whether a Spread changes the revision, if nothing was cut before.
 func Revises(s *world.Spread) bool {
 	return s.Cut != nil || s.Subscribe != nil || s.Unsubscribe != ""
 }
 
-// Standing are the subscriptions of a revision, as they were read last. It is safe for concurrent use.
+// Standing caches the subscriptions of a revision. It is safe for concurrent use.
 type Standing struct {
 	mu       sync.Mutex
 	all      []world.Subscription
@@ -79,8 +80,8 @@ type Standing struct {
 	known    bool
 }
 
-// At are the subscriptions at a revision, which was read before them: so what is read later is at most newer, and a
-// spread by it is refused.
+// At returns the subscriptions at a revision, which the caller read first. The subscriptions may be
+// newer; a Spread by them is then refused.
 func (s *Standing) At(revision int64, read func() ([]world.Subscription, error)) ([]world.Subscription, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -94,7 +95,8 @@ func (s *Standing) At(revision int64, read func() ([]world.Subscription, error))
 	return s.all, nil
 }
 
-// GoesOn reports whether a spread goes on with the publication that is cut, or leaves it, as it must while that is due.
+// GoesOn reports whether a Spread continues or leaves the publication that is cut, as it must while
+// that is due.
 func GoesOn(cut *world.Cut, s *world.Spread) bool {
 	if !cut.Open() || s.Cut != nil && slices.ContainsFunc(s.Cut.Left, func(c world.Cut) bool { return c.ID == cut.ID }) {
 		return true
@@ -108,7 +110,7 @@ func GoesOn(cut *world.Cut, s *world.Spread) bool {
 	return false
 }
 
-// Changed are the subscriptions, by name, after a spread.
+// Changed returns the subscriptions, by name, after a Spread.
 func Changed(all []world.Subscription, s *world.Spread) []world.Subscription {
 	out := slices.Clone(all)
 	if x := s.Subscribe; x != nil {
@@ -121,7 +123,7 @@ func Changed(all []world.Subscription, s *world.Spread) []world.Subscription {
 	return slices.DeleteFunc(out, func(x world.Subscription) bool { return s.Unsubscribe != "" && x.Name == s.Unsubscribe })
 }
 
-// Named are those of the subscriptions that are named; none named: all.
+// Named returns the named subscriptions; without names, all.
 func Named(all []world.Subscription, names []string) []world.Subscription {
 	return slices.DeleteFunc(slices.Clone(all), func(s world.Subscription) bool { return len(names) > 0 && !slices.Contains(names, s.Name) })
 }
@@ -130,17 +132,19 @@ func subscriptionAt(all []world.Subscription, name string) (int, bool) {
 	return slices.BinarySearchFunc(all, name, func(s world.Subscription, name string) int { return strings.Compare(s.Name, name) })
 }
 
-// Published is what a store read of publications, the newest first: those that a query asks for, and how far it looked.
+// Published is what a store read of publications, newest first: those that match a query, and how
+// far it looked.
 type Published struct {
 	All    []world.Publication
-	Looked int       // at how many
-	Last   int64     // the number of the last one of them
-	At     time.Time // when that was published
-	End    bool      // there are none behind it
+	Looked int       // number of publications examined
+	Last   int64     // number of the last one examined
+	At     time.Time // when that one was published
+	End    bool      // there are none after it
 }
 
-// PublicationPage fills a page with publications, the newest first. read looks at so many before a number, 0 the
-// newest, and tells those that the query asks for, limit at most. A page ends as one of messages does: see [PeekPage].
+// PublicationPage fills a page with publications, newest first. read examines look publications
+// before a number (0: the newest) and returns at most limit that match the query. A page ends as in
+// [PeekPage].
 func PublicationPage(page *world.PublicationPage, q world.PublicationQuery, before int64, read func(before int64, look, limit int) (Published, error)) error {
 	if q.ID != "" { // the number before which it is the first
 		number, _ := world.PublicationNumber(q.ID)
