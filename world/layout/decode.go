@@ -11,9 +11,9 @@ import (
 	"github.com/stepwell/stepwell/world"
 )
 
-// DecodeRow reads what [AppendRow] wrote: the events with their numbers from first on, the commit's ID and its build. Strings of the
-// events may share memory with head, and payloads with body. A format that this release does not know is [world.ErrFormat]; anything that
-// AppendRow did not write is [world.ErrCorrupt]. It never panics.
+// DecodeRow parses what [AppendRow] wrote: the events, numbered from first, the commit's ID and its
+// build. Strings of the events may share memory with head, and payloads with body. An unknown
+// format is [world.ErrFormat]; other invalid data is [world.ErrCorrupt]. It never panics.
 func DecodeRow(run string, birth time.Time, first int64, format int, head string, body []byte) (events []world.Event, id [16]byte, build string, err error) {
 	if format != world.LogFormat {
 		return nil, id, "", fmt.Errorf("run %s: event %d: %w %d; this release knows %d", run, first, world.ErrFormat, format, world.LogFormat)

@@ -13,7 +13,7 @@ type messageHead struct {
 	Encrypted string            `json:"e,omitempty"`
 }
 
-// MessageHead is how the headers of a message are kept.
+// MessageHead returns the stored form of a message's headers.
 func MessageHead(m *world.Message) string {
 	b, err := json.Marshal(messageHead{m.Headers, m.Encrypted})
 	if err != nil { // text does not fail
@@ -22,13 +22,13 @@ func MessageHead(m *world.Message) string {
 	return string(b)
 }
 
-// MessageSum is the checksum of what never changes of a message.
+// MessageSum returns the checksum of the immutable part of a message.
 func MessageSum(queue, group, head string, payload []byte) Sum {
 	return summing(0).text(queue).text(group).text(head).bytes(payload).sum()
 }
 
-// ReadMessage fills in what a row has of a message whose queue and group are known. What cannot be right is
-// told with it.
+// ReadMessage fills in a message from its row, except queue and group. Invalid data is reported in
+// the message's Damage.
 func ReadMessage(m *world.Message, head string, payload []byte, sum Sum) {
 	var h messageHead
 	err := json.Unmarshal([]byte(head), &h)

@@ -1,7 +1,7 @@
-// Package layout says to the byte how stores keep what they keep: a commit as a row with a head and a body, and the checksum
-// beside each row. A store calls [AppendRow] and [ReadRow] for its log and its inbox, and compares what else it reads with
-// [CheckRun], [CheckTask] and [CheckChunks]. Stored rows have to open for ever: what is written here changes only so that
-// all older rows can be read.
+// Package layout defines the bytes that stores keep: a commit as a row with a head and a body, and
+// the checksum beside each row. A store calls [AppendRow] and [ReadRow] for its log and its inbox,
+// and checks other rows with [CheckRun], [CheckTask] and [CheckChunks]. Stored rows must stay
+// readable for ever: a change of this package must still read all older rows.
 package layout
 
 import (
@@ -51,8 +51,9 @@ import (
 //
 // Strings are UTF-8: bytes that are not are replaced by U+FFFD. Empty lists and maps come back as nil; all else comes back as it was.
 
-// AppendRow appends the head and the body of a row that holds events to two slices, and returns both. The birth is the time of the
-// run's run_created, or zero for mail whose run is not known yet. The format of the row is [world.LogFormat]. It keeps nothing of what it is given.
+// AppendRow appends the head and the body of a row with events to two slices, and returns both.
+// birth is the time of the run's run_created, or zero for mail to an unknown run. The format is
+// [world.LogFormat]. It keeps no argument.
 func AppendRow(head, body []byte, id [16]byte, build string, birth time.Time, events []world.Event) ([]byte, []byte, error) {
 	w := rowWriter{head: head, body: body, start: len(body)}
 	stamp(&w.birth, birth)

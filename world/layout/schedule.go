@@ -8,18 +8,19 @@ import (
 	"github.com/stepwell/stepwell/world"
 )
 
-// ScheduleRow is how a schedule is kept, and its checksum.
+// ScheduleRow returns the stored form of a schedule, and its checksum.
 func ScheduleRow(s *world.Schedule) (said string, sum Sum, err error) {
 	b, err := json.Marshal(s)
 	return string(b), subscriptionSum(s.Name, string(b)), err
 }
 
-// FirstChange is the number of the change that makes a schedule: by chance, so that who has read one of the same name
-// that was deleted since changes nothing of the new one. The next ones count on from there. JSON of all languages has
-// such numbers.
+// FirstChange returns the change number of a new schedule. It is random, so that a writer that has
+// read a deleted schedule of the same name changes nothing. Later changes count from it. It fits
+// the numbers of JSON in all languages.
 func FirstChange() int64 { return 1 + rand.Int64N(1<<52) }
 
-// ReadSchedule reads the row of a schedule. What cannot be right is told with it: it starts nothing.
+// ReadSchedule parses the row of a schedule. Invalid data is reported in its Damage; it then starts
+// nothing.
 func ReadSchedule(name, said string, sum Sum, change int64) (s world.Schedule) {
 	err := json.Unmarshal([]byte(said), &s)
 	if err == nil && (!sum.Is(subscriptionSum(name, said)) || s.Name != name) {
@@ -32,7 +33,8 @@ func ReadSchedule(name, said string, sum Sum, change int64) (s world.Schedule) {
 	return s
 }
 
-// CloneSchedule is a schedule as a store gives it back: it shares no memory, and times are as they are kept.
+// CloneSchedule returns a schedule as a store would return it: it shares no memory, and times have
+// stored precision.
 func CloneSchedule(s *world.Schedule) world.Schedule {
 	said, sum, err := ScheduleRow(s)
 	if err != nil { // times of years that have five digits: they were refused

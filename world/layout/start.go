@@ -11,8 +11,7 @@ import (
 // started is how the head of a row has that a run begins.
 const started = `"y":"` + string(world.RunStarted) + `"`
 
-// StartOf is when a run began, as the head of a row of its log says it; zero: it does not say. Zero is what a head that
-// cannot be read says, too.
+// StartOf returns when a run began, from the head of a row of its log; zero: unknown or unreadable.
 func StartOf(head string, birth time.Time) time.Time {
 	if !strings.Contains(head, started) {
 		return time.Time{}

@@ -16,27 +16,27 @@ import (
 	"github.com/stepwell/stepwell/world"
 )
 
-// Sum is the checksum of a row, as it is kept in an integer of 32 bits. The zero Sum is of no row.
+// Sum is the checksum of a row, stored as an integer of 32 bits. The zero Sum means none.
 type Sum struct {
 	value int32
 	known bool
 }
 
-// SumOf is a sum as it is kept.
+// SumOf returns the Sum of a stored value.
 func SumOf(value int32) Sum { return Sum{value, true} }
 
-// Value is what is kept of the sum.
+// Value returns the value to store.
 func (s Sum) Value() int32 { return s.value }
 
-// Is reports whether the sum is another's, or was never made.
+// Is reports whether two sums are equal, or one of them was never made.
 func (s Sum) Is(other Sum) bool { return !s.known || s == other }
 
-// PieceSum is the checksum of a piece of a value that is kept apart.
+// PieceSum returns the checksum of a piece of a value that is stored apart.
 func PieceSum(value string, number int, data []byte) Sum {
 	return summing(0).text(value).number(int64(number)).bytes(data).sum()
 }
 
-// CheckPiece compares a piece with its checksum. One that differs is a [*world.CorruptError].
+// CheckPiece returns a [*world.CorruptError] if a piece does not match its checksum.
 func CheckPiece(run, value string, number int, data []byte, sum Sum) error {
 	if sum.Is(PieceSum(value, number, data)) {
 		return nil
@@ -44,7 +44,7 @@ func CheckPiece(run, value string, number int, data []byte, sum Sum) error {
 	return &world.CorruptError{Run: run, Err: fmt.Errorf("piece %d of value %s, which is kept apart: %w", number, value, errSum)}
 }
 
-// NoPiece is the error of a piece that is not there. Who holds a value has its first one, unless that was lost.
+// NoPiece returns the error for a missing piece. A missing first piece of a held value was lost.
 func NoPiece(run, value string, number int, held bool) error {
 	if held && number == 0 {
 		return &world.CorruptError{Run: run, Err: fmt.Errorf("value %s, which is kept apart: %w", value, errLost)}
@@ -58,12 +58,14 @@ var errJSON = errors.New("it is not JSON")
 
 var errSum = errors.New("its bytes are not what was written: the checksum differs")
 
-// RowSum is the checksum of a row of the log, or of an inbox, where first is 0. It allocates nothing.
+// RowSum returns the checksum of a row of the log, or with first 0, of an inbox. It does not
+// allocate.
 func RowSum(run string, first int64, format int, head, body []byte) Sum {
 	return summing(0).text(run).number(first).number(int64(format)).bytes(head).bytes(body).sum()
 }
 
-// ReadRow is [DecodeRow] of a row with a checksum. Where that differs the error says the event that does not decode, or else the first of the row.
+// ReadRow is [DecodeRow] with a checksum. If that differs, the error names the event that does not
+// decode, or else the row's first.
 func ReadRow(run string, birth time.Time, first int64, format int, head string, body []byte, sum Sum) (events []world.Event, id [16]byte, build string, err error) {
 	if format != world.LogFormat && sum.known && sum == RowSum(run, first, world.LogFormat, bytesOf(head), body) {
 		err = fmt.Errorf("its format is not what was written: %d", format)
@@ -76,8 +78,8 @@ func ReadRow(run string, birth time.Time, first int64, format int, head string, 
 	return events, id, build, err
 }
 
-// ReadMail reads the events of mail from its row, of which is known whether its checksum holds. What cannot be right is told with the mail, so that its
-// run alone is stopped by it.
+// ReadMail parses the events of mail from its row; intact says whether its checksum matches.
+// Invalid data is reported in the mail's Damage, so that it stops only its own run.
 func ReadMail(m *world.Mail, birth time.Time, format int, head string, body []byte, intact bool) {
 	if !intact {
 		damaged(m, errSum)
@@ -101,7 +103,7 @@ func damaged(m *world.Mail, err error) {
 	m.Events, m.Damage = nil, fmt.Sprintf("row %d of the inbox: %v", m.Row, err)
 }
 
-// BirthSum is the checksum of what never changes in the row of a run.
+// BirthSum returns the checksum of the immutable part of a run's row.
 func BirthSum(id string, b *world.Birth, created time.Time, encrypted string) Sum {
 	s := summing(0).text(id).text(b.Workflow).number(int64(b.Priority)).number(created.UnixMicro()).number(int64(b.Retention)).text(encrypted)
 	if p := b.Parent; p != nil {
@@ -113,8 +115,8 @@ func BirthSum(id string, b *world.Birth, created time.Time, encrypted string) Su
 	return s.sum()
 }
 
-// EndSum is the checksum of what the end of a run writes to its row; apart is the value that its output refers to,
-// failure its error as it is kept.
+// EndSum returns the checksum of what the end of a run writes to its row. apart is the value that
+// its output refers to, failure its stored error.
 func EndSum(id, status string, version int, output []byte, apart, failure string, ended time.Time) Sum {
 	s := summing(0).text(id).text(status).number(int64(version)).bytes(output).text(failure).number(ended.UnixMicro())
 	if apart != "" {
@@ -123,8 +125,8 @@ func EndSum(id, status string, version int, output []byte, apart, failure string
 	return s.sum()
 }
 
-// CheckRun compares the row of a run with its checksums; failure is its error as it is kept. What cannot be right is told with the run, and is not
-// shown as its result.
+// CheckRun compares the row of a run with its checksums. failure is its stored error. Invalid data
+// is reported in the run's Damage, and removed from its result.
 func CheckRun(r *world.Run, encrypted, origin, failure string, birth, end Sum) {
 	b := world.Birth{Workflow: r.Workflow, Priority: r.Priority, Parent: r.Parent, Retention: r.Retention}
 	if origin != "" {
@@ -151,7 +153,7 @@ func CheckRun(r *world.Run, encrypted, origin, failure string, birth, end Sum) {
 	}
 }
 
-// ReadBirth reads what the row of a run shows of the first row of its log.
+// ReadBirth fills in a run's row from the first row of its log.
 func ReadBirth(r *world.Run, format int, head string, body []byte, sum Sum) {
 	events, _, _, err := ReadRow(r.ID, r.CreatedAt, 1, format, head, body, sum)
 	switch {
@@ -164,24 +166,24 @@ func ReadBirth(r *world.Run, format int, head string, body []byte, sum Sum) {
 	}
 }
 
-// TaskSum is the checksum of what never changes in the row of a task.
+// TaskSum returns the checksum of the immutable part of a task's row.
 func TaskSum(t *world.Task) Sum {
 	return summing(0).text(t.Run).text(t.Step).text(t.Name).text(t.Workflow).bytes(t.Input).bytes(t.Options).number(int64(t.Priority)).sum()
 }
 
-// CheckTask compares the row of a task with its checksum.
+// CheckTask compares the row of a task with its checksum, and reports a difference in its Damage.
 func CheckTask(t *world.Task, sum Sum) {
 	if !sum.Is(TaskSum(t)) {
 		t.Unreadable(errSum)
 	}
 }
 
-// ChunkSum is the checksum of a batch of chunks. Numbers are not part of it: readers see a gap.
+// ChunkSum returns the checksum of a batch of chunks, without their numbers: readers see a gap.
 func ChunkSum(run, stream string, r *world.ChunkRow) Sum {
 	return summing(0).text(run).text(stream).text(string(r.Kind)).text(r.Step).number(int64(r.Attempt)).number(r.Pos).bytes(r.Data).sum()
 }
 
-// CheckChunks compares a batch of chunks with its checksum.
+// CheckChunks returns an error if a batch of chunks does not match its checksum.
 func CheckChunks(run, stream string, r *world.ChunkRow, sum Sum) error {
 	if r.Kind != world.ChunkTrim && !sum.Is(ChunkSum(run, stream, r)) {
 		return fmt.Errorf("%w: run %s: stream %q: chunk %d: %w", world.ErrCorrupt, run, stream, r.Index, errSum)

@@ -7,14 +7,15 @@ import (
 	"github.com/stepwell/stepwell/world"
 )
 
-// PublicationRow is how the headers of a publication are kept, and the checksum of what never changes of it.
+// PublicationRow returns the stored form of a publication's headers, and the checksum of its
+// immutable part.
 func PublicationRow(p *world.Publication) (head string, sum Sum) {
 	head = MessageHead(&world.Message{Headers: p.Headers, Encrypted: p.Encrypted})
 	return head, MessageSum(p.Topic, p.Source, head, p.Payload)
 }
 
-// ReadPublication fills in what a row has of a publication whose topic and source are known. What cannot be right is
-// told with it.
+// ReadPublication fills in a publication from its row, except topic and source. Invalid data is
+// reported in its Damage.
 func ReadPublication(p *world.Publication, head string, payload []byte, sum Sum) {
 	m := world.Message{ID: p.ID, Queue: p.Topic, Group: p.Source}
 	ReadMessage(&m, head, payload, sum)
@@ -24,7 +25,7 @@ func ReadPublication(p *world.Publication, head string, payload []byte, sum Sum)
 	p.Headers, p.Encrypted, p.Payload = m.Headers, m.Encrypted, m.Payload
 }
 
-// SubscriptionRow is how a subscription is kept, and its checksum.
+// SubscriptionRow returns the stored form of a subscription, and its checksum.
 func SubscriptionRow(s *world.Subscription) (said string, sum Sum, err error) {
 	b, err := json.Marshal(s)
 	return string(b), subscriptionSum(s.Name, string(b)), err
@@ -32,7 +33,8 @@ func SubscriptionRow(s *world.Subscription) (said string, sum Sum, err error) {
 
 func subscriptionSum(name, said string) Sum { return summing(0).text(name).text(said).sum() }
 
-// ReadSubscription reads the row of a subscription. What cannot be right is told with it: it gets nothing.
+// ReadSubscription parses the row of a subscription. Invalid data is reported in its Damage; it
+// then gets nothing.
 func ReadSubscription(name, said string, sum Sum) (s world.Subscription) {
 	err := json.Unmarshal([]byte(said), &s)
 	if err == nil && (!sum.Is(subscriptionSum(name, said)) || s.Name != name) {
@@ -44,13 +46,13 @@ func ReadSubscription(name, said string, sum Sum) (s world.Subscription) {
 	return s
 }
 
-// CutText is how a cut is kept.
+// CutText returns the stored form of a cut.
 func CutText(c *world.Cut) (string, error) {
 	b, err := json.Marshal(c)
 	return string(b), err
 }
 
-// ReadCut reads a cut. One that is damaged is none: its publication goes out anew.
+// ReadCut parses a cut. A damaged one is nil: its publication is spread again.
 func ReadCut(text string) *world.Cut {
 	c := new(world.Cut)
 	if json.Unmarshal([]byte(text), c) != nil || !c.Open() && c.Others() == nil {
