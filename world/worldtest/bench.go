@@ -11,7 +11,8 @@ import (
 	"github.com/stepwell/stepwell/world"
 )
 
-// BenchmarkAppend measures how many batches of a stream a world stores: of one writer, and of 64 steps at a time with a stream each.
+// BenchmarkAppend measures batches of a stream: by one writer, and by 64 steps at once with a
+// stream each.
 func BenchmarkAppend(b *testing.B, open func(testing.TB) world.World) {
 	for _, writers := range []int{1, 64} {
 		b.Run(fmt.Sprint("writers=", writers), func(b *testing.B) {
@@ -53,8 +54,8 @@ func BenchmarkAppend(b *testing.B, open func(testing.TB) world.World) {
 	}
 }
 
-// BenchmarkDeliver measures how many signals with an ID a world accepts: of one sender, and of 32 at a time, for a
-// run that reads them a hundred at a time.
+// BenchmarkDeliver measures signals with an ID: by one sender, and by 32 at once, to a run that
+// reads a hundred at a time.
 func BenchmarkDeliver(b *testing.B, open func(testing.TB) world.World) {
 	for _, senders := range []int{1, 32} {
 		b.Run(fmt.Sprint("senders=", senders), func(b *testing.B) {
@@ -116,7 +117,7 @@ func BenchmarkDeliver(b *testing.B, open func(testing.TB) world.World) {
 	}
 }
 
-// BenchmarkPublish measures how much a world publishes: of one publisher, and of 32 at a time.
+// BenchmarkPublish measures publications: by one publisher, and by 32 at once.
 func BenchmarkPublish(b *testing.B, open func(testing.TB) world.World) {
 	for _, publishers := range []int{1, 32} {
 		b.Run(fmt.Sprint("publishers=", publishers), func(b *testing.B) {
@@ -144,7 +145,8 @@ func BenchmarkPublish(b *testing.B, open func(testing.TB) world.World) {
 	}
 }
 
-// BenchmarkSpread measures how long it takes to spread 10,000 publications to one subscription, and 1,000 to 100.
+// BenchmarkSpread measures the spreading of 10,000 publications to one subscription, and of 1,000
+// to 100.
 func BenchmarkSpread(b *testing.B, open func(testing.TB) world.World) {
 	for subscriptions, thousands := range map[int]int{1: 10, 100: 1} {
 		b.Run(fmt.Sprint("subscriptions=", subscriptions), func(b *testing.B) {
@@ -178,9 +180,9 @@ func BenchmarkSpread(b *testing.B, open func(testing.TB) world.World) {
 	}
 }
 
-// BenchmarkLookBack measures how long it takes that waits get what was published before they began, of 1,000,000
-// publications, a hundredth of them under their topic: one wait, and 1,000 at once. One more wait listens to all that
-// was published, as much as is looked at. open opens a world with waits that stand.
+// BenchmarkLookBack measures how long waits take to get earlier publications: one wait, and 1,000
+// at once, among 1,000,000 publications, a hundredth of them under their topic. Another wait
+// matches all of them. open opens a store with existing waits.
 func BenchmarkLookBack(b *testing.B, open func(testing.TB) world.World) {
 	w := open(b)
 	s := spread.Of(world.AbilitiesOf(w))

@@ -14,26 +14,30 @@ import (
 	"github.com/stepwell/stepwell/world"
 )
 
-// DamageStore is a world whose storage can be changed behind its back.
+// DamageStore is a store whose storage a test can damage.
 type DamageStore interface {
-	// Open opens a world on what is kept.
+	// Open opens a World on the storage.
 	Open(t testing.TB) world.World
-	// Keep notes what is there; Restore brings that back. No world is open then.
+	// Keep saves the storage for Restore. No World is open then.
 	Keep(t testing.TB)
+	// Restore restores what Keep saved.
 	Restore(t testing.TB)
-	// Columns lists all tables and their columns.
+	// Columns returns all tables with their columns.
 	Columns(t testing.TB) [][2]string
-	// Spoil changes a column of the rows of a run, of those of the queue that is named as the run's workflow, or of all
-	// rows of a table that is of neither. It reports whether it could: no row may be there, or the store may not allow it.
+	// Spoil damages a column in one of the ways of [Hows]: in the rows of a run, of the queue with
+	// the name of the run's workflow, or all rows of another table. It returns false if there is no
+	// such row, or the store does not permit it.
 	Spoil(t testing.TB, table, column, how, run string) bool
-	// Exec runs a statement on the tables, and tells how many rows it changed; Count runs one that counts.
+	// Exec runs a statement on the tables, and returns the number of changed rows.
 	Exec(t testing.TB, text string) int64
+	// Count runs a statement that counts.
 	Count(t testing.TB, text string) int
-	// Orphan deletes the row of a run, and leaves all that hangs on it.
+	// Orphan deletes the row of a run, and leaves its other data.
 	Orphan(t testing.TB, run string)
 }
 
-// Hows are the ways of [DamageStore].Spoil: a bit; what nobody would write; nothing; another type, or the least value; the largest value.
+// Hows are the ways of [DamageStore].Spoil: a flipped bit, impossible text, null, another type or
+// the lowest value, the highest value.
 var Hows = []string{"flip", "garbage", "null", "type", "huge"}
 
 // named are the columns of which a flipped bit must be found by whoever reads the row.
@@ -51,10 +55,12 @@ var named = map[string][]string{
 	"subscriptions":  {"name", "said", "sum"},
 }
 
-// RunDamage holds a world to what is promised of damage: each column of each table that its schema has, in each way. Each is put before all that reads that
-// table: lists by every way, one run, its log, streams, tasks and hooks, counts, what is ready, takes, commits, deliveries, heartbeats, the sweep and the
-// doctor. Nothing panics, nothing of others fails, and a flipped bit under a checksum is named. some says which are tried; nil: all. That no column is left out is held whatever is tried:
-// the scene has a value in each, or the test fails, as where a migration adds a table that the scene has no row of.
+// RunDamage tests a store with damage in each column of each table, in each of [Hows]. With each,
+// it calls everything that reads the table: lists, one run, its log, streams, tasks and hooks,
+// counts, ready lists, claims, commits, deliveries, heartbeats, the sweep and the doctor. Nothing
+// may panic or fail for other runs, and a flipped bit under a checksum must be reported. some
+// selects cases; nil: all. The test fails if its data has no value in some column, as after a
+// migration that adds a table.
 func RunDamage(t *testing.T, s DamageStore, some func(table, column, how string) bool) {
 	ids := damageScene(t, s.Open(t))
 	columns := s.Columns(t)

@@ -349,9 +349,8 @@ func (r *rig) flood(s *session, prefix string, n int) {
 	}
 }
 
-// RunForgetting holds a world to what it may forget of deliveries. It keeps none for longer than the last
-// [world.DeliveriesKept] of a run; open returns an empty world
-// that is told so: a microsecond.
+// RunForgetting tests what a store may forget of deliveries. open returns an empty store that keeps
+// deliveries for only a microsecond, besides the last [world.DeliveriesKept] of a run.
 func RunForgetting(t *testing.T, open func(testing.TB) world.World) {
 	r := newRig(t, open(t))
 	r.ctx = context.WithoutCancel(r.ctx)

@@ -12,7 +12,7 @@ import (
 	"github.com/stepwell/stepwell/world"
 )
 
-// RunDerived holds a world to what its doctor says where the rows beside the logs are not what the logs say, and to what mends that.
+// RunDerived tests a store's doctor and mender with rows that do not match the logs.
 func RunDerived(t *testing.T, s DamageStore) {
 	damageScene(t, s.Open(t))
 	s.Keep(t)

@@ -14,8 +14,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// History draws the log of a legal run, from its birth on: at most limit events of all types, with all fields that they can have.
-// Each is accepted by the fold; the state is what the fold made of them. Events are numbered.
+// History draws the log of a legal run, from its birth: at most limit numbered events of all types,
+// with all their fields. The fold accepts each; the State is its result.
 func History(t *rapid.T, run string, limit int) ([]world.Event, *world.State) {
 	h := history{t: t, run: run, now: world.Now(), state: &world.State{ID: run}}
 	h.key = pick(&h, "key", "", "", "", "2026-11")
@@ -26,7 +26,7 @@ func History(t *rapid.T, run string, limit int) ([]world.Event, *world.State) {
 	return h.events, h.state
 }
 
-// Split cuts events into commits, at places that it draws.
+// Split splits events into commits at drawn places.
 func Split(t *rapid.T, events []world.Event) (commits [][]world.Event) {
 	for len(events) > 0 {
 		n := rapid.IntRange(1, min(len(events), 12)).Draw(t, "events in a commit")

@@ -12,7 +12,8 @@ import (
 	"github.com/stepwell/stepwell/world"
 )
 
-// RunMending holds a world to what its doctor names, and to what heals by itself or by [world.Mender].
+// RunMending tests what a store's doctor reports, and what it repairs by itself or by
+// [world.Mender].
 func RunMending(t *testing.T, s DamageStore) {
 	ids := damageScene(t, s.Open(t))
 	s.Keep(t)

@@ -18,20 +18,22 @@ import (
 	"github.com/stepwell/stepwell/world"
 )
 
-// Alike says how many sequences of calls are made on two worlds.
+// Alike says how many sequences of calls to make on two stores.
 type Alike struct {
-	Seed      uint64 // of the first sequence, those behind it have the next ones; 0: another each time, which is logged
+	// of the first sequence, then counting up; 0: a new one each time, which is logged
+	Seed      uint64
 	Sequences int
 	Calls     int // in each
 
-	// Slow: the other world learns a moment late what waits and what its workers' peers hold, and a claim may not see it yet. It is asked by name for what the
-	// reference gave.
+	// Slow is for a store that learns of waiting work, and of what other workers hold, a moment
+	// late. A claim then asks by name for what the reference gave.
 	Slow bool
 }
 
-// RunAlike holds a world to another one: the same calls get the same answers of both, and whatever can be read of both is the same. What differs by itself is
-// compared as far as it can be: times that a world's clock gave are so, numbers of rows in inboxes are not looked at. Where the two differ the shortest
-// sequence that was found is shown, with its seed.
+// RunAlike compares a store with a reference: the same calls must return the same answers, and all
+// data must read the same. It ignores the numbers of inbox rows, and compares times from the
+// stores' clocks only roughly. At a difference it shows the shortest sequence that it found, with
+// its seed.
 func RunAlike(t *testing.T, a Alike, reference, open func(testing.TB) world.World) {
 	if a.Seed == 0 {
 		a.Seed = uint64(time.Now().UnixNano())

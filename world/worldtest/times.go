@@ -168,14 +168,16 @@ func (r *rig) readable(k *worker) {
 	show("a claim of nothing", claimed, err)
 }
 
-// RunOldTimes holds a world to reading rows with times that there are not, which an earlier release may have left in its database: none may fail a list,
-// a claim or a count for the others, and all can be written as JSON. open returns an empty world, and what sets each time that its database keeps, one after
-// the other, to so many microseconds since 1970, and calls look after each.
+// RunOldTimes tests a store with invalid times in its rows, which an earlier release may have left.
+// None may break a list, a claim or a count for other runs, and all must encode as JSON. open
+// returns an empty store, and a function that sets each stored time in turn to us, in microseconds
+// since 1970, and then calls look.
 func RunOldTimes(t *testing.T, open func(testing.TB) (w world.World, spoil func(us int64, look func(what string)))) {
 	RunOldTimesSome(t, open, func(int) bool { return true })
 }
 
-// RunOldTimesSome is [RunOldTimes] with those of its four times alone that try says by their number, from 1.
+// RunOldTimesSome is [RunOldTimes] with only those of its four times that try selects by number,
+// from 1.
 func RunOldTimesSome(t *testing.T, open func(testing.TB) (w world.World, spoil func(us int64, look func(what string))), try func(check int) bool) {
 	for i, us := range []int64{math.MinInt64, time.Date(-1, 1, 1, 0, 0, 0, 0, time.UTC).UnixMicro(), time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC).UnixMicro(), math.MaxInt64} {
 		if !try(i + 1) {

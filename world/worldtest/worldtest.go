@@ -1,19 +1,20 @@
-// Package worldtest holds a world to the contract of package world: a world that passes can replace any other with no change in
-// what a workflow observes.
+// Package worldtest tests a store against the contract of package world. A store that passes can
+// replace any other without a visible change to workflows.
 //
 //	func TestWorld(t *testing.T) {
 //		worldtest.Run(t, func(t testing.TB) world.World { return memory.New() })
 //	}
 //
-// The checks use the world as workers and clients do, on its own clock. Leases in them are short, and what they wait for they poll
-// for, with a bound; nothing sleeps and hopes. They run in parallel, each on a world of its own.
+// The checks use the store as workers and clients do, on its own clock. They use short leases, and
+// poll for results with a time limit instead of sleeping. They run in parallel, each on its own
+// store.
 //
-// A world need not have any ability: what is about one is checked where it is there. A world around another one passes
-// [RunWrapper].
+// Abilities are optional: their checks run only if the store has them. For a store that wraps
+// another, use [RunWrapper]. For a store that several processes can open, also use [RunShared], and
+// if several can run workers, [RunWorkers].
 //
-// A world that several processes can open passes [RunShared] as well, and one that several can work on [RunWorkers].
-//
-// What takes ten seconds to see (the default lease) is not checked here; a world has tests of its own for it.
+// Effects that take ten seconds (the default lease) are not checked; a store needs its own tests
+// for them.
 package worldtest
 
 import (
@@ -100,21 +101,23 @@ var topics = []struct {
 	{"singletons", singles},
 }
 
-// Run holds the worlds that open returns to the contract. Each call of open must return an empty world of its own; open
-// registers what is to be cleaned up, and Close may have been called by then.
+// Run tests the stores that open returns against the contract. Each call of open must return a new,
+// empty store, and register its cleanup. Checks may have called Close by then.
 func Run(t *testing.T, open func(testing.TB) world.World) {
 	RunSome(t, open, func(int) bool { return true })
 }
 
-// RunSome is [Run] with those checks alone that try says by their number, from 1.
+// RunSome is [Run] with only the checks that try selects by number, from 1.
 func RunSome(t *testing.T, open func(testing.TB) world.World, try func(check int) bool) {
 	runTopics(t, open, false, func(i int, _ string) bool { return try(i) })
 }
 
-// RunOver is [Run] for a world that stands before another one, which passes Run itself: across a network, behind a pooler, with encryption. It
-// is without the few checks that fill the store, as thousands of calls cost minutes there and say nothing of what stands before it; and it tries
-// those alone that try says by their number, from 1. A nil try tries all. Two things may be otherwise there: a commit or a worker that comes again, as
-// networks repeat what they carry, may be answered as it was at first; and what a worker gave back may be given a little later, where another server gives it.
+// RunOver is [Run] for a store in front of another one that passes Run itself: across a network,
+// behind a pooler, with encryption. It omits the few checks that fill the store, which are slow
+// there. try selects checks by number, from 1; nil: all.
+//
+// Two deviations are permitted: a repeated commit or worker, as networks cause, may get the first
+// answer; and work that a worker gave back may be given a little later, if another server gives it.
 func RunOver(t *testing.T, open func(testing.TB) world.World, try func(check int) bool) {
 	runTopics(t, open, true, func(i int, name string) bool { return !slices.Contains(bulky, name) && (try == nil || try(i)) })
 }
@@ -138,24 +141,24 @@ func runTopics(t *testing.T, open func(testing.TB) world.World, over bool, try f
 	}
 }
 
-// RunShared holds two World objects on one storage to the contract: a, which has workers, and b, beside it, which only reads and
-// sends, as a command line does. open returns a fresh pair each time.
+// RunShared tests two Worlds on one storage: a has workers, and b only reads and sends, as a
+// command line does. open returns a new pair each time.
 func RunShared(t *testing.T, open func(testing.TB) (a, b world.World)) {
 	RunSharedSome(t, open, func(int) bool { return true })
 }
 
-// RunSharedSome is [RunShared] with those checks alone that try says by their number, from 1.
+// RunSharedSome is [RunShared] with only the checks that try selects by number, from 1.
 func RunSharedSome(t *testing.T, open func(testing.TB) (a, b world.World), try func(check int) bool) {
 	runPairs(t, slices.Concat(shared, beside), open, try)
 }
 
-// RunWorkers holds two World objects on one storage to the contract, where both may have workers: a world for many processes passes it
-// beside [RunShared]. open returns a fresh pair each time; both may be the same object.
+// RunWorkers tests two Worlds on one storage, both with workers. A store for many processes must
+// pass it and [RunShared]. open returns a new pair each time; both may be the same object.
 func RunWorkers(t *testing.T, open func(testing.TB) (a, b world.World)) {
 	RunWorkersSome(t, open, func(int) bool { return true })
 }
 
-// RunWorkersSome is [RunWorkers] with those checks alone that try says by their number, from 1.
+// RunWorkersSome is [RunWorkers] with only the checks that try selects by number, from 1.
 func RunWorkersSome(t *testing.T, open func(testing.TB) (a, b world.World), try func(check int) bool) {
 	runPairs(t, workers, open, try)
 }

@@ -11,9 +11,9 @@ import (
 	"github.com/stepwell/stepwell/world"
 )
 
-// RunWrapper holds what wrap makes of a world to giving on what that can do: each ability alone, and none that is not
-// there. What the wrapper adds of its own it has around every world. hides are the fields of [world.Abilities] that it
-// cannot give on.
+// RunWrapper tests that a wrapper passes on each ability of the wrapped store, and none that the
+// store lacks. Abilities of the wrapper's own are always present. hides are the fields of
+// [world.Abilities] that it cannot pass on.
 func RunWrapper(t *testing.T, wrap func(world.World) world.World, hides ...string) {
 	own := names(world.AbilitiesOf(wrap(&only{})))
 	for i, field := range reflect.VisibleFields(reflect.TypeFor[world.Abilities]()) {
