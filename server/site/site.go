@@ -1,8 +1,9 @@
-// Package site makes a site of the documentation: the pages of docs/ as HTML, with navigation, search, and the look of
-// the web UI. The server has it at /docs/, offline; make docs writes the same as files for any web server.
+// Package site makes a web site of the documentation: the pages of docs/ as HTML, with navigation,
+// search, and the look of the web UI. The server serves it at /docs/, offline. make docs writes it
+// as files for any web server.
 //
-// Markdown becomes HTML with goldmark, in the process, at the first request. So nothing that is built is kept in the
-// repository, and what is served are the pages of the version that serves them.
+// The first request renders the Markdown with goldmark. So the repository has no built files, and a
+// server always serves its own version's pages.
 package site
 
 import (
@@ -21,7 +22,7 @@ import (
 	"github.com/stepwell/stepwell/docs"
 )
 
-// Base is the path below which the server has the site.
+// Base is the path of the site on the server.
 const Base = "/docs/"
 
 // consolePath is where the server has the web UI, to which its site links.
@@ -60,7 +61,7 @@ var media = map[string]string{
 	".md": "text/markdown; charset=utf-8", ".txt": "text/plain; charset=utf-8", ".svg": "image/svg+xml", ".png": "image/png",
 }
 
-// Handler answers below [Base]. Browsers may keep what they get, and ask each time whether it is still so.
+// Handler serves the site below [Base]. Browsers may cache answers, and must revalidate them.
 func Handler() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		name := strings.TrimPrefix(r.URL.Path, Base)
@@ -91,7 +92,8 @@ func Handler() http.Handler {
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'none'; " +
 	"base-uri 'none'; frame-ancestors 'none'"
 
-// Files are the site by paths with slashes, for any web server, below whatever path.
+// Files returns the files of the site by path, with slashes. They work on any web server, below any
+// path.
 func Files() (map[string][]byte, error) {
 	files, err := build(docs.Files, "")
 	all := map[string][]byte{}

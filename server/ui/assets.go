@@ -46,7 +46,7 @@ func (u *UI) asset(v *visit) error {
 	return nil
 }
 
-// Asset is a file that the pages load, such as ui.css: the site of the documentation looks like them.
+// Asset returns a file that the pages load, such as ui.css. The documentation's site uses it too.
 func Asset(name string) []byte {
 	b, err := assetFiles.ReadFile("assets/" + name)
 	if err != nil {

@@ -1,11 +1,14 @@
-// Package ui is the web page of a server: what runs do, why one does not move, and buttons to do something about it. It is HTML made on the
-// server, with one style sheet and one script of its own; each page works without the script, which only makes it live.
+// Package ui is the web UI of a server: it shows what runs do and why one does not move, and has
+// buttons to act on them. It is HTML from the server, with one style sheet and one script. Each
+// page works without the script, which only updates it live.
 //
-// It has no rules: what is shown, [stepwell.App] says, in the same words as the API and the command line, and what is legal, the App decides. What it needs
-// of the server around it is [Host]: who may come in, what an error is called, and how a run's news is heard.
+// It has no rules of its own: [stepwell.App] decides what is shown, in the words of the API and the
+// command line, and what is legal. Its server implements [Host]: access, error texts, and changes
+// of runs.
 //
-// # How it is made
+// # Implementation
 //
-// routes (routes.go) is the table of all pages: path, who may see it, and its handler. A handler returns a view, which a template draws, or an error,
-// which becomes a page too. What is drawn is bounded: lists have cursors, journals and logs have pages, payloads are folded.
+// routes (routes.go) is the table of all pages: path, required level, and handler. A handler
+// returns a view, which a template draws, or an error, which becomes a page too. Pages are bounded:
+// lists have cursors, journals and logs have pages, payloads are folded.
 package ui

@@ -13,12 +13,12 @@ import (
 	"github.com/stepwell/stepwell/world"
 )
 
-// Level says what a visitor may do. Each has what the one before has.
+// Level says what a visitor may do. Each level includes those before it.
 type Level int
 
-// The levels are the scopes of API keys.
+// Levels, which are the scopes of API keys.
 const (
-	Viewer   Level = iota // read; hook tokens are left out
+	Viewer   Level = iota // read, without hook tokens
 	Operator              // start runs, send, and act on one run
 	Admin                 // force a cancel, and act on many runs
 )
@@ -27,51 +27,56 @@ func (l Level) String() string { return [...]string{"viewer", "operator", "admin
 
 // Who is a visitor.
 type Who struct {
-	Name  string // of the key; "" where nobody needs one
+	Name  string // name of the key; "" if no key is needed
 	Level Level
 }
 
-// Refusal is what an error is to a visitor, in the words of the API's problem documents.
+// Refusal describes an error to a visitor, in the words of the API's problem documents.
 type Refusal struct {
 	Status  int
 	Code    string
 	Title   string // what the code means
 	Detail  string // what was wrong with this request
-	Request string // where the server failed: find it in its log
+	Request string // ID of the request in the server's log, after a failure of the server
 }
 
-// Host is the server that has the pages. Its methods are safe for concurrent use.
+// Host is the server around the pages. Its methods are safe for concurrent use.
 type Host interface {
 	// Locked reports whether visitors need a key.
 	Locked() bool
-	// Identify finds whose key has a secret. It takes as long whoever it is.
+	// Identify returns the visitor whose key has a secret, in constant time.
 	Identify(secret string) (Who, bool)
-	// Session makes a session of whose key has a secret, which ends at some time. Each server with the same keys knows it.
+	// Session creates a session, until a time, for the key with a secret. All servers with the same
+	// keys accept it.
 	Session(secret string, until time.Time) (string, error)
-	// Visitor finds whose session it is, unless it is over.
+	// Visitor returns the visitor of a session that is not over.
 	Visitor(session string, now time.Time) (Who, bool)
-	// FormSecret signs the tokens of forms, on each server with the same keys; nil: there are no keys.
+	// FormSecret returns the secret that signs form tokens, the same on each server with the same
+	// keys; nil: there are no keys.
 	FormSecret() []byte
-	// Pushed reports whether an endpoint that is pushed to has a workflow.
+	// Pushed reports whether a push endpoint has a workflow.
 	Pushed(workflow string) bool
-	// Filter reads the query of a list of runs as the API does: workflow, status, since, until, input.… and attr.…
+	// Filter parses the query of a list of runs as the API does: workflow, status, since, until,
+	// input.… and attr.…
 	Filter(query url.Values) (stepwell.ListFilter, error)
-	// Refused says what an error is to a visitor; what is the server's fault it logs.
+	// Refused describes an error to a visitor. It logs failures of the server.
 	Refused(r *http.Request, err error) Refusal
-	// Audit notes what somebody did to a run, or to many where run is "", or was refused; more is for its line, as slog takes it.
+	// Audit logs an action of a visitor on a run (or on many, with run ""), with its error. more
+	// has further attributes for slog.
 	Audit(r *http.Request, who, what, run string, err error, more ...any)
-	// Postable refuses an endpoint that the server would not post to.
+	// Postable returns an error for an endpoint that the server would not post to.
 	Postable(t *world.PostTarget) error
-	// Watch calls look at once and whenever the run may have changed, until look is done or fails, the server ends,
-	// or ctx does; and keepalive, now and then, so that the connection lives. It is refused where too many watch.
+	// Watch calls look at once and whenever the run may have changed, until look is done or fails,
+	// the server drains, or ctx ends. It calls keepalive at intervals, to keep the connection open.
+	// It fails if too many clients watch.
 	Watch(ctx context.Context, run string, look func() (done bool, err error), keepalive func() error) error
-	// WatchStreams does the same for the streams of a run.
+	// WatchStreams is Watch for the streams of a run.
 	WatchStreams(ctx context.Context, run string, look func() (done bool, err error), keepalive func() error) error
-	// Patience is how long a client may take to read a piece of an answer, and how long one may take to send a form.
+	// Patience returns how long a client may take to send a form, and to read a piece of an answer.
 	Patience() (read, write time.Duration)
-	// MaxBody is how many bytes a payload may have.
+	// MaxBody returns the largest size of a payload in bytes.
 	MaxBody() int64
-	// Body counts the body of a request among all that are in memory, as that of a visitor, "": who has no name. It has
-	// so many bytes at most; done gives its room back.
+	// Body counts the body of a request, of at most most bytes, toward the memory limit of the
+	// visitor who ("": without a name). done releases it.
 	Body(r *http.Request, who string, body io.ReadCloser, most int64) (counted io.ReadCloser, done func())
 }

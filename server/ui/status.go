@@ -105,8 +105,8 @@ func whyTone(w *stepwell.Why) tone {
 // hiddenToken stands where a visitor may not see a token.
 const hiddenToken = "hidden"
 
-// WithoutTokens leaves out of an answer, for who may not send, what lets others send: the token, and the list of what else is open, as tokens of hooks
-// stand in it.
+// WithoutTokens removes from an answer what permits sending, for visitors who may not: the token,
+// and the list of other open operations, which has tokens of hooks.
 func WithoutTokens(w stepwell.Why) stepwell.Why {
 	if w.Token != "" {
 		w.Token = hiddenToken

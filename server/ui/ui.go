@@ -20,7 +20,7 @@ import (
 	"github.com/stepwell/stepwell/world"
 )
 
-// Base is the path below which all pages are.
+// Base is the path of all pages.
 const Base = "/ui/"
 
 // UI is the [http.Handler] of the pages. It is safe for concurrent use.
@@ -56,7 +56,7 @@ func New(app *stepwell.App, host Host) *UI {
 	return u
 }
 
-// ServeHTTP answers one request. Who came from another origin is not its business: the server refuses them before.
+// ServeHTTP answers one request. The server refuses requests from other origins before.
 func (u *UI) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	for name, value := range pageHeaders {
 		w.Header().Set(name, value)

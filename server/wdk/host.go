@@ -12,7 +12,7 @@ import (
 	"github.com/stepwell/stepwell/world"
 )
 
-// Prefix begins the names of the workflows of Workflow DevKit's runs.
+// Prefix begins the workflow names of Workflow DevKit's runs.
 const Prefix = world.AppWorkflows
 
 // version is that of all of its workflows: which code a run has is its deployment's to say.
@@ -31,7 +31,7 @@ type Host struct {
 	keeps  kept
 }
 
-// New makes a host over a world. It starts nothing before its first call.
+// New makes a host on a store. It starts nothing before its first call.
 func New(w world.World, log *slog.Logger) *Host {
 	h := &Host{world: w, able: world.AbilitiesOf(w), log: log}
 	h.worker.host, h.worker.soon = h, make(chan struct{}, 1)
@@ -47,7 +47,7 @@ func New(w world.World, log *slog.Logger) *Host {
 	return h
 }
 
-// Close ends what the host does by itself, and waits for nothing. Its runs stay, for the next server.
+// Close ends the host's background work without waiting. Its runs stay, for the next server.
 func (h *Host) Close() { h.worker.close() }
 
 // call is one method of the DevKit's World.
@@ -96,7 +96,7 @@ var calls = map[string]call{
 	"queue.settle":       of((*Host).settle),
 }
 
-// Call does what a method of the DevKit's World does. A refusal in the DevKit's own words is a [*Refusal].
+// Call carries out a method of the DevKit's World. A refusal that the DevKit knows is a [*Refusal].
 func (h *Host) Call(ctx context.Context, name string, args json.RawMessage) (any, error) {
 	f := calls[name]
 	if f == nil {
@@ -108,10 +108,10 @@ func (h *Host) Call(ctx context.Context, name string, args json.RawMessage) (any
 	return f(h, ctx, args)
 }
 
-// Refusal says why a call was refused, by the name of the DevKit's error.
+// Refusal says why a call was refused, with the name of the DevKit's error class.
 type Refusal struct {
-	Name   string // of the error's class
-	Status int    // of HTTP
+	Name   string // name of the error class
+	Status int    // HTTP status
 	After  time.Duration
 	Err    error
 }
@@ -119,7 +119,7 @@ type Refusal struct {
 // Error says what was refused.
 func (r *Refusal) Error() string { return r.Err.Error() }
 
-// Unwrap returns the error of the world, if it is one.
+// Unwrap returns the error of the store, if there is one.
 func (r *Refusal) Unwrap() error { return r.Err }
 
 func refusal(name string, status int, format string, args ...any) error {
