@@ -27,8 +27,8 @@ type allowances struct{ all []*allowance }
 
 const allowPrefix = "//stepwell:allow"
 
-// ListAllowed lets the analyzer of allowances report each of them, with its reason, as a finding. Drivers set it
-// once, before they run analyzers.
+// ListAllowed makes the analyzer of allowances report each allowance with its reason. Set it once,
+// before analyzers run.
 var ListAllowed bool
 
 // allowancesOf reads the allowances of a package.

@@ -21,11 +21,11 @@ import (
 // records are what runs have recorded.
 type records struct{ *code }
 
-// ListShapes lets the analyzer of changes report the shapes of all that is recorded, as findings. Drivers set it once,
-// before they run analyzers.
+// ListShapes makes the analyzer of changes report the shapes of everything that is recorded. Set it
+// once, before analyzers run.
 var ListShapes bool
 
-// ShapesFile is where a package's recorded shapes are, below its folder.
+// ShapesFile is the path of a package's recorded shapes, in its folder.
 const ShapesFile = "testdata/shapes.json"
 
 // histories is where logs of runs are.

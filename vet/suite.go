@@ -10,8 +10,8 @@ import (
 	"golang.org/x/tools/go/analysis/passes/inspect"
 )
 
-// Analyzers are all of the suite: one a rule, in the order of the page of rules. Each may be run alone; they share
-// one reading of the code.
+// Analyzers returns all analyzers: one for each rule, in the order of docs/rules.md. Each can run
+// alone; they share one reading of the code.
 func Analyzers() []*analysis.Analyzer { return slices.Clone(suite) }
 
 var suite = func() (all []*analysis.Analyzer) {

@@ -134,9 +134,9 @@ func (c effects) harmless(o *types.Func, cur inspector.Cursor) bool {
 	return calm[called(o)] || o.Pkg().Path() == "sync" && strings.HasSuffix(o.Name(), "nlock") && cur.Parent().ParentEdgeKind() == edge.DeferStmt_Call
 }
 
-// Pure names functions and packages, besides those that are known, that may be called from workflow code whatever
-// they come to: their paths, as example.com/money or example.com/money.Round or example.com/money.Amount.Round.
-// Drivers set it once, before they run analyzers.
+// Pure declares further functions and packages that workflow code may call, whatever they do:
+// example.com/money, example.com/money.Round, or example.com/money.Amount.Round. Call it once,
+// before analyzers run.
 func Pure(names ...string) {
 	for _, n := range names {
 		pure[n] = true
