@@ -1,6 +1,6 @@
-// Command stepwell-mcp is behind stepwell mcp, which starts it: it serves the Model Context Protocol, and runs
-// commands of stepwell for the calls of its tools. It is a module of its own, so that nobody who imports Stepwell gets
-// the SDK and what that needs.
+// Command stepwell-mcp serves the Model Context Protocol; the command stepwell mcp starts it. It
+// runs stepwell commands for calls of its tools. It is a separate module, so that programs that
+// import Stepwell do not depend on the SDK.
 package main
 
 import (

@@ -1,4 +1,4 @@
-// Command stepwell looks at runs, signals and cancels them, and shows what Stepwell does: see stepwell --help.
+// Command stepwell shows and operates runs, and serves them over HTTP: see stepwell --help.
 package main
 
 import "github.com/stepwell/stepwell/internal/cli"
