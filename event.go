@@ -238,10 +238,10 @@ type deliveryID string
 // event or hook once. A repeat gets the first answer, also after the run is over. A repeat with
 // another payload is refused with [ErrDeliveryUsed].
 //
-// The ID is known for at least 24 hours and over the run's last 10,000 deliveries, for as long as
-// the run is kept. It is also known while the first copy is unread. If a step sends under its
-// idempotency key ([StepInfo]), or an ID that begins with that key, the ID is known until the
-// step's own run is over.
+// An ID is known for at least 24 hours (see [Open]). For as long as the run is kept, its last
+// 10,000 IDs are known too. An ID is also known while its first copy is unread. If a step sends
+// under its idempotency key ([StepInfo]), or under an ID that begins with that key, the ID is known
+// until the step's own run is over.
 func DeliveryID(id string) SendOption { return deliveryID(id) }
 
 func (id deliveryID) sendOption(s *sending) { s.ID = string(id) }

@@ -70,7 +70,7 @@ func Progress[T any](ctx context.Context) (progress T, ok bool, err error) {
 
 type heartbeatTimeout time.Duration
 
-// HeartbeatTimeout limits the time between heartbeats to d, at least one second.
+// HeartbeatTimeout limits the time between heartbeats to d.
 //
 // For a step, the context of an attempt that sends no [Heartbeat] for d ends with cause
 // [ErrHeartbeat]. An error that the body then returns is a failure with code HEARTBEAT, and [Retry]
@@ -78,7 +78,7 @@ type heartbeatTimeout time.Duration
 // keeps its slot, and the next attempt waits for it.
 //
 // For a hook, [Hook.Wait] returns [ErrHeartbeat] if [App.HeartbeatHook] is not called for d, at
-// latest d/8 later. The time counts from the call of Wait.
+// latest d/8 later. The time counts from the call of Wait. d is then at least one second.
 func HeartbeatTimeout(d time.Duration) interface {
 	StepOption
 	HookOption

@@ -21,7 +21,7 @@ import (
 
 // HookConflictError means that another run holds the chosen hook token.
 type HookConflictError struct {
-	Token  string `json:"-"` // "" after a replay: logs do not record the token
+	Token  string `json:"-"` // not recorded with the error, because a token permits sending
 	Holder string // ID of the run that holds it
 }
 

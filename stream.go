@@ -91,8 +91,8 @@ func (w *StreamWriter[T]) Close() error {
 	return w.s.Close(nil)
 }
 
-// CloseWithError is Close for an incomplete stream: readers get the error as a [*StreamError]. It
-// takes effect even if the step fails for good. CloseWithError(nil) is Close.
+// CloseWithError is Close for an incomplete stream: readers get the error as a [*StreamError].
+// Unlike Close, it also takes effect if the step fails for good. CloseWithError(nil) is Close.
 func (w *StreamWriter[T]) CloseWithError(err error) error {
 	if err := w.check(); err != nil {
 		return err

@@ -111,9 +111,9 @@ type retentionOption time.Duration
 
 // Retention sets how long runs are kept after their end; the default is 30 days. [Forever] keeps
 // them for ever. That of a workflow applies to all starts: workers tell the database when they
-// join. A longer Retention is lowered to [Config].MaxRetention, 365 days by default. The log
-// reports it: for a workflow in [New], for a start when it is made. [Run.Retention] and [App.Get]
-// return the actual value.
+// join. A longer Retention is lowered to [Config].MaxRetention, 365 days by default.
+// [Config].Logger reports that: for a workflow in [New], for a start when it is made.
+// [Run.Retention] and [App.Get] return the actual value.
 func Retention(d time.Duration) RunOption { return retentionOption(d) }
 
 // Forever is the [Retention] of runs that are never deleted. It needs [Config].MaxRetention to be
