@@ -35,11 +35,11 @@ type CancelOutcome string
 
 // Results of a cancel that [App.Cancel] or [App.ForceCancel] accepted.
 const (
-	// the run is not over: it cleans up, or has not seen the request
+	// CancelRequested means that the run is not over: it cleans up, or has not seen the request.
 	CancelRequested CancelOutcome = "requested"
 	CancelDone      CancelOutcome = "cancelled"       // the run ended as cancelled
 	CancelTooLate   CancelOutcome = "completed first" // the run completed before it saw the request
-	// the run failed before it saw the request, or while it cleaned up
+	// CancelFailed means that the run failed before it saw the request, or while it cleaned up.
 	CancelFailed CancelOutcome = "failed first"
 )
 

@@ -95,7 +95,8 @@ type StepInfo struct {
 	Step     string // correlation ID of the step, the same on every attempt
 	Name     string
 	Attempt  int // from 1
-	// the same on every attempt, and unique to the step: pass it to what the step calls
+	// IdempotencyKey is the same on every attempt, and unique to the step. Pass it to what the step
+	// calls.
 	IdempotencyKey string
 	Undoes         *StepInfo // the step that this one undoes; nil: none
 }

@@ -16,9 +16,9 @@ type MadeRun struct {
 	Workflow string       `json:"workflow"`
 	Version  int          `json:"version"`
 	Status   world.Status `json:"status"`
-	// it replaced the other run: a retry, or a restart in place
+	// Retry means that it replaced the other run: it is a retry, or a restart in place.
 	Retry bool `json:"retry,omitempty"`
-	// number of the other run's event after which it began; 1: from the start
+	// At is the number of the other run's event after which it began; 1: from the start.
 	At        int64     `json:"at"`
 	CreatedAt time.Time `json:"createdAt"`
 }

@@ -201,10 +201,8 @@ func (e *RunError) Unwrap() error { return e.err }
 
 // ItemError is the error of one item of a [Map].
 type ItemError struct {
-	// index in the items, from 0
-	Index int
-	// the error of the item's function
-	Err error
+	Index int   // index in the items, from 0
+	Err   error // the error of the item's function
 }
 
 func (e *ItemError) Error() string { return fmt.Sprintf("item %d: %v", e.Index, e.Err) }

@@ -31,12 +31,11 @@ import (
 // Such a workflow can be started by clients and from steps. It cannot be a child run or run on a
 // schedule. Its starts cannot have an ID, a delay or a transaction.
 type Debounce struct {
-	// where the key is in the input's JSON: see [Limit]; "": all starts share one run
-	By  string
+	By  string  // where the key is in the input's JSON: see [Limit]; "": all starts share one run
 	Key KeyFunc // computes the key, instead of By
-	// the time without a further start after which the run begins
+	// Quiet is the time without a further start after which the run begins.
 	Quiet time.Duration
-	// the run begins at latest this long after its first input; default 10 × Quiet
+	// Longest is the longest time from the first input to the run's begin. Default 10 × Quiet.
 	Longest time.Duration
 }
 
@@ -45,11 +44,10 @@ type Debounce struct {
 // once it has Size items or 1 MiB, or once its first item has waited for the time Wait. The
 // restrictions of [Debounce] apply.
 type Batch struct {
-	By  string  // where the key is in an item's JSON: see [Limit]; "": all starts share one run
-	Key KeyFunc // computes the key of an item, instead of By
-	// the run begins with this many items
-	Size int
-	// the longest that the first item waits
+	By   string  // where the key is in an item's JSON: see [Limit]; "": all starts share one run
+	Key  KeyFunc // computes the key of an item, instead of By
+	Size int     // the run begins with this many items
+	// Wait is the longest time that the first item waits.
 	Wait time.Duration
 }
 

@@ -108,10 +108,9 @@ func KeyOf[In any](of func(in In) string) KeyFunc {
 // Retries, forks and restarts never replace a live run: they fail with [ErrRunExists]. So does a
 // child run. A start in a transaction ([In]) is refused.
 type Singleton struct {
-	By  string  // where the key is in the input's JSON: see [Limit]
-	Key KeyFunc // computes the key, instead of By
-	// a start cancels the live run and replaces it
-	Replace bool
+	By      string  // where the key is in the input's JSON: see [Limit]
+	Key     KeyFunc // computes the key, instead of By
+	Replace bool    // a start cancels the live run and replaces it
 }
 
 // limit is one of a definition.

@@ -21,7 +21,7 @@ type RetryAdvice struct {
 	// Steps are the names of the steps that failed the run and run again. Empty: only the
 	// workflow's code runs again.
 	Steps []string `json:"steps,omitempty"`
-	// the run had timed out, and the new run gets its whole timeout again
+	// Anew means that the run had timed out, and that the new run gets its whole timeout again.
 	Anew bool `json:"anew,omitempty"`
 
 	// Healed are the names of the steps that failed the run because another run failed, and that
@@ -44,12 +44,13 @@ type RetryAdvice struct {
 	// ID of the run that the advice is about, if it replaced the one asked for
 	Newest string `json:"newest,omitempty"`
 	Result string `json:"result,omitempty"` // the step to which a fork could give a result
-	// a fork after this event takes the risk that Refused names; 0: none
+	// Fork is the number of an event. A fork after it takes the risk that Refused names. 0: none.
 	Fork    int64 `json:"fork,omitempty"`
 	Restart bool  `json:"restart,omitempty"` // the run can be restarted
-	// the undo functions that ran; a fork from before them continues without what they undid
+	// Undone names the undo functions that ran. A fork from before them continues without what they
+	// undid.
 	Undone string `json:"undone,omitempty"`
-	// the run's input does not fit: a restart or fork needs another
+	// Input means that the run's input does not fit: a restart or a fork needs another.
 	Input bool `json:"input,omitempty"`
 }
 

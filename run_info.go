@@ -20,7 +20,7 @@ type RunInfo struct {
 	Version  int          `json:"version"` // 0: the worker that first claims the run decides
 	Status   world.Status `json:"status"`
 	Key      string       `json:"idempotencyKey,omitempty"` // idempotency key of its start
-	// idempotency key of the run that it replaced
+	// FirstKey is the idempotency key of the first run that this one replaced.
 	FirstKey string          `json:"firstKey,omitempty"`
 	Priority int             `json:"priority"` // 1 to 4; 4 is served first
 	Input    json.RawMessage `json:"input,omitempty"`
@@ -30,39 +30,36 @@ type RunInfo struct {
 	InputApart  string `json:"inputApart,omitempty"`
 	OutputApart string `json:"outputApart,omitempty"` // the same for the output
 
-	Error  *world.Error  `json:"error,omitempty"`
-	Parent *world.Parent `json:"parent,omitempty"`
-	// the source of a fork, restart or retry
-	Origin *world.Origin `json:"origin,omitempty"`
-	// the newest run that replaced it; nil: none
-	Newest    *world.Heir `json:"newest,omitempty"`
-	CreatedAt time.Time   `json:"createdAt"`
+	Error     *world.Error  `json:"error,omitempty"`
+	Parent    *world.Parent `json:"parent,omitempty"`
+	Origin    *world.Origin `json:"origin,omitempty"` // the source of a fork, restart or retry
+	Newest    *world.Heir   `json:"newest,omitempty"` // the newest run that replaced it; nil: none
+	CreatedAt time.Time     `json:"createdAt"`
 	// zero: it has not begun, or its log does not say
 	StartedAt time.Time `json:"startedAt,omitzero"`
 	EndedAt   time.Time `json:"endedAt,omitzero"`
-	// how long it is kept after its end
-	Retention Span `json:"retention,omitempty"`
-	// how late it may begin: see [StartTTL]; 0: no limit
+	Retention Span      `json:"retention,omitempty"` // how long it is kept after its end
+	// StartTTL is how late the run may begin: see the function [StartTTL]. 0: no limit.
 	StartTTL Span `json:"startTTL,omitempty"`
-	// of [Debounce] and [Batch]; lists show the first input
+	// Gather is set for runs of [Debounce] and [Batch]. Lists show their first input.
 	Gather *world.Gather `json:"gather,omitempty"`
 	// Timeout limits the whole run, from when it begins; for a fork, from when its source began. 0:
 	// no limit.
 	Timeout    Span                       `json:"timeout,omitempty"`
 	Attributes map[string]json.RawMessage `json:"attributes,omitempty"`
-	// how often a worker has claimed it
-	Claims int64 `json:"claims"`
+	Claims     int64                      `json:"claims"` // how often a worker has claimed it
 	// ID of the key that encrypts its payloads; "": none
 	Encryption string `json:"encryption,omitempty"`
-	// the payloads here are still encrypted: the key is missing
+	// Sealed means that the payloads here are still encrypted, because the key is missing.
 	Sealed bool            `json:"sealed,omitempty"`
 	Queue  *world.QueueRow `json:"queue,omitempty"` // nil once the run is over
-	// in the answer to a start, or a list by key: that start was merged into this run
+	// Merged means, in the answer to a start or in a list by key, that the start was merged into
+	// this run.
 	Merged bool `json:"merged,omitempty"`
 	// Late lists deliveries that came after the run's end, at most 100. Only [App.Get] of a run
 	// that is over sets it.
 	Late []world.Late `json:"late,omitempty"`
-	// which damaged parts of its row are left out here; "": none
+	// Damage says which damaged parts of the run's row are left out here. "": none.
 	Damage string `json:"damage,omitempty"`
 }
 

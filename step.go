@@ -340,8 +340,7 @@ type Backoff string
 
 // Kinds of backoff.
 const (
-	// always Base
-	Fixed Backoff = "fixed"
+	Fixed Backoff = "fixed" // always Base
 	// Base, 2 × Base, 3 × Base…
 	Linear Backoff = "linear"
 	// Base, 2 × Base, 4 × Base…
@@ -358,7 +357,8 @@ type Retry struct {
 	Backoff  Backoff       // default [Exponential]
 	Base     time.Duration // the first delay; default 1 s
 	Cap      time.Duration // the longest delay; default 60 s, or Base if that is longer
-	// random share by which each delay is shortened, 0 to 1; default 0.2; below 0: none
+	// Jitter is the random share by which each delay is shortened, 0 to 1. Default 0.2; below 0:
+	// none.
 	Jitter float64
 	Total  time.Duration // no attempt starts later than this after the first; default: no limit
 }

@@ -23,9 +23,8 @@ type StreamChunk[T any] struct {
 	Value   T         `json:"value,omitempty"`
 	// Reset means that chunks of earlier attempts of Step, from index From on, are discarded. There
 	// is no Value.
-	Reset bool `json:"reset,omitempty"`
-	// first discarded index, with Reset
-	From int64 `json:"from,omitempty"`
+	Reset bool  `json:"reset,omitempty"`
+	From  int64 `json:"from,omitempty"` // first discarded index, with Reset
 	// Trimmed means that chunks before Index, which the reader has not seen, were deleted with
 	// segments of the run: see [KeepSegments].
 	Trimmed bool `json:"trimmed,omitempty"`

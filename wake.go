@@ -16,7 +16,7 @@ import (
 
 // Waits that [App.Wake] ends.
 const (
-	// retry delays of steps, in place or queued, and of a blocked run
+	// WakeRetries ends retry delays of steps, in place or queued, and of a blocked run.
 	WakeRetries = world.WakeRetries
 	WakeStarts  = world.WakeStarts // the delay of a start
 	WakeSleeps  = world.WakeSleeps // sleeps and timers of workflow code

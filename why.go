@@ -26,16 +26,16 @@ const (
 	WhyPaused     WhyKind = "paused"     // it is paused: see By and Reason
 	WhyBlocked    WhyKind = "blocked"    // it cannot continue: see Block; it is tried again
 	WhyDelayed    WhyKind = "delayed"    // its start has a delay
-	// it takes inputs of further starts until Until, and then begins
+	// WhyGathers: it takes inputs of further starts until Until, and then begins.
 	WhyGathers WhyKind = "gathers"
-	// its workflow is held: see By and Reason; it begins after the release
+	// WhyHeld: its workflow is held (see By and Reason), and it begins after the release.
 	WhyHeld   WhyKind = "held"
 	WhyQueued WhyKind = "queued" // it is ready, and a live worker has its code
 	WhyLimit  WhyKind = "limit"  // it waits for a place of a limit: see Line
-	// no live worker has its workflow version or, with Step, a registered step
+	// WhyNoWorker: no live worker has its workflow version or, with Step, a registered step.
 	WhyNoWorker WhyKind = "no_worker"
 	WhyWorking  WhyKind = "working" // a worker has it, in Step if that is set
-	// its worker sends no heartbeats; another takes over at Until
+	// WhyWorkerLost: its worker sends no heartbeats, and another takes over at Until.
 	WhyWorkerLost WhyKind = "worker_lost"
 	WhyRetry      WhyKind = "retry"     // a step failed, and is tried again at Until
 	WhySleep      WhyKind = "sleep"     // it sleeps until Until
@@ -47,7 +47,7 @@ const (
 	// Step may have crashed its process; it waits for its turn to run alone
 	WhySuspect WhyKind = "suspect"
 	WhyHook    WhyKind = "hook" // it waits for a payload of the hook with Token
-	// its code has not yielded since Since; only its worker's process knows
+	// WhyStalled: its code has not yielded since Since. Only its worker's process knows that.
 	WhyStalled WhyKind = "stalled"
 	WhyWaiting WhyKind = "waiting" // it waits; the reason was not looked up
 )
@@ -62,60 +62,55 @@ type Why struct {
 	Version  int          `json:"version"`
 	Status   world.Status `json:"status"`
 
-	// name of the step or wait, with its occurrence after the first
+	// Step is the name of the step or wait, with its occurrence after the first.
 	Step string `json:"step,omitempty"`
-	ID   string `json:"id,omitempty"` // correlation ID of the step or wait
-	// the step is an undo function: see [Undo]
-	Undo bool `json:"undo,omitempty"`
-	// the undo runs by [UndoAll], not at the run's end
+	ID   string `json:"id,omitempty"`   // correlation ID of the step or wait
+	Undo bool   `json:"undo,omitempty"` // the step is an undo function: see [Undo]
+	// UndoNow means that the undo runs by [UndoAll], not at the run's end.
 	UndoNow bool            `json:"undoNow,omitempty"`
 	Event   string          `json:"event,omitempty"` // name of the event
 	Match   json.RawMessage `json:"match,omitempty"` // what its payload must contain
-	// a publication ends the wait too: see [Listen]
+	// Listens means that a publication ends the wait too: see [Listen].
 	Listens bool `json:"listens,omitempty"`
-	// payloads of Event that earlier waits took and no code read
+	// Lost is how many payloads of Event earlier waits took and no code read.
 	Lost  int    `json:"lost,omitempty"`
 	Token string `json:"token,omitempty"` // of a hook
 	// ID of the other run, or of its newest replacement
 	Peer string `json:"peer,omitempty"`
-	// its status, or blocked, or paused; "": not looked up
+	// PeerIs is the peer's status, or blocked, or paused. "": not looked up.
 	PeerIs string    `json:"peerIs,omitempty"`
 	Since  time.Time `json:"since,omitzero"` // when this began
-	// deadline, due time, next try, or end of the lost worker's lease
+	// Until is the deadline, the due time, the next try, or the end of the lost worker's lease.
 	Until time.Time `json:"until,omitzero"`
-	// a pending run is cancelled if it has not begun by then
+	// StartBy is when a pending run is cancelled if it has not begun.
 	StartBy time.Time `json:"startBy,omitzero"`
-	// the running attempt of the step, or the last one
-	Attempt int `json:"attempt,omitempty"`
-	// attempts of the step that began and never reported an end
+	Attempt int       `json:"attempt,omitempty"` // the running attempt of the step, or the last one
+	// Deaths is how many attempts of the step began and never reported an end.
 	Deaths int `json:"deaths,omitempty"`
-	// error of the step's last attempt, or of the run
+	// Error is the error of the step's last attempt, or of the run.
 	Error  *journal.AttemptError `json:"error,omitempty"`
 	Worker string                `json:"worker,omitempty"` // name of the worker that has it
-	// why it is blocked; of a run that is over, damage of its record
-	Block *world.Block `json:"block,omitempty"`
-	// who paused, cancelled, holds or blocks it
-	By     string `json:"by,omitempty"`
-	Reason string `json:"reason,omitempty"` // their reason
-	// number of live workers, whatever code they have
-	Workers int `json:"workers"`
-	Mail    int `json:"mail,omitempty"` // deliveries in its inbox
-	// number of further open steps, waits and hooks
-	More int      `json:"more,omitempty"`
-	Also []string `json:"also,omitempty"` // the first of those
-	// note of its worker, or in lists the limit
-	Waiting string `json:"waiting,omitempty"`
+	// Block says why the run is blocked. Of a run that is over it is the damage of its record.
+	Block  *world.Block `json:"block,omitempty"`
+	By     string       `json:"by,omitempty"`     // who paused, cancelled, holds or blocks it
+	Reason string       `json:"reason,omitempty"` // their reason
+	// Workers is the number of live workers, whatever code they have.
+	Workers int      `json:"workers"`
+	Mail    int      `json:"mail,omitempty"`    // deliveries in its inbox
+	More    int      `json:"more,omitempty"`    // number of further open steps, waits and hooks
+	Also    []string `json:"also,omitempty"`    // the first of those
+	Waiting string   `json:"waiting,omitempty"` // note of its worker, or in lists the limit
 	// Line is its place in the line of a limit, with kind limit, and with kind task if its step is
 	// in line. Nil: a list does not look it up.
 	Line *world.InLine `json:"line,omitempty"`
-	// with kind gathers: how many starts it has merged
+	// Gathers is, with kind gathers, how many starts the run has merged.
 	Gathers int `json:"gathers,omitempty"`
 
 	// Holds are the limit places of a run of kind no_worker. It keeps them until its end; if it has
 	// not begun, other runs get them within a minute.
 	Holds []world.Place `json:"holds,omitempty"`
 
-	// with kind no_worker: versions of the workflow that live workers have
+	// Versions are, with kind no_worker, the versions of the workflow that live workers have.
 	Versions []int `json:"versions,omitempty"`
 
 	// Cancel warns of what a cancel would leave undone; "": nothing, or not looked up.

@@ -61,7 +61,7 @@ type Options struct {
 // Answer is the result of an agent.
 type Answer struct {
 	Text string `json:"text"` // of the model's last answer
-	// the whole conversation: continue it with [Options].History
+	// Messages: the whole conversation: continue it with [Options].History.
 	Messages []Message `json:"messages"`
 	Spent    Spent     `json:"spent"`
 }
@@ -70,7 +70,7 @@ type Answer struct {
 type Spent struct {
 	Turns    int `json:"turns"`    // answers of the model
 	Attempts int `json:"attempts"` // calls of the model, with refused and lost ones
-	// attempts whose answer was lost, and was paid for again
+	// Lost: attempts whose answer was lost, and was paid for again.
 	Lost  int     `json:"lost,omitempty"`
 	Usage Usage   `json:"usage"`          // with what is known of lost answers
 	Cost  float64 `json:"cost,omitempty"` // of Usage, by the Price at that time

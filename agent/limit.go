@@ -13,7 +13,7 @@ const (
 	LimitTokens Limit = "tokens"
 	// [Options].MaxCost
 	LimitCost Limit = "cost"
-	// the length of one answer, by the adapter's parameters or the model
+	// LimitAnswer: the length of one answer, by the adapter's parameters or the model.
 	LimitAnswer Limit = "answer"
 )
 

@@ -54,7 +54,7 @@ type Message struct {
 	Role  Role   `json:"role"`
 	Text  string `json:"text,omitempty"`
 	Calls []Call `json:"calls,omitempty"` // of role Assistant
-	// of role Tools: one for each call in the message before
+	// Results: of role Tools: one for each call in the message before.
 	Results []Result `json:"results,omitempty"`
 	// Raw is the message in the format of the provider From, if Text and Calls do not hold all of
 	// it. Other providers ignore it.
@@ -83,7 +83,7 @@ type Stop string
 const (
 	StopEnd   Stop = "end"   // the answer is complete
 	StopTools Stop = "tools" // it waits for its tools
-	// the answer is longer than the call allows, or the conversation than the model
+	// StopCut: the answer is longer than the call allows, or the conversation than the model.
 	StopCut     Stop = "cut"
 	StopRefused Stop = "refused" // the model, or a filter, refuses to answer
 	StopPaused  Stop = "paused"  // the provider wants to be called again with the text so far

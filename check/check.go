@@ -17,11 +17,11 @@ type Result string
 
 // Results of a history.
 const (
-	// the code continues from the history's end, or ends as the history does
+	// Fits: the code continues from the history's end, or ends as the history does.
 	Fits     Result = "fits"
 	Diverged Result = "diverged" // the code asks for something else than the history has
 	Unknown  Result = "unknown"  // the program does not have the workflow version
-	// the code panics or cannot read a value, or the history is damaged
+	// Failed: the code panics or cannot read a value, or the history is damaged.
 	Failed Result = "failed"
 )
 
@@ -33,7 +33,7 @@ type Report struct {
 	Version  int    `json:"version"`
 	Events   int    `json:"events"` // number of events in the history
 
-	// the code with which a worker would block the run: DIVERGED, PANIC, DECODE…
+	// Code: the code with which a worker would block the run: DIVERGED, PANIC, DECODE…
 	Code     string `json:"code,omitempty"`
 	Seq      int64  `json:"seq,omitempty"`      // number of the event at which it was found
 	Step     string `json:"step,omitempty"`     // name of the step or wait in the history

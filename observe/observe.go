@@ -37,7 +37,8 @@ type Observer struct {
 	Attempt func(ctx context.Context, step Step) (context.Context, func(err error))
 
 	StepStarted func(Step) // an attempt is recorded as started
-	// an attempt ended with Error, and another follows; code ABANDONED: its worker went away
+	// StepRetried: an attempt ended with Error, and another follows; code ABANDONED: its worker
+	// went away.
 	StepRetried func(Step)
 	StepEnded   func(Step) // completed, or failed with Error
 

@@ -76,9 +76,9 @@ func Overlap(o world.Overlap) Option { return func(s *Schedule) { s.is.Says.Over
 // Values of [Overlap]: what happens at a time if the schedule's last run is not over.
 const (
 	Skip = world.OverlapSkip // no run starts
-	// a run starts after that run's end; further times meanwhile start none
+	// QueueOne: a run starts after that run's end; further times meanwhile start none.
 	QueueOne = world.OverlapQueueOne
-	// a run starts after that run's end, and so do all further times, in order
+	// QueueAll: a run starts after that run's end, and so do all further times, in order.
 	QueueAll = world.OverlapQueueAll
 	Cancel   = world.OverlapCancel // that run is cancelled, and then the newest time's run starts
 	Allow    = world.OverlapAllow  // a run starts beside it
@@ -287,8 +287,7 @@ func List(ctx context.Context, app *stepwell.App, behind string, limit int) ([]w
 
 // Fire says which schedule started a run, and for which time.
 type Fire struct {
-	// name of the schedule
-	Name string
+	Name string    // name of the schedule
 	At   time.Time // the scheduled time, or the time of a [Trigger]
 	// Previous is the last earlier time whose run had completed when this run started. Zero: none.
 	Previous time.Time

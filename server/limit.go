@@ -21,7 +21,8 @@ type Limit struct {
 	Workflows []string
 	// names of registered steps, which the worker runs for all workflows, with their inputs
 	Steps []string
-	// allowed prefixes of hook tokens that its workflows choose; none: they may choose none
+	// Tokens: allowed prefixes of hook tokens that its workflows choose; none: they may choose
+	// none.
 	Tokens []string
 }
 

@@ -368,7 +368,7 @@ func (e *endpoint) failed(ctx context.Context, err error) {
 type PushEndpoint struct {
 	Endpoint string `json:"endpoint"`
 	Healthy  bool   `json:"healthy"` // its circuit is closed, and its manifest is known
-	// closed, open, or half-open: its health check succeeded, and one message is tried
+	// Circuit: closed, open, or half-open: its health check succeeded, and one message is tried.
 	Circuit  string `json:"circuit"`
 	Failures int    `json:"failures"`
 	InFlight int    `json:"inFlight"` // messages

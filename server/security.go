@@ -27,11 +27,10 @@ const (
 	Open     Scope = "open"
 	Viewer   Scope = "viewer"   // read, without hook tokens, because a token permits sending
 	Operator Scope = "operator" // start runs, send, and act on one run
-	// work on runs from another process: claim them, and write their logs
+	// Worker: work on runs from another process: claim them, and write their logs.
 	Worker Scope = "worker"
 	Admin  Scope = "admin" // force a cancel, and act on many runs at once
-	// only run the steps that it is limited to: see docs/remote-steps.md
-	Steps Scope = "steps"
+	Steps  Scope = "steps" // only run the steps that it is limited to: see docs/remote-steps.md
 )
 
 var scopes = []Scope{Open, Viewer, Operator, Worker, Admin}

@@ -19,7 +19,7 @@ type Request struct {
 	Method string `json:"method"`
 	// the rest of the path after the token: "", or "/a/b", with its escapes
 	Path string `json:"path,omitempty"`
-	// without the question mark, as it was sent: [url.ParseQuery] parses it
+	// Query: without the question mark, as it was sent: [url.ParseQuery] parses it.
 	Query  string `json:"query,omitempty"`
 	Header Header `json:"header,omitempty"`
 	Body   Body   `json:"body,omitempty"`

@@ -14,9 +14,8 @@ type Run struct {
 	Version  int    `json:"version"`
 	Status   Status `json:"status"`
 	Key      string `json:"key,omitempty"`
-	// idempotency key of the run that it replaced
-	FirstKey string `json:"firstKey,omitempty"`
-	// in a list by key: the start with that key was merged into this run
+	FirstKey string `json:"firstKey,omitempty"` // idempotency key of the run that it replaced
+	// Merged: in a list by key: the start with that key was merged into this run.
 	Merged   bool            `json:"merged,omitempty"`
 	Priority int             `json:"priority"`
 	Input    json.RawMessage `json:"input,omitempty"`
@@ -25,34 +24,30 @@ type Run struct {
 	InputApart  string `json:"inputApart,omitempty"`  // see [Apart]; "": Input is the value
 	OutputApart string `json:"outputApart,omitempty"` // the same for the output
 
-	Error  *Error  `json:"error,omitempty"`
-	Parent *Parent `json:"parent,omitempty"`
-	// the source of a fork, restart or retry
-	Origin *Origin `json:"origin,omitempty"`
-	// the newest run that replaced it; nil: none
-	Newest    *Heir     `json:"newest,omitempty"`
-	CreatedAt time.Time `json:"createdAt"`
-	// see [StartWithin]; zero: not begun
-	StartedAt time.Time     `json:"startedAt,omitzero"`
+	Error     *Error        `json:"error,omitempty"`
+	Parent    *Parent       `json:"parent,omitempty"`
+	Origin    *Origin       `json:"origin,omitempty"` // the source of a fork, restart or retry
+	Newest    *Heir         `json:"newest,omitempty"` // the newest run that replaced it; nil: none
+	CreatedAt time.Time     `json:"createdAt"`
+	StartedAt time.Time     `json:"startedAt,omitzero"` // see [StartWithin]; zero: not begun
 	EndedAt   time.Time     `json:"endedAt,omitzero"`
 	Retention time.Duration `json:"retention,omitempty"` // 0: for ever
-	// of the whole run, from run_started; 0: none
+	// Timeout: of the whole run, from run_started; 0: none.
 	Timeout time.Duration `json:"timeout,omitempty"`
-	// see [Birth.Gather]; Input is the first input
+	// Gather: see [Birth.Gather]; Input is the first input.
 	Gather     *Gather                    `json:"gather,omitempty"`
 	StartTTL   time.Duration              `json:"startTTL,omitempty"` // see [Birth.StartTTL]
 	Attributes map[string]json.RawMessage `json:"attributes,omitempty"`
 	Claims     int64                      `json:"claims"` // number of claims so far
 	// ID of the key that encrypts its payloads; "": none
 	Encryption string `json:"encryption,omitempty"`
-	// the payloads here are still encrypted: the reader lacks the key
+	// Encrypted: the payloads here are still encrypted: the reader lacks the key.
 	Encrypted bool      `json:"sealed,omitempty"`
 	Queue     *QueueRow `json:"queue,omitempty"` // nil once the run is over
 	// Late lists deliveries that came after the run's end, in order of arrival, at most 100. Only
 	// reads of a single run that is over set it.
-	Late []Late `json:"late,omitempty"`
-	// which damaged parts of the row are left out; "": none
-	Damage string `json:"damage,omitempty"`
+	Late   []Late `json:"late,omitempty"`
+	Damage string `json:"damage,omitempty"` // which damaged parts of the row are left out; "": none
 }
 
 // StartWithin is the number of commits that reading a run's row searches for its start. A run that
@@ -90,14 +85,12 @@ type QueueRow struct {
 	WakeAt    time.Time `json:"wakeAt,omitzero"`     // zero: only mail wakes it
 	Paused    bool      `json:"paused,omitempty"`
 	Blocked   *Block    `json:"blocked,omitempty"`
-	// its unread payloads are at the limit
-	Full bool `json:"full,omitempty"`
-	// what it waits for, for people
-	Waiting  string `json:"waiting,omitempty"`
-	Held     bool   `json:"held,omitempty"`     // it has not begun, and its workflow is held
-	Limit    string `json:"limit,omitempty"`    // the limit in whose line it waits
-	LimitKey string `json:"limitKey,omitempty"` // and the key; "": the limit has none
-	// of a [Single]: the run whose end it waits for there
+	Full      bool      `json:"full,omitempty"`     // its unread payloads are at the limit
+	Waiting   string    `json:"waiting,omitempty"`  // what it waits for, for people
+	Held      bool      `json:"held,omitempty"`     // it has not begun, and its workflow is held
+	Limit     string    `json:"limit,omitempty"`    // the limit in whose line it waits
+	LimitKey  string    `json:"limitKey,omitempty"` // and the key; "": the limit has none
+	// Behind: of a [Single]: the run whose end it waits for there.
 	Behind string `json:"behind,omitempty"`
 	Mail   int    `json:"mail"` // deliveries in the inbox
 }
@@ -181,9 +174,8 @@ type Stats struct {
 
 // WorkflowStats counts the runs of one workflow.
 type WorkflowStats struct {
-	Workflow string
-	// numbers of runs by status
-	Pending, Running, Completed, Failed, Cancelled int
+	Workflow                                       string
+	Pending, Running, Completed, Failed, Cancelled int // numbers of runs by status
 	Blocked, Paused                                int // included in Pending and Running
 }
 

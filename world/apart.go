@@ -18,11 +18,10 @@ import (
 
 // Limits of values that are stored apart.
 const (
-	MaxApart   = 1 << 30   // bytes of one value, as JSON
-	ApartPiece = 512 << 10 // bytes of a piece, except the last
-	MaxPiece   = 1 << 20   // bytes of a stored piece, which may be encrypted
-	// after this time a value without its run is deleted
-	ApartOrphan = 24 * time.Hour
+	MaxApart    = 1 << 30        // bytes of one value, as JSON
+	ApartPiece  = 512 << 10      // bytes of a piece, except the last
+	MaxPiece    = 1 << 20        // bytes of a stored piece, which may be encrypted
+	ApartOrphan = 24 * time.Hour // after this time a value without its run is deleted
 )
 
 // PrefixApart begins the ID of a value that is stored apart.

@@ -16,15 +16,15 @@ type Birth struct {
 	Workflow string `json:"workflow"`
 	// 0: the first claimer's highest
 	Version int `json:"version,omitempty"`
-	// of all randomness in workflow code; 0: hidden by [HideSecrets]
+	// Seed: of all randomness in workflow code; 0: hidden by [HideSecrets].
 	Seed     uint64 `json:"seed"`
 	Key      string `json:"key,omitempty"`      // idempotency key, unique per workflow
 	Priority int    `json:"priority,omitempty"` // 0 to 3; 3 is served first; default 1
-	// how long the run is kept after its end; 0: for ever
+	// Retention: how long the run is kept after its end; 0: for ever.
 	Retention time.Duration `json:"retention,omitempty"`
-	// of the whole run, from run_started; 0: none
+	// Timeout: of the whole run, from run_started; 0: none.
 	Timeout time.Duration `json:"timeout,omitempty"`
-	// how late it may begin; 0: no limit
+	// StartTTL: how late it may begin; 0: no limit.
 	StartTTL   time.Duration              `json:"startTTL,omitempty"`
 	NotBefore  time.Time                  `json:"notBefore,omitzero"` // a delayed start
 	Parent     *Parent                    `json:"parent,omitempty"`
@@ -32,7 +32,7 @@ type Birth struct {
 	Deployment string                     `json:"deployment,omitempty"`
 	Context    map[string]string          `json:"context,omitempty"`    // trace parent, the caller's tags
 	Attributes map[string]json.RawMessage `json:"attributes,omitempty"` // what the run starts with
-	// limits whose places it needs, in order
+	// Places: limits whose places it needs, in order.
 	Places []Place `json:"places,omitempty"`
 	Gather *Gather `json:"gather,omitempty"` // see [Commit.Items]
 }

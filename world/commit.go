@@ -54,10 +54,9 @@ type Commit struct {
 	First  int64  // number of Events[0]: the fence; without events, the next number
 	Events []Event
 
-	Mail  []int64 // inbox rows that this commit appends or drops: they are deleted
-	Tasks []Task  // new tasks
-	// tasks that Worker holds and whose end is among Events: they are deleted
-	Held    []TaskKey
+	Mail    []int64   // inbox rows that this commit appends or drops: they are deleted
+	Tasks   []Task    // new tasks
+	Held    []TaskKey // tasks that Worker holds and whose end is among Events: they are deleted
 	Dropped []TaskKey // tasks to delete, whoever holds them
 	Births  []*Commit // children: births without a worker
 	// Send is mail to other runs. Mail to an unknown or ended run or token is dropped; a full inbox

@@ -60,9 +60,9 @@ type Schemas struct {
 	Version int             `json:"version,omitempty"`
 	Input   json.RawMessage `json:"input,omitempty"`
 	Output  json.RawMessage `json:"output,omitempty"`
-	// those that the definition declares
+	// Events: those that the definition declares.
 	Events map[string]json.RawMessage `json:"events,omitempty"`
-	// hook payloads: each must fit one of them
+	// Hooks: hook payloads: each must fit one of them.
 	Hooks []json.RawMessage `json:"hooks,omitempty"`
 }
 
@@ -85,7 +85,7 @@ func PrintOf(schemas json.RawMessage) string {
 
 // Said is what a definition states of its runs, as stores keep it.
 type Said struct {
-	// after the end; below 0: for ever; 0: not set
+	// Retention: after the end; below 0: for ever; 0: not set.
 	Retention time.Duration `json:"retention,omitempty"`
 	Timeout   time.Duration `json:"timeout,omitempty"`  // of a whole run; 0: none
 	StartTTL  time.Duration `json:"startTTL,omitempty"` // how late a run may begin; 0: no limit

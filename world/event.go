@@ -55,7 +55,7 @@ const (
 	KindTask    Kind = "task"    // a registered step, which any worker with its definition can run
 	KindChild   Kind = "child"   // a child run; the step ends with it
 	KindAwait   Kind = "await"   // the result of any other run
-	// a signal to another run, in the same commit; the step ends with it
+	// KindSend: a signal to another run, in the same commit; the step ends with it.
 	KindSend  Kind = "send"
 	KindPatch Kind = "patch" // the record of a decision about changed code; complete at birth
 	// KindAside records a payload that was set aside because it does not fit the code; complete at
@@ -67,7 +67,7 @@ const (
 	// KindStream records what workflow code wrote to the stream of that name, in the same commit;
 	// complete at birth.
 	KindStream Kind = "stream"
-	// a message to the queue of that name, in the same commit; complete at birth
+	// KindMessage: a message to the queue of that name, in the same commit; complete at birth.
 	KindMessage Kind = "message"
 
 	// KindPublication is a publication under the topic of that name, in the same commit; complete
@@ -77,7 +77,7 @@ const (
 	KindSleep     Kind = "sleep"     // a wait for a time
 	KindEvent     Kind = "event"     // a wait for a matching signal, possibly until a time
 	KindCondition Kind = "condition" // a wait for a condition of the code, until a time
-	// a wait for the next payload of the hook of that name, until a time
+	// KindReceive: a wait for the next payload of the hook of that name, until a time.
 	KindReceive Kind = "receive"
 
 	KindHook Kind = "hook"
@@ -113,9 +113,8 @@ const (
 	OutcomeWoken    Outcome = "woken"    // an operator woke it
 	OutcomeReceived Outcome = "received" // its event came, or its condition holds
 
-	// of a set-aside payload: the code was told, which ended the wait
-	OutcomeTold Outcome = "told"
-	// of a set-aside payload: the code was not told, and the wait went on
+	OutcomeTold Outcome = "told" // of a set-aside payload: the code was told, which ended the wait
+	// OutcomePassed: of a set-aside payload: the code was not told, and the wait went on.
 	OutcomePassed Outcome = "passed"
 )
 
@@ -130,25 +129,26 @@ type Event struct {
 	ID         string    `json:"id,omitempty"`        // correlation ID of the step, wait, hook or attribute
 	Delivery   string    `json:"delivery,omitempty"`  // delivery ID, if it came through the inbox
 	Kind       Kind      `json:"kind,omitempty"`      // step_created, wait_created
-	// *_created, signal_received, attr_set: the author's name; input_received: its idempotency key
+	// Name: *_created, signal_received, attr_set: the author's name; input_received: its
+	// idempotency key.
 	Name       string `json:"name,omitempty"`
 	Path       string `json:"path,omitempty"`       // *_created, attr_set: the coroutine
 	Occurrence int    `json:"occurrence,omitempty"` // *_created, attr_set: which use of the name in its coroutine
 
-	// step_started, step_retrying, step_woken, step_completed, step_failed; from 1
+	// Attempt: step_started, step_retrying, step_woken, step_completed, step_failed; from 1.
 	Attempt int             `json:"attempt,omitempty"`
 	Queued  bool            `json:"queued,omitempty"`  // step_created: a task was queued with it
 	Payload json.RawMessage `json:"payload,omitempty"` // input, output, result, payload, metadata or attribute value
-	// run_failed, run_cancelled, step_retrying, step_failed; step_created of kind aside: what did
-	// not fit
+	// Error: run_failed, run_cancelled, step_retrying, step_failed; step_created of kind aside:
+	// what did not fit.
 	Error   *Error    `json:"error,omitempty"`
 	RetryAt time.Time `json:"retryAt,omitzero"` // step_retrying: not before this time
 	// Until is, of wait_created, when it is due; of step_created, when it fails if no worker has
 	// begun it. Zero: never.
 	Until time.Time `json:"until,omitzero"`
-	// wait_created of kind event: JSON that a payload must contain
+	// Match: wait_created of kind event: JSON that a payload must contain.
 	Match json.RawMessage `json:"match,omitempty"`
-	// wait_completed; step_created of kind aside: whether the code was told
+	// Outcome: wait_completed; step_created of kind aside: whether the code was told.
 	Outcome Outcome `json:"outcome,omitempty"`
 	// From is, of wait_completed with outcome received, the number of the signal_received that it
 	// took; of step_created of kind aside or taken, that of the event with the payload.
@@ -162,15 +162,15 @@ type Event struct {
 	// By is, of run_paused, run_resumed, cancel_requested, run_cancelled and step_woken, who asked
 	// for it; of the end of a remote step's attempt, its step worker.
 	By string `json:"by,omitempty"`
-	// their reason; run_continued and terminal events: see NotCreated
+	// Reason: their reason; run_continued and terminal events: see NotCreated.
 	Reason string `json:"reason,omitempty"`
-	// run_started: the version, if the birth left it open
+	// Version: run_started: the version, if the birth left it open.
 	Version int           `json:"version,omitempty"`
 	Birth   *Birth        `json:"birth,omitempty"` // run_created
 	Next    *Continuation `json:"next,omitempty"`  // run_continued
-	// step_created, queued: limits whose places each attempt needs
+	// Places: step_created, queued: limits whose places each attempt needs.
 	Places []Place `json:"places,omitempty"`
-	// wait_created of kind event: it also receives publications
+	// Listen: wait_created of kind event: it also receives publications.
 	Listen *Listen `json:"listen,omitempty"`
 	// Listened means, of wait_completed, run_continued and terminal events, that a wait ends that
 	// received publications.
@@ -178,16 +178,15 @@ type Event struct {
 	// Encrypted is the ID of the key that encrypts payload, match and error; of run_created, that
 	// of the whole run. "": plain.
 	Encrypted string `json:"sealed,omitempty"`
-	// the value that the payload refers to, see [SplitApart]; "": it is the value
+	// Apart: the value that the payload refers to, see [SplitApart]; "": it is the value.
 	Apart string `json:"apart,omitempty"`
 	// MaxPayload and MaxValue are, of run_started and run_continued, the limits in bytes of what
 	// the segment's code sends, and of one of its values. 0: [DefaultMaxPayload],
 	// [DefaultMaxValue].
-	MaxPayload int `json:"maxPayload,omitempty"`
-	MaxValue   int `json:"maxValue,omitempty"`
-	// build of the writing program; stored once a commit
-	Build string `json:"build,omitempty"`
-	// set on reading: Seq of the first event of the same commit
+	MaxPayload int    `json:"maxPayload,omitempty"`
+	MaxValue   int    `json:"maxValue,omitempty"`
+	Build      string `json:"build,omitempty"` // build of the writing program; stored once a commit
+	// Commit: set on reading: Seq of the first event of the same commit.
 	Commit int64 `json:"commit,omitempty"`
 }
 
@@ -216,14 +215,14 @@ func (e *Event) checkSizes() error {
 // the first event and those of [Continuation.Stands].
 type Continuation struct {
 	Version int `json:"version,omitempty"` // 0: unchanged
-	// numbers of the signals and payloads not yet taken
+	// Unread: numbers of the signals and payloads not yet taken.
 	Unread     []int64                    `json:"unread,omitempty"`
 	Hooks      []string                   `json:"hooks,omitempty"` // IDs of the open hooks
 	Attributes map[string]json.RawMessage `json:"attributes,omitempty"`
 
 	// nil: only a reader of all earlier events can continue from here
 	Base *Base `json:"base,omitempty"`
-	// number of the segment, if this log lacks earlier ones; 0: the next
+	// Segment: number of the segment, if this log lacks earlier ones; 0: the next.
 	Segment int `json:"segment,omitempty"`
 	// Trim is the number of a run_continued with a Base, possibly this one: earlier segments are
 	// not needed any more. From this commit on the store may delete older commits than the one of
@@ -338,7 +337,7 @@ func (e *Event) Key(segment int) Key {
 
 // Error is a failure as the log stores it, for replay.
 type Error struct {
-	// registered name of a sentinel or type, else the Go type
+	// Name: registered name of a sentinel or type, else the Go type.
 	Name    string `json:"name,omitempty"`
 	Message string `json:"message"` //
 	// one of the Code constants, or the author's own
@@ -349,7 +348,7 @@ type Error struct {
 	Permanent bool     `json:"permanent,omitempty"` // another attempt would not help
 
 	Value json.RawMessage `json:"value,omitempty"` // of a registered type: the error as JSON
-	// names of registered sentinels that its own Is method matches
+	// Matches: names of registered sentinels that its own Is method matches.
 	Matches []string `json:"matches,omitempty"`
 
 	// Step is the ID of the step that failed, in errors that wrap its failure, such as that of its
@@ -371,7 +370,7 @@ const (
 	CodeNotStarted = "NOT_STARTED" // no worker began the step, or the run, in time
 	CodeCancelled  = "CANCELLED"   // the run was cancelled before the step ended
 	CodeCrashLoop  = "CRASH_LOOP"  // it ended its process again and again
-	// its worker gave the attempt up: drained, or its lease lost
+	// CodeAbandoned: its worker gave the attempt up: drained, or its lease lost.
 	CodeAbandoned = "ABANDONED"
 	CodeRunExists = "RUN_EXISTS"          // the ID of a child is taken
 	CodeNotFound  = "NOT_FOUND"           // the awaited run, or the receiver of a send, is unknown
@@ -380,7 +379,8 @@ const (
 	CodeCorrupt   = "CORRUPTED_EVENT_LOG" // blocked: the log is damaged
 	CodeFormat    = "UNKNOWN_FORMAT"      // blocked: a newer release wrote the log
 	CodeNoWorker  = "NO_WORKER"           // no live worker has this workflow, version or step
-	// blocked: the code's type cannot hold a recorded value; failed: the input does not fit
+	// CodeDecode: blocked: the code's type cannot hold a recorded value; failed: the input does not
+	// fit.
 	CodeDecode   = "DECODE"
 	CodeStorage  = "STORAGE"  // blocked: the log cannot be read now
 	CodeInternal = "INTERNAL" // blocked: a fault of Stepwell; please report it

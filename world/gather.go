@@ -18,7 +18,7 @@ type Gather struct {
 	Key string `json:"key,omitempty"`
 	// it begins after this time without input; 0: a batch
 	Quiet time.Duration `json:"quiet,omitempty"`
-	// it begins at latest this long after its first input
+	// Most: it begins at latest this long after its first input.
 	Most   time.Duration `json:"most"`
 	Number int           `json:"number,omitempty"` // of a batch: it begins with this many inputs
 }
@@ -54,9 +54,8 @@ type SaidGather struct {
 	Most   time.Duration `json:"most"`
 	Number int           `json:"number,omitempty"`
 	// of the key in an input's JSON; "": there is no key
-	Path string `json:"path,omitempty"`
-	// only the workflow's code can compute the key
-	Computed bool `json:"computed,omitempty"`
+	Path     string `json:"path,omitempty"`
+	Computed bool   `json:"computed,omitempty"` // only the workflow's code can compute the key
 }
 
 // Gather returns the Gather of a birth with a key.

@@ -38,7 +38,7 @@ func NewID(prefix string, at time.Time) string {
 // name in one coroutine is occurrence n, from 0, so IDs do not depend on the order of results.
 type Key struct {
 	Segment int // 0 in the first segment of the log; see [RunContinued]
-	// the coroutine: "" is the workflow function, "fetch[17]/go[0]" a nested coroutine
+	// Path: the coroutine: "" is the workflow function, "fetch[17]/go[0]" a nested coroutine.
 	Path       string
 	Kind       Kind
 	Name       string

@@ -50,9 +50,8 @@ type Lapsing struct {
 
 // LapsingRun is one run of [Lapsing].
 type LapsingRun struct {
-	Run string
-	// its start TTL
-	Within time.Duration
+	Run    string
+	Within time.Duration // its start TTL
 }
 
 // LapsePatience is how long [Starter.Lapsing] leaves runs to the caller that got them.

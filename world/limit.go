@@ -128,7 +128,7 @@ type InLine struct {
 	Place
 	Before int `json:"before"` // runs before it, at most [MostCounted]
 
-	// of a rate: when it lets the run in at the earliest; zero: never, or not a rate
+	// At: of a rate: when it lets the run in at the earliest; zero: never, or not a rate.
 	At time.Time `json:"at,omitzero"`
 }
 

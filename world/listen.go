@@ -18,11 +18,10 @@ import (
 // Listen makes a wait for an event also receive publications.
 type Listen struct {
 	Pattern string `json:"pattern"` // of the topics
-	// also publications from up to this long before the wait began
+	// Since: also publications from up to this long before the wait began.
 	Since time.Duration `json:"since,omitempty"`
 	Shape string        `json:"shape"` // of its match: see [Shape]
-	// of the values that its match has at the shape's paths
-	Hash int64 `json:"hash"`
+	Hash  int64         `json:"hash"`  // of the values that its match has at the shape's paths
 }
 
 // Shape is the common structure of the matches of many waits. Workflows have few shapes, because

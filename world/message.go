@@ -77,7 +77,7 @@ const (
 	MessageReady   MessageState = "ready"   // it can be received
 	MessageDelayed MessageState = "delayed" // its send had a delay, or it is tried again later
 	MessageOut     MessageState = "out"     // it is received, and its visibility has not ended
-	// it waits for another message of its group, or in the line of a limit
+	// MessageParked: it waits for another message of its group, or in the line of a limit.
 	MessageParked MessageState = "parked"
 	MessageDead   MessageState = "dead" // a dead letter
 )

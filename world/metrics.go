@@ -27,9 +27,9 @@ type MetricsKeeper interface {
 type ProcessMetrics struct {
 	MetricsRef
 	Says json.RawMessage `json:"says"` // a JSON value, opaque to stores
-	// time since it was stored, by the store's clock; set on reading
+	// Age: time since it was stored, by the store's clock; set on reading.
 	Age time.Duration `json:"age,omitempty"`
-	// processes whose counts are included; set on writing
+	// Absorbs: processes whose counts are included; set on writing.
 	Absorbs []MetricsRef `json:"absorbs,omitempty"`
 }
 

@@ -30,7 +30,7 @@ func ProgressOf(stream string) string {
 type Progress struct {
 	Value   json.RawMessage `json:"value"`
 	Attempt int             `json:"attempt"` // attempt that reported it
-	// when it was written, at most some seconds after the report
+	// At: when it was written, at most some seconds after the report.
 	At time.Time `json:"at"`
 }
 

@@ -61,9 +61,8 @@ type Due struct {
 	Publications []Publication
 	More         bool   // others are due after these
 	Last         string // place of the last one; "": none, except possibly one with a Cut
-	// how far the first one was spread already, if it is open; nil: none
-	Cut *Cut
-	// all subscriptions, by name, owned by the store: do not change them
+	Cut          *Cut   // how far the first one was spread already, if it is open; nil: none
+	// Subscriptions: all subscriptions, by name, owned by the store: do not change them.
 	Subscriptions []Subscription
 	Revision      int64     // of the subscriptions and the cut; grows with each change
 	Next          time.Time // when the next later publication is due; zero: none to come
@@ -100,7 +99,7 @@ type Cut struct {
 	Subscription string `json:"subscription,omitempty"`
 	Waits        bool   `json:"waits,omitempty"` // the subscriptions are done
 	Wait         string `json:"wait,omitempty"`  // the last wait that has it
-	// others that continue once a process has their keys; with no ID: only these
+	// Left: others that continue once a process has their keys; with no ID: only these.
 	Left []Cut `json:"left,omitempty"`
 }
 

@@ -44,7 +44,7 @@ type ClaimedRun struct {
 	Status   Status // pending or running
 	Priority int
 	Seq      int64 // number of the last event
-	// number of the run_continued that began the newest segment; 0: the first segment
+	// Segment: number of the run_continued that began the newest segment; 0: the first segment.
 	Segment int64
 	Paused  bool   // it is claimed only to be cancelled
 	Blocked *Block // as it was; this claim is a try

@@ -67,9 +67,9 @@ type ScheduleSpec struct {
 	Until time.Time `json:"until,omitzero"` // latest time
 	Runs  int       `json:"runs,omitempty"` // number of runs, at most; 0: no limit
 
-	// longest delay of each run, by a hash of name and time
+	// Jitter: longest delay of each run, by a hash of name and time.
 	Jitter time.Duration `json:"jitter,omitempty"`
-	// how old a missed time may be and still start its run; 0: one day
+	// CatchUp: how old a missed time may be and still start its run; 0: one day.
 	CatchUp time.Duration `json:"catchUp,omitempty"`
 	Overlap Overlap       `json:"overlap,omitempty"` // "": OverlapSkip
 
@@ -89,11 +89,11 @@ type Overlap string
 // Values of [Overlap].
 const (
 	OverlapSkip Overlap = "skip" // no run starts
-	// a run starts after that run's end; further times meanwhile start none
+	// OverlapQueueOne: a run starts after that run's end; further times meanwhile start none.
 	OverlapQueueOne Overlap = "queue-one"
-	// a run starts after that run's end, and so do all further times, in order
+	// OverlapQueueAll: a run starts after that run's end, and so do all further times, in order.
 	OverlapQueueAll Overlap = "queue-all"
-	// that run is cancelled, and then the newest time's run starts
+	// OverlapCancel: that run is cancelled, and then the newest time's run starts.
 	OverlapCancel Overlap = "cancel"
 	OverlapAllow  Overlap = "allow" // a run starts beside it
 )
@@ -103,25 +103,23 @@ var Overlaps = []Overlap{OverlapSkip, OverlapQueueOne, OverlapQueueAll, OverlapC
 
 // ScheduleSoFar is the state of a schedule.
 type ScheduleSoFar struct {
-	// the next time without a run; zero: the schedule is over
-	Next time.Time `json:"next,omitzero"`
-	Due  time.Time `json:"due,omitzero"` // when to process it again; zero: never
-	// when it was last found due: no earlier time was missed
-	Seen time.Time `json:"seen,omitzero"`
-	// since when Next waits for the end of the last run
+	Next time.Time `json:"next,omitzero"` // the next time without a run; zero: the schedule is over
+	Due  time.Time `json:"due,omitzero"`  // when to process it again; zero: never
+	Seen time.Time `json:"seen,omitzero"` // when it was last found due: no earlier time was missed
+	// Waits: since when Next waits for the end of the last run.
 	Waits time.Time     `json:"waits,omitzero"`
 	Last  *ScheduledRun `json:"last,omitempty"`
 	// the last time whose run is known to have completed
 	Done  time.Time `json:"done,omitzero"`
 	Count int       `json:"count,omitempty"` // number of started runs
-	// times without a run, because of [Overlap] or an ended wait
+	// Skipped: times without a run, because of [Overlap] or an ended wait.
 	Skipped int `json:"skipped,omitempty"`
-	// times without a run, because they were too old when found
+	// Missed: times without a run, because they were too old when found.
 	Missed int       `json:"missed,omitempty"`
 	Passed time.Time `json:"passed,omitzero"` // the last skipped or missed time
 	Error  string    `json:"error,omitempty"` // why the run of Next could not start
 	Tries  int       `json:"tries,omitempty"` // how often that failed
-	// a run whose failure no longer pauses the schedule
+	// Forgive: a run whose failure no longer pauses the schedule.
 	Forgive string `json:"forgive,omitempty"`
 }
 
@@ -130,7 +128,7 @@ type ScheduledRun struct {
 	Run string    `json:"run"`
 	At  time.Time `json:"at"`
 
-	// the run that the start was merged into; then Run does not exist
+	// Merged: the run that the start was merged into; then Run does not exist.
 	Merged string `json:"merged,omitempty"`
 }
 

@@ -16,15 +16,14 @@ import (
 // Base is what a fold that begins at a run_continued needs from all earlier events except the
 // first.
 type Base struct {
-	// number of the segment; the run's first is 0
-	Segment   int       `json:"segment"`
+	Segment   int       `json:"segment"`            // number of the segment; the run's first is 0
 	Version   int       `json:"version,omitempty"`  // of the workflow, from here on
 	StartedAt time.Time `json:"startedAt,omitzero"` // start of the run
-	// origins of [Continuation].Hooks, in their order
+	// Hooks: origins of [Continuation].Hooks, in their order.
 	Hooks []BaseHook `json:"hooks,omitempty"`
-	// keys of the previous segment's deliveries, 16 bytes each: see [DeliveryKey]
+	// Deliveries: keys of the previous segment's deliveries, 16 bytes each: see [DeliveryKey].
 	Deliveries []byte `json:"deliveries,omitempty"`
-	// numbers of the events that began the earlier segments to keep, in order
+	// Starts: numbers of the events that began the earlier segments to keep, in order.
 	Starts []int64 `json:"starts,omitempty"`
 }
 

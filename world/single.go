@@ -17,7 +17,7 @@ type Single string
 // Values of [Single].
 const (
 	SingleKeep Single = "keep" // the start returns the live run
-	// the live run is cancelled, and the new one begins when it is over
+	// SingleReplace: the live run is cancelled, and the new one begins when it is over.
 	SingleReplace Single = "replace"
 )
 

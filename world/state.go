@@ -43,7 +43,7 @@ type Step struct {
 	Created  int64      // number of its step_created
 	Status   StepStatus // pending or running
 	Attempts int        // starts so far
-	// attempts that ended with an error of their own: the retry limit counts them
+	// Failures: attempts that ended with an error of their own: the retry limit counts them.
 	Failures  int
 	Abandoned int       // attempts that their workers gave up: neither failures nor deaths
 	RetryAt   time.Time // not before this time

@@ -66,7 +66,7 @@ type Subscription struct {
 	Name string `json:"name"`
 	// a topic in which a word may be * (any one word) or # (any number, also none)
 	Pattern string `json:"pattern"`
-	// only payloads that contain this: see [Contains]
+	// Match: only payloads that contain this: see [Contains].
 	Match json.RawMessage `json:"match,omitempty"`
 	// Ordered delivers what one source publishes under one topic one at a time, in order: topic and
 	// source are the message's group.

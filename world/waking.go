@@ -10,7 +10,7 @@ type Waking string
 
 // Kinds of waits for time.
 const (
-	// retry delays of steps, in place or queued, and of a blocked run
+	// WakeRetries: retry delays of steps, in place or queued, and of a blocked run.
 	WakeRetries Waking = "retries"
 	WakeStarts  Waking = "starts" // the delay of a start
 	WakeSleeps  Waking = "sleeps" // sleeps and timers of workflow code

@@ -127,7 +127,7 @@ type NoticeKind string
 
 // Kinds of notices.
 const (
-	// a run or task may be ready to claim, or due earlier than before
+	// NoticeWork: a run or task may be ready to claim, or due earlier than before.
 	NoticeWork  NoticeKind = "work"
 	NoticeMail  NoticeKind = "mail"  // the inbox of an owned run has news: send a heartbeat now
 	NoticeEnded NoticeKind = "ended" // the run is over

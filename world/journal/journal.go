@@ -34,19 +34,18 @@ type Journal struct {
 	Error       *world.Error  `json:"error,omitempty"`
 	Parent      *world.Parent `json:"parent,omitempty"`
 	Origin      *world.Origin `json:"origin,omitempty"` // of a fork
-	// the first request or forced cancel; nil: none
+	// Cancel: the first request or forced cancel; nil: none.
 	Cancel  *Act `json:"cancel,omitempty"`
 	Paused  *Act `json:"paused,omitempty"` // the current pause; nil: none
 	Segment int  `json:"segment"`          // number of run_continued events
-	// number of the run_continued after a gap, if segments were trimmed
-	Trimmed int64 `json:"trimmed,omitempty"`
-	Seq     int64 `json:"seq"`     // number of the last event fed
-	Commits int   `json:"commits"` // number of commits with these events
-	// builds that wrote them, in order of appearance
-	Builds  []string `json:"builds,omitempty"`
+	// Trimmed: number of the run_continued after a gap, if segments were trimmed.
+	Trimmed int64    `json:"trimmed,omitempty"`
+	Seq     int64    `json:"seq"`              // number of the last event fed
+	Commits int      `json:"commits"`          // number of commits with these events
+	Builds  []string `json:"builds,omitempty"` // builds that wrote them, in order of appearance
 	Entries []*Entry `json:"steps"`
 	Unread  []Unread `json:"unread,omitempty"` // signals that no wait took, in order
-	// of each segment that ended so, the newest last: see [world.Event.NotCreated]
+	// NotCreated: of each segment that ended so, the newest last: see [world.Event.NotCreated].
 	NotCreated []string `json:"notCreated,omitempty"`
 	// Aside are the last 100 payloads that were set aside because they do not fit the code, in the
 	// order of these decisions.
@@ -95,7 +94,7 @@ const (
 	EntryActive     EntryStatus = "active"     // a hook
 	EntryDisposed   EntryStatus = "disposed"   // a hook
 	EntryConflicted EntryStatus = "conflicted" // a hook whose token the run Peer holds
-	// a step or wait that was open when its run or segment ended
+	// EntryDropped: a step or wait that was open when its run or segment ended.
 	EntryDropped EntryStatus = "dropped"
 )
 
@@ -103,7 +102,7 @@ const (
 type Entry struct {
 	ID   string `json:"id"`
 	Name string `json:"name"`
-	// for people: run (any step), sleep, wait (for an event or condition), hook
+	// Class: for people: run (any step), sleep, wait (for an event or condition), hook.
 	Class       string          `json:"kind"`
 	Kind        world.Kind      `json:"type"`                 // the exact kind
 	Occurrence  int             `json:"occurrence,omitempty"` // of the name in its coroutine, from 0
@@ -119,19 +118,17 @@ type Entry struct {
 	RetryAt     time.Time       `json:"retryAt,omitzero"` // earliest next start of a step
 	Until       time.Time       `json:"until,omitzero"`   // a wait's deadline
 	Match       json.RawMessage `json:"match,omitempty"`  // of an event wait
-	// an event wait that also receives publications
+	// Listens: an event wait that also receives publications.
 	Listens     bool            `json:"listens,omitempty"`
 	Outcome     world.Outcome   `json:"outcome,omitempty"`     // of a wait that ended
 	Received    int             `json:"received,omitempty"`    // number of payloads that a hook got
 	OutputApart string          `json:"outputApart,omitempty"` // see [world.Apart]; "": Output is the value
 	Output      json.RawMessage `json:"output,omitempty"`      // a step's result, or the payload that ended a wait
-	// last reported progress of an open step; [Journal].Add does not set it
+	// Progress: last reported progress of an open step; [Journal].Add does not set it.
 	Progress *world.Progress `json:"progress,omitempty"`
-	// of a failed step, or of the last attempt
-	Error *world.Error `json:"error,omitempty"`
-	// errors of earlier attempts, the last ones
-	Earlier []AttemptError `json:"earlier,omitempty"`
-	// number of the last attempt of which nothing is kept
+	Error    *world.Error    `json:"error,omitempty"`   // of a failed step, or of the last attempt
+	Earlier  []AttemptError  `json:"earlier,omitempty"` // errors of earlier attempts, the last ones
+	// Past: number of the last attempt of which nothing is kept.
 	Past  int    `json:"-"`
 	Peer  string `json:"peer,omitempty"`  // ID of the other run
 	By    string `json:"by,omitempty"`    // the worker of a remote step's last attempt

@@ -32,7 +32,8 @@ func (r Acted) Queues(d *world.Delivery) bool {
 
 // Deed is the effect of an act. The zero value: the act is accepted and changes nothing.
 type Deed struct {
-	// the blocked or delayed run is due at once, with its tries reset; in addition to the rest
+	// Retry: the blocked or delayed run is due at once, with its tries reset; in addition to the
+	// rest.
 	Retry  bool
 	Post   bool // it is put in the inbox
 	Ends   bool // and ends the pause of a run that nobody owns, which becomes runnable

@@ -46,7 +46,7 @@ func of(e *world.Event, kind world.Kind) bool { return e.Type == world.StepCreat
 type Facts struct {
 	Holders map[string]Holder // by token: active hooks
 	Births  []Conflict        // one for each birth of the commit
-	// by index of a birth: the live run with its singleton's key that prevents it
+	// Live: by index of a birth: the live run with its singleton's key that prevents it.
 	Live    map[int]string
 	Targets map[string]Target // by run ID: known runs
 }

@@ -14,7 +14,7 @@ import (
 
 // Bounds of pages.
 const (
-	// runs or hooks of a page; also runs examined for a filter by input
+	// MostListed: runs or hooks of a page; also runs examined for a filter by input.
 	MostListed   = 1000
 	MostScanned  = 20_000          // runs examined for other filters
 	MostEvents   = 1000            // events of a page, and the rest of its last commit

@@ -21,15 +21,14 @@ import (
 
 // Options configure a store. The zero value suits applications.
 type Options struct {
-	BusyTimeout time.Duration // how long to wait for another process's lock; default 10 s
-	// bytes of write-ahead log that start a checkpoint; default 8 MiB
-	CheckpointSize int64
-	InboxLimit     int // unread payloads of a run, at most; default 10,000
+	BusyTimeout    time.Duration // how long to wait for another process's lock; default 10 s
+	CheckpointSize int64         // bytes of write-ahead log that start a checkpoint; default 8 MiB
+	InboxLimit     int           // unread payloads of a run, at most; default 10,000
 	// KeepDeliveries is how long a delivery ID is known at least; default 24 h. See
 	// [world.Delivery.Key].
 	KeepDeliveries time.Duration
 	Readers        int // connections for reading; default 4
-	// pages of 4 KiB in the file, at most, to test a full disk; default: no limit
+	// MaxPages: pages of 4 KiB in the file, at most, to test a full disk; default: no limit.
 	MaxPages int
 	Now      func() time.Time // the clock, for tests; default a [world.Clock] on the system's
 
