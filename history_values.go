@@ -23,9 +23,10 @@ type withValuesOption bool
 
 func (v withValuesOption) exportOption(o *exportOptions) { o.values = bool(v) }
 
-// WithValues writes the values that the log refers to, too: those over 1 MiB, and blobs that the run holds.
-// [App.Import] brings them back. Each is read in pieces, and held against the log, but for what stays encrypted. What
-// only events and hooks refer to, that were sent to an encrypted run, comes with [Decrypted] alone.
+// WithValues also writes the values that the log refers to: those over 1 MiB, and blobs that the
+// run holds. [App.Import] restores them. Values that do not stay encrypted are checked against the
+// log. Values in events and hook payloads sent to an encrypted run are written only with
+// [Decrypted].
 func WithValues() ExportOption { return withValuesOption(true) }
 
 // valueRef is what an event, by its number, says of a value: size and sum are empty where that cannot be read.

@@ -22,25 +22,25 @@ const (
 // Key is one key of a [Ring]: an ID, which is stored with encrypted data, and 32 secret bytes.
 // Printed, it shows only its ID.
 type Key struct {
-	ID     string // 1 to 64 characters of [A-Za-z0-9_.-], stored with each payload: no secret
+	ID     string // 1 to 64 characters of [A-Za-z0-9_.-], stored with each payload; not secret
 	Secret [32]byte
 }
 
-// String names the key, and shows no more.
+// String shows only the ID.
 func (k Key) String() string { return "key " + k.ID }
 
-// Format shows the same, whatever the verb.
+// Format shows only the ID, with any verb.
 func (k Key) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, k.String()) }
 
-// LogValue is the same, for logs.
+// LogValue shows only the ID, in logs.
 func (k Key) LogValue() slog.Value { return slog.StringValue(k.String()) }
 
-// MarshalJSON refuses: what is printed as JSON would be the secret. See [Key.Text].
+// MarshalJSON returns an error, because JSON would contain the secret. See [Key.Text].
 func (k Key) MarshalJSON() ([]byte, error) {
 	return nil, fmt.Errorf("%w: the encryption %s is not written as JSON: its Text is the secret", world.ErrInvalid, k)
 }
 
-// Text is the key as [Parse] reads it. It is the secret.
+// Text returns the key as [Parse] reads it. It contains the secret.
 func (k Key) Text() string { return k.ID + ":" + base64.StdEncoding.EncodeToString(k.Secret[:]) }
 
 // NewKey makes a random key. [Parse] reads its Text.

@@ -122,13 +122,13 @@ func FromEnv(getenv func(string) string) (*Ring, error) {
 	return nil, nil
 }
 
-// Primary is the ID of the key of new runs.
+// Primary returns the ID of the first key, which new runs use.
 func (r *Ring) Primary() string { return r.ids[0] }
 
-// IDs are those of all keys, that of new runs first.
+// IDs returns the IDs of all keys, the first key first.
 func (r *Ring) IDs() []string { return slices.Clone(r.ids) }
 
-// Has reports whether the ring has a key.
+// Has reports whether the ring has the key with an ID.
 func (r *Ring) Has(id string) bool {
 	_, ok := r.keys[id]
 	return ok
@@ -140,11 +140,11 @@ func (r *Ring) Key(id string) (Key, bool) {
 	return k, ok
 }
 
-// String names the keys, and shows no more.
+// String shows only the IDs of the keys.
 func (r *Ring) String() string { return "keys " + strings.Join(r.ids, ", ") }
 
-// Format shows the same, whatever the verb.
+// Format shows only the IDs, with any verb.
 func (r *Ring) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, r.String()) }
 
-// LogValue is the same, for logs.
+// LogValue shows only the IDs, in logs.
 func (r *Ring) LogValue() slog.Value { return slog.StringValue(r.String()) }

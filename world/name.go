@@ -41,7 +41,7 @@ func CheckStart(workflow string) error {
 	return fmt.Errorf("%w: the code of workflow %s runs in an app of Workflow DevKit, and only the app starts its runs: call start() there", ErrInvalid, show(workflow))
 }
 
-// CheckKeyID refuses IDs of encryption keys that are not [A-Za-z0-9_.-]{1,64}.
+// CheckKeyID returns [ErrInvalid] unless the ID of an encryption key matches [A-Za-z0-9_.-]{1,64}.
 func CheckKeyID(id string) error {
 	odd := func(c rune) bool { return !isWord(c) && c != '.' && c != '-' }
 	if id == "" || len(id) > maxKeyID || strings.ContainsFunc(id, odd) {
