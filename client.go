@@ -210,38 +210,45 @@ func (a *App) row(ctx context.Context, run string) (RunInfo, error) {
 	return infoOf(row), nil
 }
 
-// ListFilter selects runs.
+// ListFilter selects runs. Zero fields select all.
 type ListFilter struct {
 	Workflow string         // "": all
-	Status   []world.Status // of any of these, or that stand so: see [world.StatusWords]; empty: all
+	Status   []world.Status // any of these statuses or other [world.StatusWords]; empty: all
 	Since    time.Time      // created at or after
 	Until    time.Time      // created before
 
-	// Search is what a person knows of a run: its ID, its idempotency key as Key has it, its workflow, an attribute as name=value, or the beginning of its ID; the
-	// first of them that fits any run. "": all.
+	// Search is text by which a person knows a run: its ID, its idempotency key, its workflow, an
+	// attribute as name=value, or the beginning of its ID. The first of these that any run matches
+	// counts. "": all.
 	Search string
 
-	// Key has only the run of each workflow that has this idempotency key, or into which the start with it was merged,
-	// and the newest in its place: see [App.Newest].
+	// Key selects the run of each workflow with this idempotency key, or with a start of this key
+	// merged into it. If that run was replaced, it selects the newest replacement: see
+	// [App.Newest].
 	Key     string
-	Prefix  string // only runs whose ID begins so
-	Version int    // only runs of this version; 0: all
-	Roots   bool   // no children
+	Prefix  string // beginning of the run ID
+	Version int    // 0: all
+	Roots   bool   // only runs without a parent
 
-	// Patch and Unpatched are IDs of [Patched]: only runs that recorded it, and so take the new way, and only runs that did not. The log of each run that
-	// fits the rest of the filter is read for them; one that cannot be read is listed.
+	// Patch is an ID of [Patched] and selects runs that recorded it; Unpatched selects runs that
+	// did not. The filter reads the log of each run that matches its other fields. A run with an
+	// unreadable log is listed.
 	Patch, Unpatched string
 
-	// FailedSince has only runs that failed at or after this, that are blocked since then, or whose step failed then and waits for its next attempt: the
-	// logs of the last are read for it, and one that cannot be read is listed. Cause is the ID of a cause of failures, as `stepwell failures` lists them:
-	// only runs of that cause, which nothing took the place of. Either means failed, blocked and retrying runs where Status says nothing.
+	// FailedSince selects runs that failed at or after this time, runs that have been blocked since
+	// then, and runs with a step that failed since then and waits for its next attempt. For the
+	// last the filter reads logs; a run with an unreadable log is listed. If Status is empty,
+	// FailedSince and Cause select failed, blocked and retrying runs.
 	FailedSince time.Time
-	Cause       string
+	// Cause is the ID of a cause of failures, as the command stepwell failures lists them. It
+	// selects runs with that cause that were not replaced.
+	Cause string
 
 	Parent string // only children of this run
-	Origin string // only runs that were made of this one: its forks, restarts and retries
+	Origin string // only forks, restarts and retries of this run
 
-	Input      any   // JSON that the input contains, by the rule of [Match]: mostly a Match; nil: all
+	// Input is JSON that the input must contain, by the rule of [Match]: usually a Match. Nil: all.
+	Input      any
 	Attributes Match // attributes of the run, whose values contain these
 }
 

@@ -21,25 +21,27 @@ import (
 	"github.com/stepwell/stepwell/world"
 )
 
-// History is the log of one run, outside of any database: what [App.Export] writes and
-// [ReadHistories] reads.
+// History is the log of one run outside a database. [App.Export] writes it and [ReadHistories]
+// reads it.
 type History struct {
 	Run        string
 	ExportedAt time.Time
-	Events     []world.Event // from run_created on, without trimmed segments; a running run's have no end
-	values     history.Values
+	// from run_created on, without trimmed segments; the events of a running run have no end
+	Events []world.Event
+	values history.Values
 }
 
-// HasValues reports whether the history brings the values over 1 MiB that its events refer to: see
-// [WithValues].
+// HasValues reports whether the history includes the values over 1 MiB that its events refer to:
+// see [WithValues].
 func (h *History) HasValues() bool { return h.values != nil }
 
 func (h *History) log() *history.History {
 	return &history.History{Run: h.Run, ExportedAt: h.ExportedAt, Events: h.Events, Values: h.values}
 }
 
-// ReadHistories yields the histories of a file that [App.Export] or stepwell export wrote, one behind the other. Each is a whole log that could
-// be; a file that was cut off, or holds something else, is an error that names the line, and the last thing that is yielded.
+// ReadHistories yields the histories in a file of [App.Export] or of the command stepwell export,
+// in order. Each is a complete, valid log. For a truncated or invalid file it yields an error that
+// names the line, and ends.
 func ReadHistories(from io.Reader) iter.Seq2[*History, error] {
 	return func(yield func(*History, error) bool) {
 		if kit.IsNil(from) {
@@ -58,10 +60,13 @@ func ReadHistories(from io.Reader) iter.Seq2[*History, error] {
 	}
 }
 
-// Export writes the log of a run as lines of JSON: a head, an event a line, and an end. Histories can follow each other in one file. What waits in
-// the run's inbox is not in its log, and so not in the file. Payloads are written as they are: those of a run that is encrypted stay so, unless [Decrypted] is given;
-// others are there for all to read, secrets included, and so are the tokens of hooks: who has the file may send to those that are open. A client of a
-// server with a viewer's key is shown neither these nor the seed: such a history can be looked at and checked; with an open hook it is not imported.
+// Export writes the log of a run as lines of JSON: a head, one line for each event, and an end. A
+// file may contain several histories. Payloads in the run's inbox are not part of the log.
+//
+// Payloads of an encrypted run stay encrypted, except with [Decrypted]. Payloads of other runs are
+// readable, with any secrets in them. So are hook tokens: anyone with the file can send to open
+// hooks. With a viewer's key on a server, tokens and the seed are left out: the history can be
+// viewed and checked, but not imported if it has an open hook.
 func (a *App) Export(ctx context.Context, run string, to io.Writer, opts ...ExportOption) error {
 	var o exportOptions
 	if err := kit.Given(opts, func(opt ExportOption) { opt.exportOption(&o) }); err != nil {
@@ -107,7 +112,7 @@ func (a *App) Export(ctx context.Context, run string, to io.Writer, opts ...Expo
 	return nil
 }
 
-// ExportOption changes what an export writes: [Decrypted], [WithValues].
+// ExportOption is an option of [App.Export]: [Decrypted], [WithValues].
 type ExportOption interface{ exportOption(*exportOptions) }
 
 type exportOptions struct{ decrypted, values bool }
@@ -116,7 +121,8 @@ func (d decryptedOption) exportOption(o *exportOptions) { o.decrypted = bool(d) 
 
 type decryptedOption bool
 
-// Decrypted writes the payloads of an encrypted run in plain text, for a reader without the key. An App that does not have it itself is told [ErrNoKey].
+// Decrypted writes the payloads of an encrypted run in plain text. The error is [ErrNoKey] if the
+// App lacks the key.
 func Decrypted() ExportOption { return decryptedOption(true) }
 
 // opened is a history that can be read.
@@ -134,29 +140,31 @@ func (a *App) opened(h *history.History) (*history.History, error) {
 	return &c, crypt.Encrypted(c.Run, c.Events)
 }
 
-// ImportOptions says how a history becomes a run. The zero value is the careful way.
+// ImportOptions are options of [App.Import].
 type ImportOptions struct {
-	// Go lets a run that is not over go on at once, as soon as a worker has it. Without it the run is paused: a copy of a run that
-	// works elsewhere would do everything a second time. [App.Resume] lets it go on later.
+	// Go lets an unfinished run continue as soon as a worker claims it. Without it the run is
+	// paused, because a copy of a run that works elsewhere would repeat its work. [App.Resume]
+	// continues it.
 	Go bool
 }
 
-// Import writes a history into this App's world, as a run with the same ID. One that is over is kept, from now on, as long as its retention says.
-// Steps whose bodies ran when it was exported run again when it goes on; what its hooks were sent since then is not there, nor are its
-// children, unless they are imported too. Where segments were trimmed, events are numbered anew.
+// Import writes a history into this App's store, as a run with the same ID, in one commit. Writers
+// to a SQLite file wait for a long one. The retention of an ended run counts from now. Events of a
+// trimmed log get new numbers.
 //
-// It is one commit, however long the log is: the run is there as a whole or not at all. Others that write to a SQLite file wait for a long one.
+// An unfinished run repeats the steps that ran when it was exported. Payloads that its hooks
+// received later are missing, and so are its children unless you import them.
 //
-// A history that is encrypted is decrypted with its key, without which it is refused with [ErrNoKey], with
-// another one under its ID with [ErrWrongKey], and encrypted with the key of new runs.
+// An encrypted history is decrypted, and encrypted again with the key of new runs. Without its key
+// the error is [ErrNoKey]; with a different key under its ID it is [ErrWrongKey].
 //
-// The values that it refers to come with a history that was exported [WithValues], as long as [ReadHistories] has not
-// gone on to the next; without them it is refused. They keep their IDs, but where another run has them here. All of
-// them are held against the log before anything is written.
+// A history that refers to large values must have been exported [WithValues], and must be imported
+// before [ReadHistories] yields the next one. The values are checked against the log before
+// anything is written. They keep their IDs, unless another run has them here.
 //
-// Errors: [ErrRunExists] where the ID, or the idempotency key, or that of a start that was merged into it, is taken;
-// [world.ErrCorrupt] for a value that is not what was written; what the world says where another run holds the token
-// of an open hook. Nothing was written then.
+// Errors, with nothing written: [ErrRunExists] if the ID or an idempotency key, also of a merged
+// start, is taken; [world.ErrCorrupt] for a damaged value; [world.ErrConflict] if another run holds
+// the token of an open hook.
 func (a *App) Import(ctx context.Context, h *History, o ImportOptions) error {
 	if h == nil {
 		return kit.Missing("import: the history")
@@ -253,13 +261,14 @@ func buildOf(h *history.History) string { return h.Events[len(h.Events)-1].Build
 // checkTime is how long code may take between two operations before a check gives it up.
 const checkTime = 30 * time.Second
 
-// Check holds this App's code against a history, as a worker that claims the run would: it replays the log, runs no step, and reads and writes
-// nothing. It returns nil where the code goes on from the log's end, or ends as the log says. So a build can be tested, before it is deployed,
-// against what production has recorded; see package check for a program that does it when it is told to, and package stepwelltest.
+// Check replays a history with this App's code, as a worker that claims the run would. It runs no
+// step, and reads and writes nothing. It returns nil if the code continues from the log's end, or
+// ends as the log does. Use it to test a build against production's logs before you deploy it: see
+// package check for a program that does so on command, and package stepwelltest.
 //
-// Errors: [*DivergedError] says what the log has and what the code asks for; [ErrInvalid] tells of a workflow or version that is not among the
-// App's definitions; others say what would block the run. As a worker does, it replays a continued run from its newest segment. With
-// [Config].Strict, inputs are compared too.
+// Errors: a [*DivergedError] if the code does not match the log; [ErrInvalid] if the workflow or
+// version is not among the App's definitions; others for what would block the run. A continued run
+// is replayed from its newest segment. With [Config].Strict, inputs are compared too.
 func (a *App) Check(ctx context.Context, h *History) error {
 	if h == nil || len(h.Events) == 0 {
 		return fmt.Errorf("%w: check: a history without events", ErrInvalid)

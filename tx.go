@@ -9,8 +9,8 @@ import (
 	"github.com/stepwell/stepwell/world"
 )
 
-// TxOption is what [In] returns: it fits starts and sends, what is done with messages of package queue, and what is
-// published by package topic.
+// TxOption is the result of [In]: an option of starts, sends, queue messages, acknowledgements and
+// publications.
 type TxOption interface {
 	StartOption
 	SendOption
@@ -21,14 +21,14 @@ type TxOption interface {
 
 type inOption struct{ tx world.Tx }
 
-// In makes a start or a send part of a transaction of the caller's, in the database of the App's world: it happens when the transaction commits, and
-// never happened when it is rolled back. So it does with a message that is sent to a queue, with its
-// acknowledgement, and with what is published under a topic. postgres.Tx and postgres.SQLTx make tx of what the
-// application has.
+// In makes a start, a send, a queue message, an acknowledgement or a publication part of the
+// caller's transaction. It takes effect when the transaction commits. The transaction must be in
+// the database of the App's store. postgres.Tx and postgres.SQLTx wrap the application's
+// transaction.
 //
 //	run, err := Order.Start(ctx, app, in, stepwell.In(postgres.Tx(tx)))
 //
-// A world that cannot share transactions refuses it with [ErrInvalid].
+// The error is [ErrInvalid] if the store cannot share transactions.
 func In(tx world.Tx) TxOption {
 	if tx == nil {
 		tx = noTx{} // which every world refuses: a transaction was meant
@@ -63,11 +63,12 @@ func (a *App) deliverIn(ctx context.Context, tx world.Tx, d *world.Delivery) err
 
 type transactional struct{}
 
-// Transactional runs each attempt of a step in a transaction of the world's database, which commits with the step's result: what the body writes
-// there happens exactly once, whatever fails when. The world's package gives the body its transaction: postgres.TxFrom(ctx). A body that returns an error is
-// rolled back.
+// Transactional runs each attempt of a step in a transaction of the store's database, which commits
+// with the step's result. What the body writes in it happens exactly once. The body gets the
+// transaction from the store's package: postgres.TxFrom(ctx). An error of the body rolls it back.
 //
-// The step fails at once where the App's world cannot share transactions. The step holds a connection while its body runs.
+// The step holds a database connection while its body runs. It fails at once if the App's store
+// cannot share transactions.
 func Transactional() StepOption { return transactional{} }
 
 func (transactional) stepOption() {}

@@ -19,7 +19,11 @@ import (
 )
 
 // HandleOption is an option of a handler: [Parallel], [Retry], [Transactional].
-type HandleOption func(*handling)
+type HandleOption interface{ handleOption(*handling) }
+
+type handleOption func(*handling)
+
+func (o handleOption) handleOption(h *handling) { o(h) }
 
 type handling struct {
 	parallel int
@@ -29,14 +33,14 @@ type handling struct {
 }
 
 // Parallel sets how many messages a handler works on at once in each program. Default 10.
-func Parallel(n int) HandleOption { return func(h *handling) { h.parallel = n } }
+func Parallel(n int) HandleOption { return handleOption(func(h *handling) { h.parallel = n }) }
 
 // Retry sets the delay before a message is received again after its handler returned an error.
 // [MaxReceives] limits the number of attempts; Attempts and Total of r are ignored.
 func Retry(r stepwell.Retry) HandleOption {
-	return func(h *handling) {
+	return handleOption(func(h *handling) {
 		h.policy = engine.Policy{Backoff: engine.Backoff(r.Backoff), Base: r.Base, Cap: r.Cap, Jitter: r.Jitter}
-	}
+	})
 }
 
 // Handle returns a definition. An App that has it receives messages while it runs, and calls fn
@@ -75,7 +79,7 @@ var errSettled = errors.New("it is settled")
 
 func (q *Queue[T]) handle(fn func(ctx context.Context, room kit.App, m *Message[T]) error, opts []HandleOption) stepwell.Definition {
 	h := handling{parallel: 10}
-	fault := kit.Given(opts, func(o HandleOption) { o(&h) })
+	fault := kit.Given(opts, func(o HandleOption) { o.handleOption(&h) })
 	switch {
 	case h.parallel < 1 || h.parallel > 10_000:
 		fault = fmt.Errorf("%w: queue %s: %d in parallel: want 1 to 10000", world.ErrInvalid, q.def.Name, h.parallel)

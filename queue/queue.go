@@ -26,7 +26,11 @@ type Queue[T any] struct {
 }
 
 // Option is an option of a queue: [Visibility], [MaxReceives], [Limits].
-type Option func(*defining)
+type Option interface{ queueOption(*defining) }
+
+type option func(*defining)
+
+func (o option) queueOption(d *defining) { o(d) }
 
 // defining is a queue, as the options of its definition make it.
 type defining struct {
@@ -37,23 +41,23 @@ type defining struct {
 // Limits limit how many messages are worked on at once, or received in a period, by all receivers
 // together.
 func Limits(all ...stepwell.Limit) Option {
-	return func(q *defining) {
+	return option(func(q *defining) {
 		for _, l := range all {
 			q.limited = append(q.limited, l)
 		}
-	}
+	})
 }
 
 // Visibility is how long a received message stays hidden from other receivers: 1 s to 12 h, default
 // 30 s. A receive can override it with [For]. A handler renews it while it works.
 func Visibility(d time.Duration) Option {
-	return func(q *defining) { q.Visibility = d }
+	return option(func(q *defining) { q.Visibility = d })
 }
 
 // MaxReceives is how often a message is received before it becomes a dead letter: 1 to 1,000,
 // default 20.
 func MaxReceives(n int) Option {
-	return func(q *defining) { q.MaxReceives = n }
+	return option(func(q *defining) { q.MaxReceives = n })
 }
 
 // Define defines a queue. A name has 1 to 128 bytes of A-Z a-z 0-9 _ . -; the first use of a bad
@@ -66,7 +70,7 @@ func MaxReceives(n int) Option {
 // without Limits keeps those in the database, unless this program handles the queue.
 func Define[T any](name string, opts ...Option) *Queue[T] {
 	d := defining{MessageQueue: world.MessageQueue{Name: name}}
-	q := &Queue[T]{fault: kit.Given(opts, func(o Option) { o(&d) })}
+	q := &Queue[T]{fault: kit.Given(opts, func(o Option) { o.queueOption(&d) })}
 	if q.fault == nil {
 		q.fault = world.CheckQueue(&d.MessageQueue)
 	}

@@ -34,7 +34,11 @@ type Message[T any] struct {
 }
 
 // ReceiveOption is an option of a receive: [Most], [Wait], [For], [Match].
-type ReceiveOption func(*receiving)
+type ReceiveOption interface{ receiveOption(*receiving) }
+
+type receiveOption func(*receiving)
+
+func (o receiveOption) receiveOption(r *receiving) { o(r) }
 
 type receiving struct {
 	world.ReceiveQuery
@@ -43,21 +47,23 @@ type receiving struct {
 }
 
 // Most sets how many messages are received at most: 1 to 100, default 1.
-func Most(n int) ReceiveOption { return func(r *receiving) { r.Limit = n } }
+func Most(n int) ReceiveOption { return receiveOption(func(r *receiving) { r.Limit = n }) }
 
 // Wait makes a receive wait for up to d if no message is ready.
-func Wait(d time.Duration) ReceiveOption { return func(r *receiving) { r.wait = d } }
+func Wait(d time.Duration) ReceiveOption { return receiveOption(func(r *receiving) { r.wait = d }) }
 
 // For sets how long the messages stay hidden from others, instead of the queue's [Visibility].
-func For(d time.Duration) ReceiveOption { return func(r *receiving) { r.Visibility = d } }
+func For(d time.Duration) ReceiveOption {
+	return receiveOption(func(r *receiving) { r.Visibility = d })
+}
 
 // Match receives only messages that contain this JSON, as defined by [stepwell.Match]. It examines
 // the first 1,000 ready messages.
 func Match(m stepwell.Match) ReceiveOption {
-	return func(r *receiving) {
+	return receiveOption(func(r *receiving) {
 		b, err := json.Marshal(m)
 		r.Match, r.err = b, err
-	}
+	})
 }
 
 // Receive receives ready messages. An empty queue is not an error. A message that is not settled
@@ -72,7 +78,7 @@ func (q *Queue[T]) Receive(ctx context.Context, app *stepwell.App, opts ...Recei
 		return nil, fmt.Errorf("receive: %w", err)
 	}
 	r := receiving{ReceiveQuery: world.ReceiveQuery{Queue: q.def.Name, Limit: 1}}
-	if err := cmp.Or(kit.Given(opts, func(o ReceiveOption) { o(&r) }), r.err); err != nil {
+	if err := cmp.Or(kit.Given(opts, func(o ReceiveOption) { o.receiveOption(&r) }), r.err); err != nil {
 		return nil, fmt.Errorf("receive from queue %s: %w", q.def.Name, err)
 	}
 	got, err := Await(ctx, room.Messages, room.Notifier, r.ReceiveQuery, r.wait)

@@ -35,5 +35,5 @@ func StartsWorkflow[In, Out any](q *Queue[In], w *stepwell.Workflow[In, Out], ke
 			return errSettled
 		}
 		return err
-	}, append(slices.Clone(opts), func(h *handling) { h.starts = true }))
+	}, append(slices.Clone(opts), handleOption(func(h *handling) { h.starts = true })))
 }

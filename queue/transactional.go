@@ -19,7 +19,7 @@ import (
 // The handler settles its message only by its result. [stepwell.New] refuses it with
 // [stepwell.ErrInvalid] if the store cannot share transactions. Each call of the handler holds a
 // database connection; calls without one wait.
-func Transactional() HandleOption { return func(h *handling) { h.inTx = true } }
+func Transactional() HandleOption { return handleOption(func(h *handling) { h.inTx = true }) }
 
 var (
 	errNotBegun = errors.New("the handler's transaction could not begin")
