@@ -6,5 +6,5 @@ import "embed"
 
 // Files are the pages, what they show, and llms.txt, by their paths below docs/.
 //
-//go:embed *.md skills tutorial llms.txt pictures/*.svg pictures/*.png
+//go:embed *.md design skills tutorial llms.txt pictures/*.svg pictures/*.png
 var Files embed.FS

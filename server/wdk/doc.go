@@ -1,5 +1,5 @@
 // Package wdk is what the runtime of Workflow DevKit (npm: workflow) stands on where its runs are kept by
-// Stepwell: its World, over HTTP. docs/wdk-design.md says how its runs, steps, hooks, waits and events are runs
+// Stepwell: its World, over HTTP. docs/design/wdk.md says how its runs, steps, hooks, waits and events are runs
 // and events of ours.
 //
 //   - A run of the DevKit is a run of our log, whose workflow's name begins with [Prefix]. Its code is run by the
