@@ -131,7 +131,7 @@ func sentences(p prose) []string {
 
 // TestInsideWords: each inside word is one of docs/design/words.md.
 func TestInsideWords(t *testing.T) {
-	page, err := os.ReadFile(filepath.Join(root, "docs", "words.md"))
+	page, err := os.ReadFile(filepath.Join(root, "docs", "design", "words.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
