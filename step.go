@@ -149,7 +149,7 @@ func (s *RegisteredStep[In, Out]) define(opts []StepDefinitionOption) {
 }
 
 // DefineRemoteStep names a step that a program in another language runs: a step worker, which takes it from a server.
-// remote-steps.md in docs says how. No worker in Go runs it, and it never runs in place: it waits in the queue for a
+// docs/workers.md says how. No worker in Go runs it, and it never runs in place: it waits in the queue for a
 // step worker that has its name. Options hold as for [DefineStep], but for [Transactional] and [NonRetryable]: the
 // step worker says which of its errors are final. Have it in [Config].Definitions, as its limits are known by that.
 //

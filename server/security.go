@@ -29,7 +29,7 @@ const (
 	Operator Scope = "operator" // start runs, send, and act on one run
 	Worker   Scope = "worker"   // work on runs from another process: take them, and write their logs
 	Admin    Scope = "admin"    // force a cancel, and act on many runs at once
-	Steps    Scope = "steps"    // run the steps that it is limited to, and nothing else: see docs/remote-steps.md
+	Steps    Scope = "steps"    // run the steps that it is limited to, and nothing else: see docs/workers.md
 )
 
 var scopes = []Scope{Open, Viewer, Operator, Worker, Admin}

@@ -103,7 +103,7 @@ var serverSettings = []setting{
 		set: spanInto(func(c *serverConfig, d time.Duration) { c.deliveries = d })},
 	{flag: "encryption-keys", about: "keys that encrypt payloads, ID:BASE64, separated by commas, the one for new runs first", set: (*serverConfig).setEncryption},
 	{flag: "encryption-key-file", about: "a file with such keys, one per line; # begins a comment", set: (*serverConfig).readEncryption},
-	{flag: "push", about: "URLs of push endpoints, separated by commas: programs that serve a flow; see docs/push.md",
+	{flag: "push", about: "URLs of push endpoints, separated by commas: programs that serve a flow; see docs/workers.md",
 		set: (*serverConfig).setPush},
 	{flag: "push-secret", about: "secrets that sign messages, shared with the endpoints; separated by commas, so that you can rotate them",
 		set: func(c *serverConfig, v string) error { return c.addPushSecrets(v) }},

@@ -4,7 +4,7 @@
 //	app, err := stepwell.New(w, stepwell.Config{Definitions: definitions})
 //	err = app.Run(ctx)
 //
-// It can do what the server's own world can, but for transactions with the application's data. docs/remote.md says how to run workers so,
+// It can do what the server's own world can, but for transactions with the application's data. docs/workers.md says how to run workers so,
 // docs/protocol.md what goes over the wire.
 //
 // # When the server is away
