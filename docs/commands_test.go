@@ -34,9 +34,6 @@ var notRun = []struct{ command, reason, instead string }{
 	{"make bench-micro", "it measures, for long", "make -n bench-micro"},
 	{"make bench", "it measures, for hours", "make -n bench"},
 	{"go -C bench run .", "a module of its own, with the peers", "make -n bench-check"},
-	{"go test -run '^$' -bench", "it measures", "make -n bench-micro"},
-	{"go run golang.org/x/perf/", "somebody else's program, from the network", "make -n bench-micro"},
-	{"go run ./internal/tools/children ", "it measures, for half a minute", "TestManyChildrenHoldLittle"},
 }
 
 // command is one that a page shows.
