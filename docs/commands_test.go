@@ -24,6 +24,7 @@ import (
 var notRun = []struct{ command, reason, instead string }{
 	{"git clone https://github.com/stepwell/stepwell && cd stepwell", "this is what it brings", "TestHelloBehindProxies"},
 	{"make demo", "five seconds", "TestDemo"},
+	{"docker start pg", "the reader's server; the page is run on the tests' own", "TestPostgresSQL"},
 	{"go run ./examples/", "each example has a test of its own, and this compares the page with them", "TestTheListIsTrue"},
 	{"go run ./cmd/check production.jsonl", "the reader's own program; the block below it is compiled", "TestHistoriesFitTheirCode"},
 	{"sqlite3 ", "nothing else here needs its shell; the same in SQL", "TestBackupWhileItRunsGoesOnByItself"},
@@ -212,9 +213,18 @@ func (s *stage) run(c command) {
 		s.program.says(c.at(), c.shown)
 		return
 	case strings.HasPrefix(text, "./"): // it goes on in another terminal
-		s.program.stop()
+		text, beside := strings.CutSuffix(text, "   # a second worker")
+		first := s.program
+		if beside {
+			s.env = append(s.env, "SECONDS_ARE=20ms")
+		} else {
+			first.stop()
+		}
 		s.program = s.start(text)
 		s.program.says(c.at(), c.shown)
+		if beside {
+			s.program.next = first
+		}
 		return
 	case strings.HasPrefix(text, "kill "):
 		s.env = append(s.env, "SECONDS_ARE=20ms")
