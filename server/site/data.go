@@ -23,7 +23,7 @@ func withData(from fs.FS, name string, text []byte) ([]byte, error) {
 		if err != nil {
 			failed = fmt.Errorf("%s: %w", name, err)
 		}
-		return append(append(line, '\n'), tableOf(string(data))...)
+		return slices.Concat(line, []byte("\n"+tableOf(string(data))))
 	})
 	return with, failed
 }

@@ -14,6 +14,7 @@ import (
 	"mime"
 	"net/http"
 	"path"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -127,7 +128,7 @@ func build(from fs.FS, console string, commands func() string) (map[string]file,
 			return err
 		}
 		if name == commandPage && commands != nil {
-			text = append(append(text, '\n'), commands()...)
+			text = slices.Concat(text, []byte("\n"+commands()))
 		}
 		if path.Ext(name) == ".md" {
 			with, err := withData(from, name, text)

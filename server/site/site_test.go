@@ -186,7 +186,7 @@ func TestCommandsAndData(t *testing.T) {
 	t.Parallel()
 	from := fstest.MapFS{
 		"README.md": {Data: []byte("# Index\n\n## All\n\n| page |\n| --- |\n| [a](a.md) |\n")}, "cli.md": {Data: []byte("# Commands\n")},
-		"a.md": {Data: []byte("# A\n\n[All](data/b.tsv)\n\nSee [all](data/b.tsv).\n")}, "data/b.tsv": {Data: []byte("name\tmany\na|b\t1,000 <s\nc\t\n")},
+		"a.md": {Data: []byte("# A\n\n[All](data/b.tsv)\n\nSee [all](data/b.tsv), and what follows the table.\n")}, "data/b.tsv": {Data: []byte("name\tmany\na|b\t1,000 <s\nc\t\n")},
 	}
 	files, err := build(from, "", func() string { return "## do\n\nIt does.\n" })
 	if err != nil {
@@ -198,8 +198,8 @@ func TestCommandsAndData(t *testing.T) {
 			t.Errorf("%s has no %s:\n%s", name, want, files[name].body)
 		}
 	}
-	if n := strings.Count(string(files["a.html"].body), "<table>"); n != 1 {
-		t.Errorf("got %d tables, want one", n)
+	if a := string(files["a.html"].body); strings.Count(a, "<table>") != 1 || !strings.Contains(a, "and what follows the table.</p>") {
+		t.Errorf("want one table, and the page below it:\n%s", a)
 	}
 	delete(from, "data/b.tsv")
 	if _, err := build(from, "", nil); err == nil || !strings.Contains(err.Error(), "a.md") {
