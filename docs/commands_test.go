@@ -26,7 +26,6 @@ var notRun = []struct{ command, reason, instead string }{
 	{"make demo", "five seconds", "TestDemo"},
 	{"docker start pg", "the reader's server; the page is run on the tests' own", "TestPostgresSQL"},
 	{"go run ./examples/", "each example has a test of its own, and this compares the page with them", "TestTheListIsTrue"},
-	{"go run ./cmd/check production.jsonl", "the reader's own program; the block below it is compiled", "TestHistoriesFitTheirCode"},
 	{"sqlite3 ", "nothing else here needs its shell; the same in SQL", "TestBackupWhileItRunsGoesOnByItself"},
 	{"curl ", "they talk to one server, all of them; its test has it", "TestServerWalk"},
 	{"stepwell vet", "it reads a module with all that it imports; its test has a small one", "TestVet"},
