@@ -159,10 +159,10 @@ fuzz: ## each fuzz target in turn, for FUZZTIME each (default 20s)
 		done; \
 	done
 
-bench: ## Stepwell beside its peers, on a quiet machine: hours; the table goes to docs/performance.md (BENCHFLAGS="-engines stepwell,dbos")
+bench: ## Stepwell beside its peers, on a quiet machine: hours; the table goes to docs/data (BENCHFLAGS="-engines stepwell,dbos")
 	@internal/pgtest/install.sh
 	@mkdir -p bin
-	go -C bench run . -json -write ../docs/performance.md $(BENCHFLAGS) >bin/bench.jsonl
+	go -C bench run . -json -write ../docs/data $(BENCHFLAGS) >bin/bench.jsonl
 
 bench-quick: ## the same with Stepwell, DBOS and the floors alone, in two minutes: orders of magnitude
 	@internal/pgtest/install.sh

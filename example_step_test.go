@@ -269,7 +269,7 @@ func ExampleIn() {
 	}
 }
 
-// A step that a program in another language runs: see docs/remote-steps.md. Here nobody does, and the run waits.
+// A step that a program in another language runs: see docs/workers.md. Here nobody does, and the run waits.
 func ExampleDefineRemoteStep() {
 	thumbnail := stepwell.DefineRemoteStep[string, string]("thumbnail", stepwell.Retry{Attempts: 5}, stepwell.Timeout(time.Minute))
 	publish := stepwell.Define("publish", func(ctx stepwell.Context, file string) (string, error) {

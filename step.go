@@ -150,7 +150,7 @@ func (s *RegisteredStep[In, Out]) define(opts []StepDefinitionOption) {
 }
 
 // DefineRemoteStep declares a step that a program in another language runs: a step worker, which
-// takes it from a server. See docs/remote-steps.md. No Go worker runs it: the step waits in the
+// takes it from a server. See docs/workers.md. No Go worker runs it: the step waits in the
 // queue for a step worker with its name. The options are those of [DefineStep], except
 // [Transactional] and [NonRetryable]: the step worker says which errors are final. Add the step to
 // [Config].Definitions, so that its limits are known.

@@ -24,8 +24,8 @@ import (
 var notRun = []struct{ command, reason, instead string }{
 	{"git clone https://github.com/stepwell/stepwell && cd stepwell", "this is what it brings", "TestHelloBehindProxies"},
 	{"make demo", "five seconds", "TestDemo"},
+	{"docker start pg", "the reader's server; the page is run on the tests' own", "TestPostgresSQL"},
 	{"go run ./examples/", "each example has a test of its own, and this compares the page with them", "TestTheListIsTrue"},
-	{"go run ./cmd/check production.jsonl", "the reader's own program; the block below it is compiled", "TestHistoriesFitTheirCode"},
 	{"sqlite3 ", "nothing else here needs its shell; the same in SQL", "TestBackupWhileItRunsGoesOnByItself"},
 	{"curl ", "they talk to one server, all of them; its test has it", "TestServerWalk"},
 	{"stepwell vet", "it reads a module with all that it imports; its test has a small one", "TestVet"},
@@ -34,9 +34,6 @@ var notRun = []struct{ command, reason, instead string }{
 	{"make bench-micro", "it measures, for long", "make -n bench-micro"},
 	{"make bench", "it measures, for hours", "make -n bench"},
 	{"go -C bench run .", "a module of its own, with the peers", "make -n bench-check"},
-	{"go test -run '^$' -bench", "it measures", "make -n bench-micro"},
-	{"go run golang.org/x/perf/", "somebody else's program, from the network", "make -n bench-micro"},
-	{"go run ./internal/tools/children ", "it measures, for half a minute", "TestManyChildrenHoldLittle"},
 }
 
 // command is one that a page shows.
@@ -215,9 +212,18 @@ func (s *stage) run(c command) {
 		s.program.says(c.at(), c.shown)
 		return
 	case strings.HasPrefix(text, "./"): // it goes on in another terminal
-		s.program.stop()
+		text, beside := strings.CutSuffix(text, "   # a second worker")
+		first := s.program
+		if beside {
+			s.env = append(s.env, "SECONDS_ARE=20ms")
+		} else {
+			first.stop()
+		}
 		s.program = s.start(text)
 		s.program.says(c.at(), c.shown)
+		if beside {
+			s.program.next = first
+		}
 		return
 	case strings.HasPrefix(text, "kill "):
 		s.env = append(s.env, "SECONDS_ARE=20ms")

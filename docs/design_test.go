@@ -28,7 +28,7 @@ func TestTheDesignNamesWhatThereIs(t *testing.T) {
 			anywhere[name] = true
 		}
 	}
-	all, walks, _ := strings.Cut(read(t, "docs/design.md"), "\n## Walk: ")
+	all, walks, _ := strings.Cut(read(t, "docs/design/README.md"), "\n## Walk: ")
 	n := 0
 	look := func(text string, known func(file, name string) bool) {
 		file := ""

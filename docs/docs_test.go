@@ -32,10 +32,11 @@ func pages(t *testing.T) []string {
 	t.Helper()
 	docs, err := filepath.Glob("*.md")
 	chapters, _ := filepath.Glob("tutorial/*.md") // the pattern is right
-	if err != nil || len(docs) == 0 || len(chapters) == 0 {
-		t.Fatalf("got %d pages, %d chapters, %v", len(docs), len(chapters), err)
+	design, _ := filepath.Glob("design/*.md")     // this one, too
+	if err != nil || len(docs) == 0 || len(chapters) == 0 || len(design) == 0 {
+		t.Fatalf("got %d pages, %d chapters, %d of the design, %v", len(docs), len(chapters), len(design), err)
 	}
-	docs = append(docs, chapters...)
+	docs = append(append(docs, chapters...), design...)
 	for i, name := range docs {
 		docs[i] = "docs/" + filepath.ToSlash(name)
 	}

@@ -4,7 +4,7 @@ package docs
 
 import "embed"
 
-// Files are the pages, what they show, and llms.txt, by their paths below docs/.
+// Files are the pages, what they show, the data of their tables, and llms.txt, by their paths below docs/.
 //
-//go:embed *.md skills tutorial llms.txt pictures/*.svg pictures/*.png
+//go:embed *.md data design skills tutorial llms.txt pictures/*.svg pictures/*.png
 var Files embed.FS

@@ -55,6 +55,9 @@ func newStage(t *testing.T, page, bin string) *stage {
 		s.env = append(s.env, "SECONDS_ARE=1h") // until it is killed
 	case "docs/postgres.md":
 		words = append(words, "postgres://owner@db.internal/app", pgtest.URL(t))
+	case "docs/first-postgres.md":
+		s.env = append(s.env, "SECONDS_ARE=1h")
+		words = append(words, "postgres://postgres:secret@localhost:5432/postgres", pgtest.URL(t))
 	}
 	s.words = strings.NewReplacer(words...)
 	if chapterOf(page) > 1 { // the reader comes from the one before
@@ -191,6 +194,7 @@ type program struct {
 	out  bytes.Buffer
 	said int      // lines that the page has shown
 	as   []string // what the page calls its process and its run, and what they are
+	next *program // it goes on beside this one; nil: none
 	done chan struct{}
 }
 
@@ -268,5 +272,5 @@ func (p *program) names(text string) string {
 	if p == nil {
 		return text
 	}
-	return strings.NewReplacer(p.as...).Replace(text)
+	return p.next.names(strings.NewReplacer(p.as...).Replace(text))
 }

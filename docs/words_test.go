@@ -11,7 +11,7 @@ import (
 // TestWordsAreInTheCode: the file that the page names for a word is there, and has it. A word has one row, and a row says one thing.
 func TestWordsAreInTheCode(t *testing.T) {
 	t.Parallel()
-	rows := regexp.MustCompile("(?m)^\\| ([a-z, ]+) \\| (.*) \\| `([^`]+)` \\|").FindAllStringSubmatch(read(t, "docs/words.md"), -1)
+	rows := regexp.MustCompile("(?m)^\\| ([a-z, ]+) \\| (.*) \\| `([^`]+)` \\|").FindAllStringSubmatch(read(t, "docs/design/words.md"), -1)
 	known := map[string]bool{}
 	for _, row := range rows {
 		code, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(row[3])))

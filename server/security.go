@@ -30,7 +30,7 @@ const (
 	// Worker: work on runs from another process: claim them, and write their logs.
 	Worker Scope = "worker"
 	Admin  Scope = "admin" // force a cancel, and act on many runs at once
-	Steps  Scope = "steps" // only run the steps that it is limited to: see docs/remote-steps.md
+	Steps  Scope = "steps" // only run the steps that it is limited to: see docs/workers.md
 )
 
 var scopes = []Scope{Open, Viewer, Operator, Worker, Admin}

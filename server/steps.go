@@ -1,7 +1,7 @@
 package server
 
 // This file is the door of step workers: programs in any language that run registered steps and know nothing of logs.
-// docs/remote-steps.md says how. Such a worker is one of the world's, with a lease; what it is given and what it says
+// docs/workers.md says how. Such a worker is one of the world's, with a lease; what it is given and what it says
 // goes through the App's world, which encrypts, decrypts, and keeps large values apart.
 
 import (
@@ -237,7 +237,7 @@ func (s *stepDoor) join(r *request, b *stepClaim) (lease time.Duration, err erro
 	}
 	heard, err := lasting(r.Context(), func(ctx context.Context) (world.Heartbeat, error) { return s.world.Join(ctx, wk) })
 	if errors.Is(err, world.ErrWorkerExists) {
-		return 0, fmt.Errorf("%w; or let that one work through this server, as with stepwell dev --remote: see docs/remote-steps.md", err)
+		return 0, fmt.Errorf("%w; or let that one work through this server, as with stepwell dev --remote: see docs/workers.md", err)
 	}
 	if err != nil {
 		return 0, err

@@ -30,7 +30,7 @@ type example struct {
 }
 
 var (
-	fence   = regexp.MustCompile("(?s)```go\n(.*?)```\n(?:\n(Found before it runs as [^\n]*|Nothing finds this [^\n]*)(?:\n\n```json\n(.*?)```)?)?")
+	fence   = regexp.MustCompile("(?s)```go\n(.*?)```\n(?:\n(Found by [^\n]*|Nothing finds this [^\n]*)(?:\n\n```json\n(.*?)```)?)?")
 	inTicks = regexp.MustCompile("`(\\w+)`")
 )
 

@@ -1,6 +1,6 @@
 package world
 
-// Limits: how many runs of what may be at work at once, and how many may begin in a period. See docs/limits-design.md.
+// Limits: how many runs of what may be at work at once, and how many may begin in a period. See docs/design/limits.md.
 
 import (
 	"cmp"

@@ -2,7 +2,7 @@ package world
 
 // Singletons: at most one run of a workflow and key is live. What a birth says of it is a [Place] of a limit of the
 // workflow's own, of one run until its end: so the next one begins when the one before it is over. Which run it is that
-// has the key stands beside it. See docs/flow-design.md.
+// has the key stands beside it. See docs/design/starts.md.
 
 import (
 	"fmt"

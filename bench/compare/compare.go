@@ -49,7 +49,7 @@ func Main(ctx context.Context, args []string, stdout, stderr io.Writer, makers [
 	f.DurationVar(&o.limit, "limit", 3*time.Minute, "how long one measurement may take in all")
 	f.Float64Var(&o.scale, "scale", 1, "multiplies sizes: 0.1 for a tenth of the steps, sleepers, children")
 	f.StringVar(&o.dir, "dir", "", "a `folder` on the disk to measure, for files and PostgreSQL's cluster (default the system's for temporary files)")
-	f.StringVar(&o.write, "write", "", "write the table into a Markdown `file`, between <!-- bench:begin --> and <!-- bench:end -->")
+	f.StringVar(&o.write, "write", "", "write the table and how it was measured into a `folder`, as performance.tsv and performance-settings.tsv")
 	f.StringVar(&o.from, "from", "", "measure nothing: read JSON lines that -json wrote from a `file`")
 	list := f.Bool("list", false, "list engines, workloads and floors")
 	f.StringVar(&lists.one, "one", "", "") // a child's order
@@ -167,10 +167,9 @@ func run(ctx context.Context, o *options, stdout, stderr io.Writer, makers []*en
 			return err
 		}
 	}
-	text := rep.markdown()
-	fmt.Fprintln(about, text)
+	fmt.Fprintln(about, rep.text())
 	if o.write != "" {
-		return insert(o.write, text)
+		return rep.write(o.write)
 	}
 	return nil
 }

@@ -27,12 +27,9 @@ func TestMain(m *testing.M) {
 
 // TestQuick runs the program with tiny sizes, without a server: every line has its figures, counters included, and the table compares them.
 func TestQuick(t *testing.T) {
-	page := filepath.Join(t.TempDir(), "performance.md")
-	if err := os.WriteFile(page, []byte("before\n"+markFrom+"\nold\n"+markTo+"\nafter\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	data := t.TempDir()
 	var out, progress bytes.Buffer
-	args := []string{"-quick", "-json", "-stores", "sqlite,disk", "-time", "50ms", "-scale", "0.01", "-clients", "2", "-rounds", "1", "-dir", t.TempDir(), "-write", page,
+	args := []string{"-quick", "-json", "-stores", "sqlite,disk", "-time", "50ms", "-scale", "0.01", "-clients", "2", "-rounds", "1", "-dir", t.TempDir(), "-write", data,
 		"-work", "append,serial10,latency,long,fanout,start,sleepers,children,mixed,replay*,takeover"}
 	if code := Main(t.Context(), args, &out, &progress, makers); code != 0 {
 		t.Fatalf("exit %d\n%s", code, &progress)
@@ -68,17 +65,25 @@ func TestQuick(t *testing.T) {
 			t.Errorf("%s was not measured: %v", name, seen)
 		}
 	}
-	text, err := os.ReadFile(page)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, want := range []string{"before\n" + markFrom, markTo + "\nafter\n", "| serial10 | sqlite | dbos |", "% of append", "Not offered"} {
-		if !strings.Contains(string(text), want) {
-			t.Errorf("the page has no %q:\n%s", want, text)
+	for name, wants := range map[string][]string{
+		"performance.tsv":          {strings.Join(head, "\t") + "\n", "\nserial10\tsqlite\tdbos\t", "% of append"},
+		"performance-settings.tsv": {"what\thow\n", "\nstepwell ", "\nnot offered, or not measured\treplay"},
+	} {
+		text, err := os.ReadFile(filepath.Join(data, name))
+		if err != nil {
+			t.Fatal(err)
 		}
-	}
-	if strings.Contains(string(text), "\nold\n") {
-		t.Error("the old table is still there")
+		for _, want := range wants {
+			if !strings.Contains(string(text), want) {
+				t.Errorf("%s has no %q:\n%s", name, want, text)
+			}
+		}
+		width := strings.Count(wants[0], "\t")
+		for line := range strings.Lines(string(text)) {
+			if strings.Count(line, "\t") != width {
+				t.Errorf("%s: a row has another number of cells: %s", name, line)
+			}
+		}
 	}
 }
 

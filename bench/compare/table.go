@@ -1,6 +1,6 @@
 package compare
 
-// This file makes a table of results: for people, and as Markdown for docs/performance.md.
+// This file makes a table of results: for people, and as the data of docs/performance.md.
 
 import (
 	"bytes"
@@ -11,8 +11,11 @@ import (
 	"io"
 	"maps"
 	"os"
+	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
+	"text/tabwriter"
 
 	"github.com/stepwell/stepwell/bench/engine"
 	"github.com/stepwell/stepwell/bench/floor"
@@ -107,40 +110,75 @@ func base(store string) string {
 	return store
 }
 
-const head = `| workload | store | engine | figure | Stepwell is | clients | p50, p99 ms | commits/step | CPU s/1k steps | bytes/step | MiB | besides |
-| --- | --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | --- |
-`
+var head = []string{"workload", "store", "engine", "figure", "Stepwell is", "clients", "p50, p99 ms", "commits/step", "CPU s/1k steps", "bytes/step", "MiB", "besides"}
 
-// markdown is the whole report.
-func (r *report) markdown() string {
-	var b strings.Builder
+// settings are what was measured, where and how, by what each is about.
+func (r *report) settings() [][]string {
 	a := r.About
-	fmt.Fprintf(&b, "Measured %s at commit %s. %s; disk: %s; %s. Load before: %s. %s.\n\n", a.Date, a.Commit, a.Machine, a.Disk, a.Go, a.Load, a.Options)
+	all := [][]string{{"measured", fmt.Sprintf("%s at commit %s. %s; disk: %s; %s. Load before: %s. %s.", a.Date, a.Commit, a.Machine, a.Disk, a.Go, a.Load, a.Options)}}
 	if a.Postgres != "" {
-		fmt.Fprintf(&b, "PostgreSQL: %s.\n\n", a.Postgres)
+		all = append(all, []string{"PostgreSQL", a.Postgres + "."})
 	}
 	for _, name := range slices.Sorted(maps.Keys(a.Engines)) {
-		fmt.Fprintf(&b, "- %s %s. %s.\n", name, a.Engines[name], a.Settings[name])
+		all = append(all, []string{name + " " + a.Engines[name], a.Settings[name] + "."})
 	}
-	b.WriteString("\n" + head)
-	best, order := r.best()
-	keys := slices.SortedFunc(maps.Keys(best), func(x, y row) int {
-		return slices.Compare([]int{slices.Index(order, x.what), place(stores, x.store), place(first, x.engine)}, []int{slices.Index(order, y.what), place(stores, y.store), place(first, y.engine)})
-	})
 	var absent []string
-	for _, k := range keys {
-		one := best[k]
-		if one.Note == work.ErrNotOffered.Error() {
+	best, order := r.best()
+	for _, k := range sorted(best, order) {
+		if one := best[k]; one.Note == work.ErrNotOffered.Error() {
 			absent = append(absent, fmt.Sprintf("%s by %s on %s", k.what, k.engine, k.store))
-			continue
 		}
-		mine, compared := best[row{k.what, base(k.store), "stepwell"}]
-		b.WriteString(r.line(k, &one, &mine, compared && mine.Note == "", best))
 	}
 	if len(absent) > 0 {
-		fmt.Fprintf(&b, "\nNot offered, or not measured by this bench: %s.\n", strings.Join(absent, ", "))
+		all = append(all, []string{"not offered, or not measured", strings.Join(absent, ", ") + "."})
 	}
+	return all
+}
+
+// figures are the rows of the table.
+func (r *report) figures() (all [][]string) {
+	best, order := r.best()
+	for _, k := range sorted(best, order) {
+		if one := best[k]; one.Note != work.ErrNotOffered.Error() {
+			mine, compared := best[row{k.what, base(k.store), "stepwell"}]
+			all = append(all, r.line(k, &one, &mine, compared && mine.Note == "", best))
+		}
+	}
+	return all
+}
+
+func sorted(best map[row]measure.Result, order []string) []row {
+	return slices.SortedFunc(maps.Keys(best), func(x, y row) int {
+		return slices.Compare([]int{slices.Index(order, x.what), place(stores, x.store), place(first, x.engine)}, []int{slices.Index(order, y.what), place(stores, y.store), place(first, y.engine)})
+	})
+}
+
+// text is the whole report.
+func (r *report) text() string {
+	var b strings.Builder
+	for _, s := range r.settings() {
+		b.WriteString(s[0] + ": " + s[1] + "\n")
+	}
+	b.WriteString("\n")
+	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	for _, cells := range append([][]string{head}, r.figures()...) {
+		fmt.Fprintln(w, strings.Join(cells, "\t"))
+	}
+	_ = w.Flush() // into memory
 	return b.String()
+}
+
+// write puts the data of the page into a folder: the table, and how it was measured.
+func (r *report) write(folder string) error {
+	tsv := func(name string, rows [][]string) error {
+		var b strings.Builder
+		for _, cells := range rows {
+			b.WriteString(strings.Join(cells, "\t") + "\n")
+		}
+		return os.WriteFile(filepath.Join(folder, name), []byte(b.String()), 0o644)
+	}
+	return errors.Join(tsv("performance.tsv", append([][]string{head}, r.figures()...)),
+		tsv("performance-settings.tsv", append([][]string{{"what", "how"}}, r.settings()...)))
 }
 
 var (
@@ -156,10 +194,10 @@ func place(list []string, s string) int {
 	return len(list)
 }
 
-func (r *report) line(k row, one, mine *measure.Result, compared bool, best map[row]measure.Result) string {
+func (r *report) line(k row, one, mine *measure.Result, compared bool, best map[row]measure.Result) []string {
 	of, less, unit := figure(one.Work)
 	if one.Note != "" {
-		return fmt.Sprintf("| %s | %s | %s | %s | | | | | | | | |\n", k.what, k.store, k.engine, strings.ReplaceAll(cut(one.Note), "|", "/"))
+		return append([]string{k.what, k.store, k.engine, strings.ReplaceAll(cut(one.Note), "\t", " ")}, make([]string, len(head)-4)...)
 	}
 	ratio := ""
 	if compared && k.engine != floor.Name && k.engine != mine.Engine && of(one) > 0 && of(mine) > 0 {
@@ -167,9 +205,7 @@ func (r *report) line(k row, one, mine *measure.Result, compared bool, best map[
 		if less {
 			x = 1 / x
 		}
-		if ratio = number(x) + " × as fast"; x < 1 {
-			ratio = "**" + number(x) + " × as fast**"
-		}
+		ratio = number(x) + " × as fast"
 	}
 	shown := number(of(one)) + " " + unit
 	if one.Spread != "" {
@@ -179,8 +215,8 @@ func (r *report) line(k row, one, mine *measure.Result, compared bool, best map[
 	if one.P50 > 0 {
 		times = number(one.P50) + ", " + number(one.P99)
 	}
-	return fmt.Sprintf("| %s | %s | %s | %s | %s | %d | %s | %s | %s | %s | %s | %s |\n", k.what, k.store, k.engine, shown, ratio, one.Concurrency, times,
-		number(one.CommitsPerStep), number(one.CPUPer1kSteps), number(one.BytesWrittenPerStep), number(one.RSS), besides(k, one, best))
+	return []string{k.what, k.store, k.engine, shown, ratio, strconv.Itoa(one.Concurrency), times,
+		number(one.CommitsPerStep), number(one.CPUPer1kSteps), number(one.BytesWrittenPerStep), number(one.RSS), besides(k, one, best)}
 }
 
 // besides is what only some workloads tell.
@@ -246,23 +282,4 @@ func cut(note string) string {
 		note = note[:160] + "…"
 	}
 	return note
-}
-
-const (
-	markFrom = "<!-- bench:begin -->"
-	markTo   = "<!-- bench:end -->"
-)
-
-// insert puts a text between the marks of a file.
-func insert(path, text string) error {
-	b, err := os.ReadFile(path)
-	if err != nil {
-		return err
-	}
-	before, rest, ok := strings.Cut(string(b), markFrom)
-	_, after, ok2 := strings.Cut(rest, markTo)
-	if !ok || !ok2 {
-		return fmt.Errorf("%s: no place between %s and %s", path, markFrom, markTo)
-	}
-	return os.WriteFile(path, []byte(before+markFrom+"\n\n"+text+"\n"+markTo+after), 0o644)
 }

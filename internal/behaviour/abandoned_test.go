@@ -1,7 +1,7 @@
 package behaviour_test
 
 // This file holds what a worker says that has lost its lease and lives: that its attempts were given up. See
-// docs/design.md#steps-and-quarantine.
+// docs/design/README.md#steps-and-quarantine.
 
 import (
 	"context"

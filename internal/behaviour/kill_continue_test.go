@@ -1,6 +1,6 @@
 package behaviour_test
 
-// This file holds law 8 (docs/design.md#law-8) for runs that continue: one run is killed again and again, with kill -9,
+// This file holds law 8 (docs/design/README.md#law-8) for runs that continue: one run is killed again and again, with kill -9,
 // before and after each commit that a process makes of it, and is sent something at that very moment.
 
 import (

@@ -1,7 +1,7 @@
 package behaviour_test
 
 // This file holds law 8: processes that are killed with SIGKILL, at each point in turn and at any time, and what is left of their runs.
-// Laws: docs/design.md#the-laws.
+// Laws: docs/design/README.md#the-laws.
 
 import (
 	"bytes"

@@ -1,6 +1,6 @@
 package behaviour_test
 
-// This file holds law 8 (docs/design.md#law-8) for all that runs wait for: hooks, children, other runs, pauses,
+// This file holds law 8 (docs/design/README.md#law-8) for all that runs wait for: hooks, children, other runs, pauses,
 // cancels. Worker processes are killed before and after each commit and inside each body, while the process beside them, this
 // one, sends, pauses, resumes and cancels.
 

@@ -1,6 +1,6 @@
 package behaviour_test
 
-// This file holds what the bodies of steps do, and the laws that they hold themselves. Laws: docs/design.md#the-laws.
+// This file holds what the bodies of steps do, and the laws that they hold themselves. Laws: docs/design/README.md#the-laws.
 
 import (
 	"context"

@@ -1,6 +1,6 @@
 package behaviour_test
 
-// This file holds the laws against the log that one simulated run left behind. Laws: docs/design.md#the-laws.
+// This file holds the laws against the log that one simulated run left behind. Laws: docs/design/README.md#the-laws.
 
 import (
 	"bytes"
@@ -72,7 +72,7 @@ func (s *simulation) under(r *simRun) func(string, ...any) {
 // checkLog holds a log against the laws that need nothing else: the fold takes it, it has no gap and at most one end, times do not go back,
 // no timer is early, a delivery is there once.
 func checkLog(tell func(string, ...any), run string, events []world.Event) {
-	problem := func(format string, args ...any) { tell(format+" (laws: docs/design.md)", args...) }
+	problem := func(format string, args ...any) { tell(format+" (laws: docs/design/README.md)", args...) }
 	state := &world.State{ID: run}
 	until := map[string]time.Time{}
 	deliveries := map[string]int64{}

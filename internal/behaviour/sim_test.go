@@ -2,7 +2,7 @@ package behaviour_test
 
 // This file holds the simulation: generated programs run in virtual time on workers that crash, are evicted and are deployed anew, whose world
 // fails, delays and repeats, while clients start, signal, pause, wake and cancel; then the laws are held against what is left.
-// Laws: docs/design.md#the-laws.
+// Laws: docs/design/README.md#the-laws.
 
 import (
 	"context"
@@ -313,5 +313,5 @@ func (s *simulation) report() {
 	for _, p := range problems {
 		s.t.Errorf("seed %d: %s", s.seed, p)
 	}
-	s.t.Errorf("again: go test ./internal/behaviour %s=%d -v (laws: docs/design.md)", s.again, s.seed)
+	s.t.Errorf("again: go test ./internal/behaviour %s=%d -v (laws: docs/design/README.md)", s.again, s.seed)
 }

@@ -215,8 +215,8 @@ func interruptHello(t *testing.T, program string, with os.Signal) {
 	}
 }
 
-// TestHelloIsTheReadme: what a reader reads is what init writes, and what this module needs is what it says.
-func TestHelloIsTheReadme(t *testing.T) {
+// TestHelloIsTheProgramOfThePage: what a reader reads is what init writes, and what this module needs is what it says.
+func TestHelloIsTheProgramOfThePage(t *testing.T) {
 	t.Parallel()
 	text := func(name ...string) string {
 		t.Helper()
@@ -226,8 +226,8 @@ func TestHelloIsTheReadme(t *testing.T) {
 		}
 		return strings.ReplaceAll(string(text), "\r\n", "\n")
 	}
-	if !strings.Contains(text("..", "..", "README.md"), "```go\n"+text("hello", "main.go.txt")+"```") {
-		t.Error("README.md has another program than hello/main.go.txt")
+	if !strings.Contains(text("..", "..", "docs", "getting-started.md"), "```go\n"+text("hello", "main.go.txt")+"```") {
+		t.Error("docs/getting-started.md has another program than hello/main.go.txt")
 	}
 	if !strings.Contains(text("..", "..", "go.mod"), "\ngo "+goNeeded+"\n") {
 		t.Errorf("go.mod needs another Go than %s", goNeeded)

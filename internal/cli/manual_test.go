@@ -1,115 +1,113 @@
 package cli
 
-// docs/cli.md: the manual, written from the commands themselves.
+// docs/cli.md is held to the commands, and so is their reference, which the site of the documentation has below it.
 
 import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/cobra"
+
+	"github.com/stepwell/stepwell/server/site"
 )
 
-const manualHead = `# The command line
-
-<!-- Written by go test ./internal/cli -run TestManual -update from the texts of the commands. -->
-
-With stepwell you look at the runs in a database and act on them; [Operating it](operating.md) says what to do when. Each
-command prints its part of this page with --help. stepwell completion writes a script for your shell that completes
-commands, flags, IDs of runs, tokens of hooks and names of workflows. On a terminal, tables are cut or wrapped to its
-width, or to COLUMNS. In pipes and files nothing is cut.
-
-`
-
-// manual is the page.
-func manual(root *cobra.Command) string {
+// groups are the commands of the first level, with what is below each.
+func groups(root *cobra.Command) string {
 	var b strings.Builder
-	b.WriteString(manualHead)
-	b.WriteString("| command | does |\n| --- | --- |\n")
-	for cmd := range commands(root) {
-		if inManual(cmd) {
-			fmt.Fprintf(&b, "| [%s](#%s) | %s |\n", nameOf(cmd), strings.ReplaceAll(nameOf(cmd), " ", "-"), strings.ReplaceAll(cmd.Short, "|", "\\|"))
+	b.WriteString("| command | subcommands | does |\n| --- | --- | --- |\n")
+	for _, cmd := range root.Commands() {
+		if !cmd.Runnable() || cmd.Hidden || cmd.Name() == "help" {
+			continue
 		}
-	}
-	b.WriteString("\n## Exit codes\n\nUnless a command says otherwise:\n\n```text\n" + exitCodes() + "\n```\n\n## JSON\n\n" + jsonHelp + "\n")
-	for cmd := range commands(root) {
-		if inManual(cmd) {
-			section(&b, cmd)
+		var below []string
+		for _, sub := range cmd.Commands() {
+			below = append(below, sub.Name())
 		}
+		fmt.Fprintf(&b, "| %s | %s | %s |\n", cmd.Name(), strings.Join(below, ", "), strings.ReplaceAll(cmd.Short, "|", `\|`))
 	}
 	return b.String()
 }
 
-func nameOf(cmd *cobra.Command) string {
-	_, name, _ := strings.Cut(cmd.CommandPath(), " ")
-	return name
-}
-
-// inManual reports whether a command does something of ours.
-func inManual(cmd *cobra.Command) bool {
-	return cmd.Runnable() && !cmd.HasSubCommands() && !cmd.Hidden && cmd.Name() != "help" && !strings.HasPrefix(nameOf(cmd), "completion")
-}
-
-// section is the part about one command.
-func section(b *strings.Builder, cmd *cobra.Command) {
-	long := strings.TrimSpace(strings.ReplaceAll(cmd.Long, exitHelp, ""))
-	fmt.Fprintf(b, "\n## %s\n\n```text\n%s\n```\n\n", nameOf(cmd), cmd.UseLine())
-	text, codes, own := strings.Cut(long, "Exit codes:")
-	b.WriteString(indented(strings.TrimSpace(text)) + "\n")
-	if own {
-		b.WriteString("\n```text\nExit codes:" + codes + "\n```\n")
-	}
-	if cmd.Example != "" {
-		b.WriteString("\n```text\n")
-		for line := range strings.Lines(cmd.Example) {
-			b.WriteString(strings.TrimPrefix(strings.TrimRight(line, "\n"), "  ") + "\n")
-		}
-		b.WriteString("```\n")
-	}
-	if flags := cmd.LocalNonPersistentFlags().FlagUsages(); strings.TrimSpace(flags) != "" {
-		b.WriteString("\n```text\n" + strings.TrimRight(flags, "\n") + "\n```\n")
-	}
-}
-
-// indented fences the indented paragraphs of a help text.
-func indented(text string) string {
-	paragraphs := strings.Split(text, "\n\n")
-	for i, p := range paragraphs {
-		if strings.HasPrefix(p, "  ") {
-			lines := strings.Split(p, "\n")
-			for j := range lines {
-				lines[j] = strings.TrimPrefix(lines[j], "  ")
-			}
-			paragraphs[i] = "```text\n" + strings.Join(lines, "\n") + "\n```"
-		}
-	}
-	return strings.Join(paragraphs, "\n\n")
-}
-
+// TestManual: the parts of the page that the program knows are what it says.
 func TestManual(t *testing.T) {
 	path := filepath.Join("..", "..", "docs", "cli.md")
-	got := manual(rootCommand(newCLI(&shell{})))
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := strings.ReplaceAll(string(text), "\r\n", "\n")
+	got := want
+	for part, says := range map[string]string{
+		"commands": groups(rootCommand(newCLI(&shell{}))),
+		"exits":    "```text\n" + exitCodes() + "\n```\n",
+	} {
+		from, to := "<!-- "+part+":begin -->\n", "<!-- "+part+":end -->\n"
+		before, rest, ok := strings.Cut(got, from)
+		_, after, ended := strings.Cut(rest, to)
+		if !ok || !ended {
+			t.Fatalf("%s has no place for the %s", path, part)
+		}
+		got = before + from + "\n" + says + "\n" + to + after
+	}
 	if *update {
 		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
 			t.Fatal(err)
 		}
+		return
 	}
-	want, err := os.ReadFile(path)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("%s is not what the commands say; write it anew with -update (-want +got):\n%s", path, diff)
+	}
+}
+
+// TestReference: the site has a section on each command, with its flags, and no other page has it.
+func TestReference(t *testing.T) {
+	files, err := site.Files()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(strings.ReplaceAll(string(want), "\r\n", "\n"), got); diff != "" {
-		t.Errorf("%s is not what the commands say; write it anew with -update (-want +got):\n%s", path, diff)
+	page, source := string(files["cli.html"]), string(files["cli.md"])
+	n := 0
+	for cmd := range commands(rootCommand(newCLI(&shell{}))) {
+		if !explained(cmd) {
+			continue
+		}
+		n++
+		id := strings.ReplaceAll(nameOf(cmd), " ", "-")
+		if strings.Count(page, `id="`+id+`"`) != 1 || !strings.Contains(page, `href="#`+id+`"`) {
+			t.Errorf("the site has no section on %s, or no link to it", nameOf(cmd))
+		}
+		_, section, _ := strings.Cut(source, "\n### "+nameOf(cmd)+"\n")
+		section, _, _ = strings.Cut(section, "\n### ")
+		if usage := cmd.LocalNonPersistentFlags().FlagUsages(); !strings.Contains(section, strings.TrimRight(usage, "\n")) {
+			t.Errorf("the section on %s does not have its flags", nameOf(cmd))
+		}
+	}
+	if n < 80 {
+		t.Errorf("got %d commands", n)
+	}
+	if fences := regexp.MustCompile("(?m)^```").FindAllString(source, -1); len(fences)%2 != 0 {
+		t.Errorf("got %d fences in the reference: one is open", len(fences))
+	}
+}
+
+// TestIndented: what help texts indent is code, and what they do not is prose.
+func TestIndented(t *testing.T) {
+	want := "a:\n```text\nx\n y\n```\n\nb\nc\n\n```text\nz\n```"
+	if got := indented("a:\n  x\n   y\nb\nc\n\n  z"); got != want {
+		t.Errorf("got %q, want %q", got, want)
 	}
 }
 
 // TestEveryCommandIsExplained: what it does, how it is called, an example, and its exit codes.
 func TestEveryCommandIsExplained(t *testing.T) {
 	for cmd := range commands(rootCommand(newCLI(&shell{}))) {
-		if !inManual(cmd) {
+		if !explained(cmd) {
 			continue
 		}
 		for what, ok := range map[string]bool{

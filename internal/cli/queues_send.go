@@ -218,7 +218,7 @@ func queuesAckCommand(c *cli) *cobra.Command {
 
 func queuesNackCommand(c *cli) *cobra.Command {
 	like := &world.Settlement{Kind: world.Nack}
-	cmd := settleCommand(c, "nack", "Give messages back, to be received again at once or later", "Give messages back, to be received again at once or later",
+	cmd := settleCommand(c, "nack", "Give messages back, to be received again at once or later", "Give messages back, to be received again at once or later.",
 		`  stepwell queues nack mails rcpt_040g
   stepwell queues nack mails rcpt_040g --delay 5m --error "the mail server is busy"`, like, "returned")
 	spanFlag(cmd, func(d time.Duration) { like.After = d }, "delay", "how `long` to wait before they are ready: 90s, 5m")

@@ -52,6 +52,8 @@ func rootCommand(c *cli) *cobra.Command {
 stopped. With this command you start runs, look at the runs in a database and see why one does not move; you signal,
 wake, pause, resume and cancel them, and send to their hooks. A worker can use the same database at the same time.
 
+RUN is the ID of a run, or its beginning as long as that is unique.
+
 On a terminal, tables are cut or wrapped to its width, or to COLUMNS. In pipes and files nothing is cut.
 
 ` + jsonHelp + `

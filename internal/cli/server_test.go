@@ -316,11 +316,11 @@ func TestServerSettings(t *testing.T) {
 	table.WriteString("| flag | environment | default | |\n| --- | --- | --- | --- |\n")
 	for i := range serverSettings {
 		s := &serverSettings[i]
-		def := "none"
+		def := ""
 		if s.def != "" {
-			def = "`" + s.def + "`"
+			def = " `" + s.def + "`"
 		}
-		fmt.Fprintf(&table, "| `--%s` | `%s` | %s | %s |\n", s.flag, s.env(), def, s.about)
+		fmt.Fprintf(&table, "| `--%s` | `%s` |%s | %s |\n", s.flag, s.env(), def, s.about)
 		bad := "no such value"
 		if s.flag == "listen" {
 			continue // anything may be a host

@@ -87,7 +87,7 @@ const (
 	msgStray                 // the world says that this worker holds a task of the run, and it does not run here
 )
 
-// linger is how long a session waits for more mail after the last; see docs/design.md#law-7.
+// linger is how long a session waits for more mail after the last; see docs/design/README.md#law-7.
 const linger = 10 * time.Millisecond
 
 // nearRetry is the longest retry delay that is waited for in the session.

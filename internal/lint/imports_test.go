@@ -84,8 +84,8 @@ var layers = []layer{
 	{"internal/terminal/...", nil},
 	{"internal/timetable/...", []string{"world", "internal/courier", "internal/human"}},
 	{"internal/timeline/...", []string{"world", "world/journal", "internal/human"}},
-	{"internal/tools/docsite", []string{"server/site"}},
-	{"internal/tools/children", []string{"", "world/sqlite"}}, // a program of scale tests
+	{"internal/tools/docsite", []string{"server/site", "internal/cli"}}, // whose commands it describes
+	{"internal/tools/children", []string{"", "world/sqlite"}},           // a program of scale tests
 	{"internal/tools/clientpython", []string{"internal/pgtest"}},
 	{"internal/tools/clientpython/worker", []string{"", "world/remote", "world/sqlite", "world/postgres"}},
 	{"internal/tools/finished", []string{"world", "world/sqlite", "world/postgres"}},     // fills a database

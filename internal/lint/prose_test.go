@@ -58,7 +58,7 @@ var proseRules = []proseRule{
 		find: re(`\b(?:Postgres|PostGreSQL|Postgresql|SQlite|Sqlite|Typescript|Javascript|NodeJS|Github|Gitlab|Mac OS|MacOS|OSX|GoLang|Golang|Open Telemetry|Opentelemetry|Kubernates|Dbos|Systemd|Pgbouncer|PGBouncer|Json|Http|Url|Sql|Api)\b`)},
 }
 
-// insideWords are words of this code that its users need not know, and what to say. Each has a row in docs/words.md.
+// insideWords are words of this code that its users need not know, and what to say. Each has a row in docs/design/words.md.
 var insideWords = []struct {
 	row  string
 	find *regexp.Regexp
@@ -129,15 +129,15 @@ func sentences(p prose) []string {
 	return slices.DeleteFunc(strings.Split(end.ReplaceAllString(p.text, "$0\n"), "\n"), func(s string) bool { return strings.TrimSpace(s) == "" })
 }
 
-// TestInsideWords: each inside word is one of docs/words.md.
+// TestInsideWords: each inside word is one of docs/design/words.md.
 func TestInsideWords(t *testing.T) {
-	page, err := os.ReadFile(filepath.Join(root, "docs", "words.md"))
+	page, err := os.ReadFile(filepath.Join(root, "docs", "design", "words.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, w := range insideWords {
 		if !strings.Contains(string(page), "\n| "+w.row+" |") {
-			t.Errorf("docs/words.md has no row for %q", w.row)
+			t.Errorf("docs/design/words.md has no row for %q", w.row)
 		}
 	}
 }

@@ -25,8 +25,8 @@ type prose struct {
 }
 
 // engineers are the pages whose readers work on Stepwell: they may have its inside words.
-var engineers = []string{"docs/words.md", "docs/design.md", "docs/flow-design.md", "docs/limits-design.md", "docs/topics-design.md",
-	"docs/wdk-design.md", "docs/protocol.md", "CONTRIBUTING.md"}
+var engineers = []string{"docs/design/words.md", "docs/design/README.md", "docs/design/starts.md", "docs/design/limits.md", "docs/design/topics.md",
+	"docs/design/wdk.md", "docs/protocol.md", "CONTRIBUTING.md"}
 
 // proses returns all texts, those of pages first.
 func proses(t *testing.T) (all []prose) {

@@ -177,7 +177,7 @@ func printLog(log []world.Event) string {
 	return b.String()
 }
 
-// liveEqualsReplayed is law 5 (docs/design.md#law-5): replaying the log, cut anywhere, gives the state that the live
+// liveEqualsReplayed is law 5 (docs/design/README.md#law-5): replaying the log, cut anywhere, gives the state that the live
 // machine had there.
 func liveEqualsReplayed(t *rapid.T) {
 	program := drawProgram(t)

@@ -2,7 +2,7 @@
 
 package soak
 
-// This file judges the bodies of steps by what the processes wrote down: law 3 and law 4 of docs/design.md#the-laws.
+// This file judges the bodies of steps by what the processes wrote down: law 3 and law 4 of docs/design/README.md#the-laws.
 
 import (
 	"fmt"

@@ -2,7 +2,7 @@
 
 package soak
 
-// This file looks at what is left when the fire is out. Laws: docs/design.md#the-laws.
+// This file looks at what is left when the fire is out. Laws: docs/design/README.md#the-laws.
 
 import (
 	"context"

@@ -231,7 +231,7 @@ func (q *inquest) report(t *testing.T, trail *trail) {
 		t.Error(f)
 	}
 	if n := len(q.faults); n > 0 {
-		t.Errorf("%d faults (laws: docs/design.md); what was done:\n%s", n, trail)
+		t.Errorf("%d faults (laws: docs/design/README.md); what was done:\n%s", n, trail)
 	}
 }
 

@@ -51,8 +51,8 @@ type section struct {
 
 // hrefOf is where the site has a page.
 func hrefOf(name string) string {
-	if name == "README.md" {
-		return "index.html"
+	if path.Base(name) == "README.md" {
+		return path.Join(path.Dir(name), "index.html")
 	}
 	return strings.TrimSuffix(name, ".md") + ".html"
 }

@@ -15,6 +15,7 @@ import (
 	"mime"
 	"net/http"
 	"path"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -33,12 +34,22 @@ const notFound = "404.html"
 
 // served is the site as the server has it: made once, at the first request.
 var served = sync.OnceValue(func() map[string]file {
-	files, err := build(docs.Files, consolePath)
+	files, err := build(docs.Files, consolePath, commands)
 	if err != nil {
 		panic(fmt.Errorf("the documentation: %w", err)) // it is part of the program
 	}
 	return files
 })
+
+// commandPage is the page that the reference of the commands follows.
+const commandPage = "cli.md"
+
+// commands writes that reference; nil: the program that carries the site has none.
+var commands func() string
+
+// RegisterCommands adds the reference of a program's commands to the page of the command line, as Markdown. Call it from
+// an init function: the site is made at the first request.
+func RegisterCommands(reference func() string) { commands = reference }
 
 // file is one of the site, as it is answered.
 type file struct {
@@ -58,7 +69,7 @@ func newFile(name string, body []byte) file {
 // media are the types of what browsers are to show, whatever the machine's own table says.
 var media = map[string]string{
 	".html": "text/html; charset=utf-8", ".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".json": "application/json",
-	".md": "text/markdown; charset=utf-8", ".txt": "text/plain; charset=utf-8", ".svg": "image/svg+xml", ".png": "image/png",
+	".md": "text/markdown; charset=utf-8", ".tsv": "text/tab-separated-values; charset=utf-8", ".txt": "text/plain; charset=utf-8", ".svg": "image/svg+xml", ".png": "image/png",
 }
 
 // Handler serves the site below [Base]. Browsers may cache answers, and must revalidate them.
@@ -95,7 +106,7 @@ const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src
 // Files returns the files of the site by path, with slashes. They work on any web server, below any
 // path.
 func Files() (map[string][]byte, error) {
-	files, err := build(docs.Files, "")
+	files, err := build(docs.Files, "", commands)
 	all := map[string][]byte{}
 	for name, f := range files {
 		if name != notFound { // it must know where it is
@@ -105,8 +116,9 @@ func Files() (map[string][]byte, error) {
 	return all, err
 }
 
-// build makes all files of the site of those of the documentation. console is where the web UI is; "": nowhere.
-func build(from fs.FS, console string) (map[string]file, error) {
+// build makes all files of the site of those of the documentation. console is where the web UI is; "": nowhere. commands
+// writes the reference of commands; nil: there is none.
+func build(from fs.FS, console string, commands func() string) (map[string]file, error) {
 	s := &site{pages: map[string]*page{}, console: console}
 	to := map[string]file{}
 	err := fs.WalkDir(from, ".", func(name string, d fs.DirEntry, err error) error {
@@ -117,8 +129,15 @@ func build(from fs.FS, console string) (map[string]file, error) {
 		if err != nil {
 			return err
 		}
+		if name == commandPage && commands != nil {
+			text = slices.Concat(text, []byte("\n"+commands()))
+		}
 		if path.Ext(name) == ".md" {
-			s.pages[name] = newPage(name, text)
+			with, err := withData(from, name, text)
+			if err != nil {
+				return err
+			}
+			s.pages[name] = newPage(name, with)
 		}
 		to[name] = newFile(name, text) // the source of a page, too: llms.txt names it
 		return nil

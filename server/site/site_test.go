@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/fstest"
 
 	"golang.org/x/net/html"
 
@@ -19,7 +20,7 @@ import (
 // made is the site as files, below a path like /docs/ or any other.
 func made(t *testing.T) map[string]file {
 	t.Helper()
-	files, err := build(docs.Files, "")
+	files, err := build(docs.Files, "", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -176,6 +177,33 @@ func TestPage(t *testing.T) {
 		if strings.Contains(string(body), no) {
 			t.Errorf("it has %s", no)
 		}
+	}
+}
+
+// TestCommandsAndData: the page of the command line has the reference of the program's commands, and a page has the table
+// that it links to.
+func TestCommandsAndData(t *testing.T) {
+	t.Parallel()
+	from := fstest.MapFS{
+		"README.md": {Data: []byte("# Index\n\n## All\n\n| page |\n| --- |\n| [a](a.md) |\n")}, "cli.md": {Data: []byte("# Commands\n")},
+		"a.md": {Data: []byte("# A\n\n[All](data/b.tsv)\n\nSee [all](data/b.tsv), and what follows the table.\n")}, "data/b.tsv": {Data: []byte("name\tmany\na|b\t1,000 <s\nc\t\n")},
+	}
+	files, err := build(from, "", func() string { return "## do\n\nIt does.\n" })
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]string{"cli.html": `id="do"`, "cli.md": "## do", "search.json": "cli.html#do", "data/b.tsv": "a|b",
+		"a.html": "<th align=\"right\">many</th>\n</tr>\n</thead>\n<tbody>\n<tr>\n<td>a|b</td>\n<td align=\"right\">1,000 &lt;s</td>\n</tr>\n<tr>\n<td>c</td>"} {
+		if !strings.Contains(string(files[name].body), want) {
+			t.Errorf("%s has no %s:\n%s", name, want, files[name].body)
+		}
+	}
+	if a := string(files["a.html"].body); strings.Count(a, "<table>") != 1 || !strings.Contains(a, "and what follows the table.</p>") {
+		t.Errorf("want one table, and the page below it:\n%s", a)
+	}
+	delete(from, "data/b.tsv")
+	if _, err := build(from, "", nil); err == nil || !strings.Contains(err.Error(), "a.md") {
+		t.Errorf("a table is missing: got %v", err)
 	}
 }
 

@@ -1,5 +1,5 @@
 // Package wdk implements the World of Workflow DevKit (npm: workflow) over HTTP, with Stepwell as
-// its store. docs/wdk-design.md maps its runs, steps, hooks, waits and events to ours.
+// its store. docs/design/wdk.md maps its runs, steps, hooks, waits and events to ours.
 //
 //   - A run of the DevKit is a run of our log whose workflow's name begins with [Prefix]. The
 //     DevKit runs its code and writes its events; the rules of the log are those of package world.

@@ -6,7 +6,7 @@
 //	err = app.Run(ctx)
 //
 // It supports everything that the server's store supports, except transactions with the
-// application's data. See docs/remote.md for such workers, and docs/protocol.md for the protocol.
+// application's data. See docs/workers.md for such workers, and docs/protocol.md for the protocol.
 //
 // # When the server is away
 //

@@ -1,4 +1,4 @@
-// A step worker: functions of this program run steps of workflows in Go. docs/remote-steps.md says what a step is.
+// A step worker: functions of this program run steps of workflows in Go. docs/workers.md says what a step is.
 
 import { BusyError, StepwellError, UnavailableError } from './errors.js';
 import { sleep, stringify } from './http.js';

@@ -179,7 +179,7 @@ func (b *build) install() error {
 // and Node.
 func (b *build) compile() error {
 	programs := []string{"uses.ts"}
-	for _, page := range []string{"clients/typescript/README.md", "docs/clients.md", "docs/remote-steps.md"} {
+	for _, page := range []string{"clients/typescript/README.md", "docs/clients-typescript.md"} {
 		text, err := os.ReadFile(page)
 		if err != nil {
 			return err

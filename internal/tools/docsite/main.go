@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 
+	_ "github.com/stepwell/stepwell/internal/cli" // the reference of the commands
 	"github.com/stepwell/stepwell/server/site"
 )
 

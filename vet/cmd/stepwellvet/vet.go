@@ -80,7 +80,7 @@ func vetAll(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	return code
 }
 
-// commandLine is what stepwell vet has too: docs/cli.md is held to it.
+// commandLine is what stepwell vet has too: internal/cli/vet.go is held to it.
 func (v *vetting) commandLine() *flag.FlagSet {
 	f := flag.NewFlagSet("stepwellvet", flag.ContinueOnError)
 	f.SetOutput(io.Discard)
