@@ -76,7 +76,7 @@ func askStep[T any](ctx Context, name string, fn func(ctx context.Context) (T, e
 	if c.spec.Policy.Tx { // nothing is kept apart in a transaction
 		c.limit = ctx.env.limit
 	}
-	c.spec.Run = ctx.env.overrides.Wrap(func(c2 context.Context, _ []byte) ([]byte, error) { return c.run(c2) })
+	c.spec.Run = kit.Wrap[T](ctx.env.overrides, func(c2 context.Context, _ []byte) ([]byte, error) { return c.run(c2) })
 	f := ctx.x.Step(world.KindClosure, name, nil, &c.spec)
 	undoes(ctx, c.spec.Policy.Undo, f)
 	return c, f, nil
@@ -216,7 +216,7 @@ func (s *RegisteredStep[In, Out]) register(r *registrar) {
 	}
 	r.steps = append(r.steps, &engine.Step{
 		Name: s.name, Remote: s.isRemote(&r.cfg.overrides), Policy: policy, Check: s.check, Limits: s.limits.said(), Source: s.source(),
-		Run: r.cfg.overrides.Wrap(func(ctx context.Context, input []byte) ([]byte, error) {
+		Run: kit.Wrap[Out](&r.cfg.overrides, func(ctx context.Context, input []byte) ([]byte, error) {
 			return s.call(ctx, input, limit, new(landing[Out]))
 		}),
 	})
@@ -309,7 +309,7 @@ func (s *RegisteredStep[In, Out]) start(ctx Context, in In, opts []StepOption, a
 	if spec.Policy.Tx {
 		limit = ctx.env.limit
 	}
-	spec.Run = ctx.env.overrides.Wrap(func(c context.Context, recorded []byte) ([]byte, error) {
+	spec.Run = kit.Wrap[Out](ctx.env.overrides, func(c context.Context, recorded []byte) ([]byte, error) {
 		return s.call(c, recorded, limit, back)
 	})
 	f := ctx.x.Step(world.KindTask, s.name, input, spec)

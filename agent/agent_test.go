@@ -89,10 +89,17 @@ func run(t *testing.T, o agent.Options, prompt string) *stepwelltest.Run[agent.A
 	return r
 }
 
+// newEnv is an environment in which models and tools run.
+func newEnv(t *testing.T, definitions ...stepwell.Definition) *stepwelltest.Env {
+	t.Helper()
+	config := stepwell.Config{Definitions: definitions}
+	return stepwelltest.NewWith(t, stepwelltest.Options{Config: config, RealSteps: true})
+}
+
 func start(t *testing.T, o agent.Options, prompt string) (*stepwelltest.Env, *stepwelltest.Run[agent.Answer]) {
 	t.Helper()
 	w := flow(o)
-	env := stepwelltest.New(t, w, stepwell.KnownErrorType[*agent.LimitError]("agent.LimitError"),
+	env := newEnv(t, w, stepwell.KnownErrorType[*agent.LimitError]("agent.LimitError"),
 		stepwell.KnownError("agent.ErrRefused", agent.ErrRefused))
 	return env, stepwelltest.Start(env, w, prompt)
 }
@@ -135,7 +142,7 @@ func crash(t *testing.T, o agent.Options, prompt string, meanwhile func(env *ste
 		answer, err := agent.Run(ctx, o, prompt)
 		return answer.Text, err
 	})
-	env := stepwelltest.New(t, w)
+	env := newEnv(t, w)
 	r := stepwelltest.Start(env, w, prompt)
 	if meanwhile != nil {
 		meanwhile(env, r.Token)

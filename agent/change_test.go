@@ -136,7 +136,7 @@ func TestAConversationGoesOn(t *testing.T) {
 				}
 				return answer, err
 			})
-			env := stepwelltest.New(t, w)
+			env := newEnv(t, w)
 			got := stepwelltest.Start(env, w, "").MustComplete()
 			asked := s.Requests()
 			if len(asked) != 5 || len(got.Messages) != 9 || got.Text != "Bye" {

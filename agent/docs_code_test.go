@@ -96,7 +96,10 @@ func TestUmbrella(t *testing.T) {
 		answer, err := agent.Run(ctx, agent.Options{Model: model, Tools: []agent.Tool{Weather}}, question)
 		return answer.Text, err
 	})
-	env := stepwelltest.New(t, w)
+	env := stepwelltest.NewWith(t, stepwelltest.Options{
+		Config:    stepwell.Config{Definitions: []stepwell.Definition{w}},
+		RealSteps: true, // the model's, which is ours, and the tool's
+	})
 	run := stepwelltest.Start(env, w, "Do I need an umbrella?")
 	if got := run.MustComplete(); got != "Yes: rain in Bergen" {
 		t.Errorf("got %q", got)

@@ -70,10 +70,7 @@ func holdsExactly(ctx context.Context, app *stepwell.App, q *queue.Queue[mail], 
 }
 
 func newEnv(t *testing.T, store stepwelltest.Store, definitions ...stepwell.Definition) *stepwelltest.Env {
-	if store == nil {
-		return stepwelltest.New(t, definitions...)
-	}
-	return stepwelltest.NewOn(t, store, stepwell.Config{Definitions: definitions})
+	return stepwelltest.NewWith(t, stepwelltest.Options{Config: stepwell.Config{Definitions: definitions}, Store: store})
 }
 
 // TestSendFrom kills the worker before and after each commit: what its workflow sends is there once.

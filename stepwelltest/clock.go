@@ -14,7 +14,7 @@ const (
 	waitTime  = 20 * 365 * 24 * time.Hour
 	waitTimes = 10_000
 
-	// A queued step that nobody holds so long after it could be begun is one that no worker has: they look every 5 s.
+	// What nobody takes, though it is due and nobody has been at work for so long, no worker has: they look every 5 s.
 	waitClaim = 10 * time.Second
 )
 
@@ -29,12 +29,19 @@ func (l *life) until(done func() bool) (passed time.Duration, tired bool) {
 		}
 	})()
 	began := time.Now()
+	active := began // when somebody was at work, as far as we know
 	for range waitTimes {
 		synctest.Wait()
 		if done() {
 			return time.Since(began), false
 		}
-		next, busy := l.next()
+		next, busy, overdue := l.next()
+		switch now := time.Now(); {
+		case busy:
+			active = now
+		case overdue && now.Sub(active) < waitClaim:
+			next = soonest(next, now.Add(time.Second))
+		}
 		if next.IsZero() && !busy {
 			return time.Since(began), false
 		}
@@ -51,17 +58,21 @@ func (l *life) until(done func() bool) (passed time.Duration, tired bool) {
 		select {
 		case <-news:
 			<-time.After(time.Millisecond) // what is told of is not yet done
+			active = time.Now()
 		case <-time.After(pause):
 		}
 	}
 	return time.Since(began), true
 }
 
-// next is when a run or a queued step is due; zero: none ever is. busy: a worker has something in hand.
-func (l *life) next() (next time.Time, busy bool) {
-	sooner := func(t time.Time) {
-		if !t.IsZero() && (next.IsZero() || t.Before(next)) {
-			next = t
+// next is when a run or a queued step is due; zero: none ever is. busy: a worker has something in hand. overdue:
+// something is due, and nobody has it.
+func (l *life) next() (next time.Time, busy, overdue bool) {
+	due := func(t time.Time) {
+		if t.After(time.Now()) {
+			next = soonest(next, t)
+		} else if !t.IsZero() {
+			overdue = true
 		}
 	}
 	for _, r := range l.open() {
@@ -74,31 +85,34 @@ func (l *life) next() (next time.Time, busy bool) {
 			continue
 		}
 		if q.Limit != "" && !q.WakeAt.After(time.Now()) { // it stands in line: who holds its place moves it, or a rate
-			sooner(l.letIn(r.ID, ""))
+			due(l.letIn(r.ID, ""))
 		} else {
-			sooner(q.WakeAt)
+			due(q.WakeAt)
 		}
 		if l.world.able.TaskReader == nil {
 			continue
 		}
 		tasks, err := l.world.able.TaskReader.Tasks(l.ctx, r.ID)
 		for i := range tasks {
-			if err != nil {
-				continue
-			}
-			due, held := tasks[i].Visible, tasks[i].Worker != ""
-			busy = busy || held
-			switch now := time.Now(); {
-			case held || due.After(now):
-				sooner(due)
-			case now.Sub(due) < waitClaim:
-				sooner(now.Add(time.Second))
+			switch {
+			case err != nil:
+			case tasks[i].Worker != "":
+				busy = true
 			default:
-				sooner(l.letIn(r.ID, tasks[i].Step))
+				due(tasks[i].Visible)
+				due(l.letIn(r.ID, tasks[i].Step))
 			}
 		}
 	}
-	return next, busy
+	return next, busy, overdue
+}
+
+// soonest is the earlier of two times, of which zero is never.
+func soonest(a, b time.Time) time.Time {
+	if a.IsZero() || b.Before(a) {
+		return b
+	}
+	return a
 }
 
 // letIn is when a rate lets a queued step begin that stands in line; zero: it stands in no line that time moves.

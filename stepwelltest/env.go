@@ -12,24 +12,41 @@ import (
 
 	"github.com/stepwell/stepwell"
 	"github.com/stepwell/stepwell/internal/kit"
+	"github.com/stepwell/stepwell/world/memory"
 )
 
-// Env is where the workflows of one test run: a world, in memory unless [NewOn] made it, a worker, and a clock that
-// stands still until the test lets time pass. It ends with the test. Its methods, and those of its runs, belong to
-// the test's own goroutine.
+// Env is where the workflows of one test run. It has a database, a worker, and a clock that stands still until the
+// test lets time pass. It ends with the test. Its methods, and those of its runs, belong to the test's own goroutine.
 type Env struct {
-	t      testing.TB
-	cfg    stepwell.Config
-	store  Store
-	life   *life
-	script []act // what was done to life so far
+	t       testing.TB
+	options Options
+	life    *life
+	script  []act // what was done to life so far
 
-	mu    sync.Mutex
-	fakes map[string]fake // by step; guarded by mu
-	ran   map[string]bool // steps whose bodies ran, or fakes of them; guarded by mu
-	own   bool            // steps without a fake run their own bodies; guarded by mu
+	mu      sync.Mutex
+	fakes   map[string]fake  // by step; guarded by mu
+	asked   map[string]bool  // steps whose bodies were to run; guarded by mu
+	lacking map[string]error // steps that had no fake, and needed one; guarded by mu
+	untold  []error          // those of lacking that the test does not know yet; guarded by mu
 
 	expected map[string]bool // runs that the test wants to be blocked
+}
+
+// Options says where and how the workflows of a test run. The zero value is that of [New] without definitions.
+type Options struct {
+	// Config is the worker's: definitions, slots, limits, a logger. Strict and what concerns time are the
+	// environment's own.
+	stepwell.Config
+
+	// Store is where the runs are kept. Nil: in memory.
+	Store Store
+
+	// Start is the time at which the database is opened, and the test begins. Zero: midnight UTC, 2000-01-01; it
+	// cannot be earlier. A schedule has nothing to make good for from before.
+	Start time.Time
+
+	// RealSteps lets each step that has no fake run its own body. Then a fake that no step has used fails the test.
+	RealSteps bool
 }
 
 // act is something that the test does, from within a bubble.
@@ -41,14 +58,34 @@ type act struct {
 // New makes an environment whose worker has the definitions: workflows, and registered steps.
 func New(t testing.TB, definitions ...stepwell.Definition) *Env {
 	t.Helper()
-	return NewWith(t, stepwell.Config{Definitions: definitions})
+	return NewWith(t, Options{Config: stepwell.Config{Definitions: definitions}})
 }
 
-// NewWith is [New] with a Config of the test's: for slots, limits, a logger. Strict and what concerns time are the
-// environment's own.
-func NewWith(t testing.TB, cfg stepwell.Config) *Env {
+// NewWith is [New] with options:
+//
+//	env := stepwelltest.NewWith(t, stepwelltest.Options{
+//		Config: stepwell.Config{Definitions: definitions, MaxRuns: 1},
+//		Store:  sqlitetest.Store(),
+//		Start:  time.Date(2026, 3, 29, 0, 0, 0, 0, time.UTC),
+//	})
+func NewWith(t testing.TB, o Options) *Env {
 	t.Helper()
-	return NewOn(t, inMemory, cfg)
+	if o.Store == nil {
+		o.Store = inMemory
+	}
+	if begin := time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC); !o.Start.IsZero() && o.Start.Before(begin) {
+		t.Fatalf("a test cannot start at %s: its clock begins at %s", o.Start, begin)
+	}
+	if _, err := stepwell.New(memory.New(), o.Config); err != nil {
+		t.Fatal(err)
+	}
+	e := &Env{
+		t: t, options: o, expected: map[string]bool{},
+		fakes: map[string]fake{}, asked: map[string]bool{}, lacking: map[string]error{},
+	}
+	e.life = e.begin(nil)
+	t.Cleanup(e.end)
+	return e
 }
 
 // end looks for what a test must not miss, and ends the bubble.
@@ -65,11 +102,12 @@ func (e *Env) end() {
 			e.t.Errorf("run %s was blocked, %s: %s", run, b.Code, b.Message)
 		}
 	}
-	e.misspelt()
 	e.life.close()
+	e.report()
+	e.unused()
 }
 
-// Now is the time in the environment. It begins at midnight UTC, 2000-01-01.
+// Now is the time in the environment. It begins at midnight UTC, 2000-01-01, or at [Options].Start.
 func (e *Env) Now() time.Time {
 	var now time.Time
 	e.life.call(func() { now = time.Now().UTC() })

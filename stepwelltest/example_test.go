@@ -2,6 +2,7 @@ package stepwelltest_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -33,7 +34,7 @@ func Example() {
 	})
 	example(func(t testing.TB) {
 		env := stepwelltest.New(t, remind)
-		stepwelltest.Fake(env, "mail", func(context.Context) (string, error) { return "message-1", nil })
+		stepwelltest.Return(env, "mail", "message-1")
 
 		run := stepwelltest.Start(env, remind, "ada@example.com")
 		run.WantWaiting(stepwell.WhySleep)
@@ -44,6 +45,74 @@ func Example() {
 	})
 	// Output:
 	// message-1 on 2000-01-08
+	// PASS
+}
+
+// A test says what steps with a result return. Steps without one complete.
+func ExampleReturn() {
+	type receipt struct{ ID string }
+	buy := stepwell.Define("buy", func(ctx stepwell.Context, cents int) (string, error) {
+		r, err := stepwell.Step(ctx, "charge", func(context.Context) (receipt, error) { panic("a test charges no cards") })
+		if err != nil {
+			return "", err
+		}
+		return r.ID, stepwell.Do(ctx, "ship", func(context.Context) error { panic("a test ships nothing") })
+	})
+	example(func(t testing.TB) {
+		env := stepwelltest.New(t, buy)
+		stepwelltest.Return(env, "charge", receipt{ID: "r1"})
+		run := stepwelltest.Start(env, buy, 990)
+		fmt.Println(run.MustComplete())
+		run.WantSteps("charge", "ship")
+	})
+	example(func(t testing.TB) {
+		env := stepwelltest.New(t, buy)
+		stepwelltest.Return(env, "chrage", receipt{ID: "r1"}) // a slip
+		stepwelltest.Start(env, buy, 990)
+	})
+	// Output:
+	// r1
+	// PASS
+	// FAIL step "charge" has a result, and the test does not say which. Add:
+	// 	stepwelltest.Return(env, "charge", …) // stepwelltest_test.receipt
+	// Fakes that no step has used so far: "chrage"
+	// fakes that no step used: "chrage"
+}
+
+// Fail shows what a workflow makes of a step that fails.
+func ExampleEnv_Fail() {
+	lost := errors.New("lost at sea")
+	send := stepwell.Define("send", func(ctx stepwell.Context, to string) (string, error) {
+		nothing := func(context.Context, string) error { return nil }
+		return "sent", stepwell.Exec(ctx, "ship", nothing, to, stepwell.Undo("refund", nothing, to))
+	})
+	example(func(t testing.TB) {
+		env := stepwelltest.New(t, send, stepwell.KnownError("lost", lost))
+		env.Fail("ship", lost) // three times, as the step is tried again
+		run := stepwelltest.Start(env, send, "Oslo")
+		fmt.Println(errors.Is(run.MustFail(), lost))
+		run.WantSteps("ship", "refund")
+	})
+	// Output:
+	// true
+	// PASS
+}
+
+// A test can begin on a certain day, and run the steps' own bodies.
+func ExampleOptions() {
+	invoice := stepwell.Define("invoice", func(ctx stepwell.Context, cents int) (int, error) {
+		return stepwell.Step(ctx, "tax", func(context.Context) (int, error) { return cents / 5, nil })
+	})
+	example(func(t testing.TB) {
+		env := stepwelltest.NewWith(t, stepwelltest.Options{
+			Config:    stepwell.Config{Definitions: []stepwell.Definition{invoice}},
+			Start:     time.Date(2026, 12, 31, 23, 0, 0, 0, time.UTC),
+			RealSteps: true,
+		})
+		fmt.Println(env.Now().Year(), stepwelltest.Start(env, invoice, 500).MustComplete())
+	})
+	// Output:
+	// 2026 100
 	// PASS
 }
 

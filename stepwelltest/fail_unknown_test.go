@@ -15,7 +15,10 @@ func TestWhatNobodyKnowsFails(t *testing.T) {
 	everywhere(t, func(t *testing.T, on stepwelltest.Store) {
 		foreign := stepwell.DefineStep("resize", func(context.Context, int) (int, error) { return 1, nil }) // no worker has it
 		picture := stepwell.Define("picture", func(ctx stepwell.Context, in int) (int, error) { return foreign.Run(ctx, in) })
-		env := stepwelltest.NewOn(t, on, stepwell.Config{Definitions: []stepwell.Definition{picture}, FailUnknown: 10 * time.Minute})
+		env := stepwelltest.NewWith(t, stepwelltest.Options{
+			Config: stepwell.Config{Definitions: []stepwell.Definition{picture}, FailUnknown: 10 * time.Minute},
+			Store:  on,
+		})
 		run := stepwelltest.Start(env, picture, 1)
 		env.Advance(9 * time.Minute)
 		if s := run.Status(); s != world.Running {

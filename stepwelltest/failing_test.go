@@ -31,7 +31,7 @@ func TestMustCompleteSaysWhatTheRunWaitsFor(t *testing.T) {
 func TestWantStepsSaysWhatThereIs(t *testing.T) {
 	t.Parallel()
 	wantFailure(t, func(t testing.TB) {
-		run := stepwelltest.Start(newOnboard(t, inMemory), onboard, signup{"a@b.c"})
+		run := stepwelltest.Start(newOnboard(t, nil), onboard, signup{"a@b.c"})
 		run.MustComplete()
 		run.WantSteps("create-user", "nudge")
 	}, "got  create-user, welcome, nudge", "want create-user, nudge", `step_completed   create-user  attempt 1  {"id":"u1"}`)
@@ -49,7 +49,7 @@ func TestWantEventsSaysWhatIsMissing(t *testing.T) {
 func TestMustFailSaysThatTheRunCompleted(t *testing.T) {
 	t.Parallel()
 	wantFailure(t, func(t testing.TB) {
-		run := stepwelltest.Start(newOnboard(t, inMemory), onboard, signup{"a@b.c"})
+		run := stepwelltest.Start(newOnboard(t, nil), onboard, signup{"a@b.c"})
 		run.MustFail()
 	}, "run run-1 completed, want it to be failed")
 }
@@ -69,14 +69,14 @@ func TestStateOutsideStepsIsFoundThoughNobodyLooks(t *testing.T) {
 	t.Parallel()
 	wantFailure(t, func(t testing.TB) {
 		wf := forgetful()
-		stepwelltest.Start(stepwelltest.New(t, wf), wf, "")
+		stepwelltest.Start(newReal(t, nil, wf), wf, "")
 	}, "run run-1 is blocked, DIVERGED", "first", "second")
 }
 
 func TestABlockedRunCanBeWanted(t *testing.T) {
 	t.Parallel()
 	wf := forgetful()
-	run := stepwelltest.Start(stepwelltest.New(t, wf), wf, "")
+	run := stepwelltest.Start(newReal(t, nil, wf), wf, "")
 	if b := run.WantBlocked(world.CodeDiverged); b.Seq == 0 {
 		t.Errorf("got %+v, want the event where it was found", b)
 	}
@@ -88,19 +88,10 @@ func TestCrashEverywhereFindsWhatDependsOnTheAttempt(t *testing.T) {
 		return stepwell.Step(ctx, "draw", func(ctx context.Context) (int, error) { return stepwell.Info(ctx).Attempt, nil })
 	})
 	wantFailure(t, func(t testing.TB) {
-		env := stepwelltest.New(t, wf)
+		env := newReal(t, nil, wf)
 		stepwelltest.Start(env, wf, "").MustComplete()
 		env.CrashEverywhere()
 	}, "worker killed before its commit 2, of run run-1: step_completed, run_completed", "got  completed 2", "want completed 1")
-}
-
-func TestAStepWithoutAFakeFailsWhereThereAreFakesOnly(t *testing.T) {
-	t.Parallel()
-	wantFailure(t, func(t testing.TB) {
-		env := newOnboard(t, inMemory)
-		env.FakesOnly()
-		stepwelltest.Start(env, onboard, signup{"a@b.c"}).MustComplete()
-	}, `step "welcome" has no fake`)
 }
 
 func TestABadDefinitionFailsAtOnce(t *testing.T) {

@@ -5,8 +5,10 @@ package stepwelltest
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -20,21 +22,36 @@ import (
 // fake is a body with its recorded input, nil for a closure.
 type fake func(ctx context.Context, input json.RawMessage) (any, error)
 
-// Fake replaces the bodies of all steps with a name that workflows write as closures, [stepwell.Step] and [stepwell.Do]: fn runs in
-// their place, under their retry policy, and what it returns is recorded as theirs. Out must encode as what the step returns; for Do
-// it is struct{}, or see [FakeDo]. A fake that is to behave differently from attempt to attempt asks [stepwell.Info], rather than
-// count: [Env.CrashEverywhere] runs it again.
+// Return is the result of a step, closure or registered, at each of its attempts. Out must encode as what the step
+// returns.
+//
+//	stepwelltest.Return(env, "charge", Receipt{ID: "r1"})
+func Return[Out any](e *Env, step string, out Out) {
+	e.t.Helper()
+	e.setFake(step, func(context.Context, json.RawMessage) (any, error) { return out, nil })
+}
+
+// Fail lets each attempt of a step end with an error, with a result or without. The step is tried again as its
+// [stepwell.Retry] says; it ends at once with an error that is [stepwell.Fatal].
+func (e *Env) Fail(step string, err error) {
+	e.t.Helper()
+	if err == nil {
+		e.t.Fatalf("step %q is to fail without an error", step)
+	}
+	e.setFake(step, func(context.Context, json.RawMessage) (any, error) { return nil, err })
+}
+
+// Fake is for a step that behaves differently from attempt to attempt, or whose calls the test wants to see: fn runs in
+// the place of its body, with the step's context. Out must encode as what the step returns; of a step without a result
+// it is struct{}. A fake asks [stepwell.Info] for the attempt rather than count, as [Env.CrashEverywhere] runs it again.
 func Fake[Out any](e *Env, step string, fn func(ctx context.Context) (Out, error)) {
+	e.t.Helper()
 	e.setFake(step, func(ctx context.Context, _ json.RawMessage) (any, error) { return fn(ctx) })
 }
 
-// FakeDo is [Fake] for steps without a result.
-func FakeDo(e *Env, step string, fn func(ctx context.Context) error) {
-	e.setFake(step, func(ctx context.Context, _ json.RawMessage) (any, error) { return struct{}{}, fn(ctx) })
-}
-
-// FakeStep replaces the body of a registered step. fn gets the input as it was recorded.
+// FakeStep is [Fake] for a registered step. fn gets the input as it was recorded.
 func FakeStep[In, Out any](e *Env, step *stepwell.RegisteredStep[In, Out], fn func(ctx context.Context, in In) (Out, error)) {
+	e.t.Helper()
 	e.setFake(step.Name(), func(ctx context.Context, input json.RawMessage) (any, error) {
 		var in In
 		if err := codec.Decode(input, &in); err != nil {
@@ -42,13 +59,6 @@ func FakeStep[In, Out any](e *Env, step *stepwell.RegisteredStep[In, Out], fn fu
 		}
 		return fn(ctx, in)
 	})
-}
-
-// FakesOnly lets steps that have no fake fail, instead of running their own bodies.
-func (e *Env) FakesOnly() {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.own = false
 }
 
 func (e *Env) setFake(step string, f fake) {
@@ -62,20 +72,23 @@ func (e *Env) setFake(step string, f fake) {
 }
 
 // body runs in the place of all bodies.
-func (e *Env) body(ctx context.Context, input []byte, real kit.Body) ([]byte, error) {
+func (e *Env) body(ctx context.Context, input []byte, own kit.RealBody) ([]byte, error) {
 	name := stepwell.Info(ctx).Name
 	e.mu.Lock()
-	f, own := e.fakes[name], e.own
-	e.ran[name] = true
+	f := e.fakes[name]
+	e.asked[name] = true
 	e.mu.Unlock()
 	defer e.inOrder()
+	var v any = struct{}{}
+	var err error
 	switch {
-	case f == nil && own:
-		return real(ctx, input)
-	case f == nil:
-		return nil, stepwell.Fatal(fmt.Errorf("step %q has no fake, and this test allows only fakes", name))
+	case f != nil:
+		v, err = f(ctx, input)
+	case e.options.RealSteps:
+		return own.Run(ctx, input)
+	case own.Out != reflect.TypeFor[struct{}]():
+		err = stepwell.Fatal(e.lacks(name, own.Out))
 	}
-	v, err := f(ctx, input)
 	if err != nil {
 		return nil, err
 	}
@@ -86,53 +99,69 @@ func (e *Env) body(ctx context.Context, input []byte, real kit.Body) ([]byte, er
 	return b, nil
 }
 
-// misspelt looks for fakes that no step used, where a step with nearly such a name ran its own body.
-// Other fakes that nobody used are told of if the test has failed: helpers may fake for all tests.
-func (e *Env) misspelt() {
-	e.t.Helper()
+// lacks is the error of a step that needs a fake, the same at each of its attempts, in each life.
+func (e *Env) lacks(step string, out reflect.Type) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	var unused []string
-	for _, fake := range slices.Sorted(maps.Keys(e.fakes)) {
-		if e.ran[fake] {
-			continue
-		}
-		unused = append(unused, strconv.Quote(fake))
-		for _, step := range slices.Sorted(maps.Keys(e.ran)) {
-			if e.own && e.fakes[step] == nil && alike(fake, step) {
-				e.t.Errorf("no step used the fake %q, and step %q, which has none, ran its own body: is the name misspelt?", fake, step)
-			}
-		}
+	if err := e.lacking[step]; err != nil {
+		return err
 	}
-	if len(unused) > 0 && e.t.Failed() {
-		e.t.Logf("fakes that no step used: %s", strings.Join(unused, ", "))
+	text := fmt.Sprintf("step %q has a result, and the test does not say which. Add:\n\tstepwelltest.Return(env, %q, …) // %s", step, step, out)
+	if unused := e.notAsked(); unused != "" {
+		text += "\nFakes that no step has used so far: " + unused
+	}
+	err := errors.New(text)
+	e.lacking[step] = err
+	e.untold = append(e.untold, err)
+	return err
+}
+
+// report fails the test for each step that needed a fake.
+func (e *Env) report() {
+	e.t.Helper()
+	e.mu.Lock()
+	untold := e.untold
+	e.untold = nil
+	e.mu.Unlock()
+	for _, err := range untold {
+		e.t.Errorf("%v", err)
 	}
 }
 
-// alike reports whether two names differ by letters' case and signs between words, or, of names of
-// four letters or more, by two letters at most.
-func alike(a, b string) bool {
-	flat := func(s string) []rune {
-		return slices.DeleteFunc([]rune(strings.ToLower(s)), func(r rune) bool { return strings.ContainsRune("-_. /", r) })
+// unused tells of fakes that no step used, where the test has failed: a helper may fake for all tests. They fail a test
+// in which steps ran their own bodies, as those may be the steps that they were meant for.
+func (e *Env) unused() {
+	e.t.Helper()
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	unused, real := e.notAsked(), e.real()
+	switch {
+	case unused == "":
+	case real != "":
+		e.t.Errorf("fakes that no step used: %s; steps that ran their own bodies: %s", unused, real)
+	case e.t.Failed():
+		e.t.Logf("fakes that no step used: %s", unused)
 	}
-	x, y := flat(a), flat(b)
-	row := make([]int, len(y)+1) // edits from what was read of x to each beginning of y
-	for j := range row {
-		row[j] = j
-	}
-	for i, r := range x {
-		before := row[0]
-		row[0] = i + 1
-		for j, s := range y {
-			edits := before
-			if r != s {
-				edits = min(before, row[j], row[j+1]) + 1
-			}
-			before, row[j+1] = row[j+1], edits
+}
+
+// notAsked lists the fakes that no step has used. It is called with mu.
+func (e *Env) notAsked() string {
+	return quoted(e.fakes, func(fake string) bool { return !e.asked[fake] })
+}
+
+// real lists the steps that ran their own bodies. It is called with mu.
+func (e *Env) real() string {
+	return quoted(e.asked, func(step string) bool { return e.options.RealSteps && e.fakes[step] == nil })
+}
+
+func quoted[V any](names map[string]V, which func(name string) bool) string {
+	var list []string
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		if which(name) {
+			list = append(list, strconv.Quote(name))
 		}
 	}
-	edits := row[len(y)]
-	return edits == 0 || edits <= 2 && min(len(x), len(y)) >= 4
+	return strings.Join(list, ", ")
 }
 
 // inOrder puts what bodies do and what the test does in an order that the race detector sees: nothing else does across a clock

@@ -89,6 +89,7 @@ func TestReplayKnowsErrors(t *testing.T) {
 	})
 	known := stepwell.KnownError("declined", errDeclined)
 	env := stepwelltest.New(t, pay, known)
+	env.Fail("charge", stepwell.Fatal(errDeclined))
 	run := stepwelltest.Start(env, pay, 1)
 	run.MustComplete()
 	path := filepath.Join(t.TempDir(), "pay.jsonl")

@@ -99,7 +99,7 @@ func TestAHookOfWhichNothingIsHeardIsGivenUp(t *testing.T) {
 
 func TestADeadlineHoldsBesideHeartbeats(t *testing.T) {
 	t.Parallel()
-	env := newOn(t, inMemory, survey)
+	env := stepwelltest.New(t, survey)
 	run := stepwelltest.Start(env, survey, 15*time.Minute)
 	for range 4 {
 		env.Advance(3 * time.Minute)
@@ -117,7 +117,7 @@ func TestADeadlineHoldsBesideHeartbeats(t *testing.T) {
 // However often somebody says that they are at it, the log grows by no more than an eighth of the time allows.
 func TestHeartbeatsOfAHookAreFewEvents(t *testing.T) {
 	t.Parallel()
-	env := newOn(t, inMemory, survey)
+	env := stepwelltest.New(t, survey)
 	run := stepwelltest.Start(env, survey, 0)
 	for range 16 * 60 { // 16 min, each second
 		env.Advance(time.Second)
@@ -154,7 +154,7 @@ func TestHeartbeatsOfHooksThatAreRefused(t *testing.T) {
 		v, _, err := hook.Wait(ctx)
 		return v, err
 	})
-	env := newOn(t, inMemory, plain, survey)
+	env := stepwelltest.New(t, plain, survey)
 	if err := stepwelltest.Start(env, plain, time.Millisecond).MustFail(); !strings.Contains(err.Error(), "1s at least") {
 		t.Errorf("a timeout of a millisecond: %v", err)
 	}

@@ -53,7 +53,7 @@ func TestAFakeThatFailsFailsTheStep(t *testing.T) {
 	t.Parallel()
 	everywhere(t, func(t *testing.T, on stepwelltest.Store) {
 		wf := stepwell.Define("pay", func(ctx stepwell.Context, _ string) (string, error) { return charge.Run(ctx, 1) })
-		env := stepwelltest.NewOn(t, on, stepwell.Config{Definitions: []stepwell.Definition{wf, charge, stepwell.KnownError("declined", errDeclined)}})
+		env := newOn(t, on, wf, charge, stepwell.KnownError("declined", errDeclined))
 		var attempts atomic.Int64
 		stepwelltest.FakeStep(env, charge, func(context.Context, int) (string, error) {
 			attempts.Add(1)
@@ -83,7 +83,7 @@ func TestCrashEverywhereKillsAtEachCommit(t *testing.T) {
 			}
 			return n, nil
 		})
-		env := newOn(t, on, wf)
+		env := newReal(t, on, wf)
 		stepwelltest.Start(env, wf, 3).MustComplete()
 		if starts[1] != 3 || starts[2] != 0 {
 			t.Fatalf("bodies by attempt: got %v, want 3 first ones", starts)
@@ -205,7 +205,7 @@ func TestTimeStopsWhereTheRunEnds(t *testing.T) {
 				}
 			})
 		})
-		env := newOn(t, on, wf)
+		env := newReal(t, on, wf)
 		start := env.Now()
 		if got := stepwelltest.Start(env, wf, "").MustComplete(); got != "bread" {
 			t.Errorf("got %q, want bread", got)
@@ -220,7 +220,7 @@ func TestTimeStopsWhereTheRunEnds(t *testing.T) {
 // BenchmarkRun is here to show that the kit takes any testing.TB.
 func BenchmarkRun(b *testing.B) {
 	for b.Loop() {
-		env := newOnboard(b, inMemory)
+		env := newOnboard(b, nil)
 		stepwelltest.Start(env, onboard, signup{"a@b.c"}).MustComplete()
 	}
 }
@@ -270,10 +270,13 @@ func TestRemoteStep(t *testing.T) {
 	run.WantEvents(world.StepRetrying, world.RunCompleted)
 	e.CrashEverywhere()
 
-	bare := stepwelltest.New(t, album, resize)
+	bare := newReal(t, nil, album, resize)
 	if err := stepwelltest.Start(bare, album, []string{"a"}).MustFail(); !strings.Contains(err.Error(), "give it one with stepwelltest.FakeStep") {
 		t.Errorf("got %v", err)
 	}
+	wantFailure(t, func(t testing.TB) {
+		stepwelltest.Start(stepwelltest.New(t, album, resize), album, []string{"a"})
+	}, `step "resize" has a result`, `stepwelltest.Return(env, "resize", …) // int`)
 }
 
 // TestRemoteStepOptions: what a remote step cannot have is refused where it is defined, and at its calls.

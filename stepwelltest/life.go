@@ -56,7 +56,7 @@ type worker struct {
 // begin starts a life, whose worker meets the faults of a plan.
 func (e *Env) begin(plan func(*life) faults.Schedule) *life {
 	e.t.Helper()
-	place, err := e.store(e.t)
+	place, err := e.options.Store(e.t)
 	if err != nil {
 		e.t.Fatal(err)
 	}
@@ -73,6 +73,7 @@ func (e *Env) begin(plan func(*life) faults.Schedule) *life {
 		synctest.Test(t, l.live)
 	}()
 	l.call(func() {
+		l.pass(time.Until(e.options.Start))
 		if err = l.openWorld(); err != nil {
 			return
 		}
@@ -122,7 +123,7 @@ func (l *life) openWorld() error {
 		return err
 	}
 	l.world = newSeeded(w)
-	l.client, err = stepwell.New(l.world, stepwell.Config{Name: "test", Logger: slog.New(slog.DiscardHandler), MaxPayload: l.env.cfg.MaxPayload, Definitions: l.env.cfg.Definitions})
+	l.client, err = stepwell.New(l.world, stepwell.Config{Name: "test", Logger: slog.New(slog.DiscardHandler), MaxPayload: l.env.options.MaxPayload, Definitions: l.env.options.Definitions})
 	return err
 }
 
@@ -149,6 +150,7 @@ func (l *life) call(fn func()) {
 	ok := <-l.acted
 	l.env.inOrder()
 	l.busy.Store(false)
+	l.env.report()
 	if !ok {
 		runtime.Goexit() // as what was called in the bubble did
 	}
@@ -187,7 +189,7 @@ func (l *life) pass(d time.Duration) {
 
 // hire starts a worker.
 func (l *life) hire(plan faults.Schedule) {
-	cfg := l.env.cfg
+	cfg := l.env.options.Config
 	cfg.Strict, cfg.Lease, cfg.Poll, cfg.SweepInterval, cfg.Drain = true, forever, forever, -1, 1
 	cfg.CacheRuns, cfg.CacheBytes = 0, 0 // strict mode holds what lived against what is replayed
 	kit.Set(&cfg, kit.Overrides{Body: l.body, Stall: forever})
@@ -210,10 +212,10 @@ func (l *life) hire(plan faults.Schedule) {
 }
 
 // body runs in the place of all bodies.
-func (l *life) body(ctx context.Context, input []byte, real kit.Body) ([]byte, error) {
+func (l *life) body(ctx context.Context, input []byte, own kit.RealBody) ([]byte, error) {
 	l.bodies.Add(1)
 	defer l.bodies.Done()
-	return l.env.body(ctx, input, real)
+	return l.env.body(ctx, input, own)
 }
 
 func (l *life) fail(err error) {

@@ -7,14 +7,17 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stepwell/stepwell"
 	"github.com/stepwell/stepwell/world"
 	"github.com/stepwell/stepwell/world/memory"
 )
 
-// Store makes the worlds of an environment: see [NewOn]. Packages sqlitetest and postgrestest have those of SQLite
+// Store makes the worlds of an environment: see [Options]. Packages sqlitetest and postgrestest have those of SQLite
 // and PostgreSQL, so that a test links the drivers that it uses, and no other. Each call prepares a place for one
 // more world, which is new and empty: [Env.CrashEverywhere] needs one for each death.
+//
+// All of the kit is there on each store, and time is virtual: the store is told what time it is. What a test costs is
+// what the store costs: each commit is one of the database's. A world of a Store has no transactions for steps: fake
+// those that are [stepwell.Transactional].
 type Store func(t testing.TB) (Place, error)
 
 // Place is where one world is kept.
@@ -32,26 +35,7 @@ type Place struct {
 	SetTime func(ctx context.Context, now time.Time) error
 }
 
-// NewOn is [NewWith] on a store other than memory:
-//
-//	env := stepwelltest.NewOn(t, sqlitetest.Store(), stepwell.Config{Definitions: []stepwell.Definition{Onboard}})
-//	env := stepwelltest.NewOn(t, postgrestest.Store(dsn), stepwell.Config{Definitions: []stepwell.Definition{Onboard}})
-//
-// All of the kit is there, and time is virtual: the store is told what time it is, so that a year of sleeps passes at
-// once there, too. What it costs is what the store costs: each commit is one of the database's. A world of a [Store]
-// has no transactions for steps: fake the bodies of those that are [stepwell.Transactional].
-func NewOn(t testing.TB, store Store, cfg stepwell.Config) *Env {
-	t.Helper()
-	if _, err := stepwell.New(memory.New(), cfg); err != nil {
-		t.Fatal(err)
-	}
-	e := &Env{t: t, cfg: cfg, store: store, fakes: map[string]fake{}, ran: map[string]bool{}, own: true, expected: map[string]bool{}}
-	e.life = e.begin(nil)
-	t.Cleanup(e.end)
-	return e
-}
-
-// inMemory is the store of New.
+// inMemory is the store where Options have none.
 func inMemory(testing.TB) (Place, error) {
 	return Place{Open: func() (world.World, error) { return memory.New(), nil }}, nil
 }

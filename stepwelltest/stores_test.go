@@ -14,8 +14,6 @@ import (
 	"github.com/stepwell/stepwell/stepwelltest"
 	"github.com/stepwell/stepwell/stepwelltest/postgrestest"
 	"github.com/stepwell/stepwell/stepwelltest/sqlitetest"
-	"github.com/stepwell/stepwell/world"
-	"github.com/stepwell/stepwell/world/memory"
 )
 
 func TestMain(m *testing.M) { pgtest.Main(m, pgtest.Config{NoSync: true}) }
@@ -32,7 +30,7 @@ func everywhere(t *testing.T, test func(t *testing.T, on stepwelltest.Store)) {
 	for _, s := range append(sample.One(t,
 		stored{"sqlite", func(*testing.T) stepwelltest.Store { return sqlitetest.Store() }},
 		stored{"postgres", func(t *testing.T) stepwelltest.Store { return postgrestest.Store(pgtest.URL(t)) }},
-	), stored{"memory", func(*testing.T) stepwelltest.Store { return inMemory }}) {
+	), stored{"memory", func(*testing.T) stepwelltest.Store { return nil }}) {
 		t.Run(s.name, func(t *testing.T) {
 			t.Parallel()
 			test(t, s.make(t))
@@ -40,13 +38,15 @@ func everywhere(t *testing.T, test func(t *testing.T, on stepwelltest.Store)) {
 	}
 }
 
-func inMemory(testing.TB) (stepwelltest.Place, error) {
-	return stepwelltest.Place{Open: func() (world.World, error) { return memory.New(), nil }}, nil
-}
-
 func newOn(t testing.TB, on stepwelltest.Store, definitions ...stepwell.Definition) *stepwelltest.Env {
 	t.Helper()
-	return stepwelltest.NewOn(t, on, stepwell.Config{Definitions: definitions})
+	return stepwelltest.NewWith(t, stepwelltest.Options{Config: stepwell.Config{Definitions: definitions}, Store: on})
+}
+
+// newReal is an environment whose steps run their own bodies, on a store.
+func newReal(t testing.TB, on stepwelltest.Store, definitions ...stepwell.Definition) *stepwelltest.Env {
+	t.Helper()
+	return stepwelltest.NewWith(t, stepwelltest.Options{Config: stepwell.Config{Definitions: definitions}, Store: on, RealSteps: true})
 }
 
 // A database is as it was when the test is over: no schema is left.

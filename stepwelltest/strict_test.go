@@ -141,7 +141,7 @@ func TestTheKitReportsTheFirstDifferenceOfARunAndItsReplay(t *testing.T) {
 			})
 			want := append([]string{"run run-1 is blocked, DIVERGED: your code is not deterministic, or keeps state outside of its steps"}, tt.want...)
 			wantFailure(t, func(t testing.TB) {
-				env := stepwelltest.New(t, wf, child, echo)
+				env := newReal(t, nil, wf, child, echo)
 				stepwelltest.Start(env, wf, order{Lines: []string{"b", "a"}})
 				if strings.Contains(name, "pause") {
 					env.Advance(time.Hour)
@@ -156,7 +156,7 @@ func TestWhatStrictModeBlocksStaysBlocked(t *testing.T) {
 	t.Parallel()
 	sum := broken["a sum over a pause"]
 	wf := stepwell.Define("broken", func(ctx stepwell.Context, o order) (any, error) { return sum.code(ctx, o, nil) })
-	env := stepwelltest.New(t, wf)
+	env := newReal(t, nil, wf)
 	run := stepwelltest.Start(env, wf, order{})
 	env.Advance(48 * time.Hour)
 	if b := run.WantBlocked(world.CodeDiverged); b.Tries < 100 {
@@ -219,7 +219,7 @@ func TestForksKeepTheSeedOfTheirLog(t *testing.T) {
 		}
 		return id, stepwell.Sleep(ctx, fmt.Sprint("nap ", ctx.Rand().IntN(1_000_000)), time.Hour)
 	})
-	env := stepwelltest.New(t, wf, echoText)
+	env := newReal(t, nil, wf, echoText)
 	run := stepwelltest.Start(env, wf, "")
 	env.Do(func(ctx context.Context, app *stepwell.App) error {
 		_, err := app.Fork(ctx, "run-1", stepwell.ForkOptions{ID: "fork"})
@@ -259,7 +259,7 @@ func TestSteadyCodeIsNotReported(t *testing.T) {
 		v, err := child.Child().Run(ctx, sum)
 		return v + 1, err
 	})
-	env := stepwelltest.New(t, wf, child)
+	env := newReal(t, nil, wf, child)
 	if got := stepwelltest.Start(env, wf, 2).MustComplete(); got != 3 {
 		t.Errorf("got %d, want 3", got)
 	}

@@ -37,7 +37,7 @@ func TestMustCompleteWaitsForARate(t *testing.T) {
 	t.Parallel()
 	call := stepwell.DefineStep("call", func(_ context.Context, n int) (int, error) { return n, nil }, stepwell.Limit{Rate: 4, Per: time.Minute})
 	wf := stepwell.Define("caller", func(ctx stepwell.Context, n int) (int, error) { return call.Start(ctx, n).Get(ctx) })
-	env := stepwelltest.New(t, wf, call)
+	env := newReal(t, nil, wf, call)
 	var runs []*stepwelltest.Run[int]
 	for n := range 12 {
 		runs = append(runs, stepwelltest.Start(env, wf, n))

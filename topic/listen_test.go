@@ -79,21 +79,18 @@ func TestListen(t *testing.T) {
 	})
 }
 
-// stores are where tests with the kit keep what they have; nil: in memory.
+// stores are where tests with the kit keep what they have.
 var stores = map[string]func(*testing.T) stepwelltest.Store{
-	"memory":   nil,
+	"memory":   func(*testing.T) stepwelltest.Store { return nil },
 	"sqlite":   func(*testing.T) stepwelltest.Store { return sqlitetest.Store() },
 	"postgres": func(t *testing.T) stepwelltest.Store { return postgrestest.Store(pgtest.URL(t)) },
 }
 
-// newEnv is an environment on one of the stores.
+// newEnv is an environment on one of the stores, whose steps run their own bodies.
 func newEnv(t *testing.T, kind string, definitions ...stepwell.Definition) *stepwelltest.Env {
 	t.Helper()
-	cfg := stepwell.Config{Definitions: definitions}
-	if make := stores[kind]; make != nil {
-		return stepwelltest.NewOn(t, make(t), cfg)
-	}
-	return stepwelltest.NewWith(t, cfg)
+	config := stepwell.Config{Definitions: definitions}
+	return stepwelltest.NewWith(t, stepwelltest.Options{Config: config, Store: stores[kind](t), RealSteps: true})
 }
 
 // TestListenCrashes kills the worker before and after each commit: the wait gets what it listens to, once.

@@ -10,11 +10,8 @@ import (
 	"time"
 
 	"github.com/stepwell/stepwell"
-	"github.com/stepwell/stepwell/internal/pgtest"
 	"github.com/stepwell/stepwell/internal/sample"
 	"github.com/stepwell/stepwell/stepwelltest"
-	"github.com/stepwell/stepwell/stepwelltest/postgrestest"
-	"github.com/stepwell/stepwell/stepwelltest/sqlitetest"
 	"github.com/stepwell/stepwell/topic"
 	"github.com/stepwell/stepwell/world"
 )
@@ -60,20 +57,9 @@ func published(ctx context.Context, app *stepwell.App, want ...string) error {
 // TestPublishFrom kills the worker before and after each commit: what its workflow publishes is published once, and
 // goes to a wait that listens.
 func TestPublishFrom(t *testing.T) {
-	stores := map[string]func(*testing.T) stepwelltest.Store{
-		"memory":   nil,
-		"sqlite":   func(*testing.T) stepwelltest.Store { return sqlitetest.Store() },
-		"postgres": func(t *testing.T) stepwelltest.Store { return postgrestest.Store(pgtest.URL(t)) },
-	}
 	for _, kind := range sample.OneKey(t, stores) {
 		t.Run(kind, func(t *testing.T) {
-			cfg := stepwell.Config{Definitions: []stepwell.Definition{publisher, waiter}}
-			var env *stepwelltest.Env
-			if make := stores[kind]; make == nil {
-				env = stepwelltest.NewWith(t, cfg)
-			} else {
-				env = stepwelltest.NewOn(t, make(t), cfg)
-			}
+			env := newEnv(t, kind, publisher, waiter)
 			hears := stepwelltest.Start(env, waiter, 7)
 			env.Advance(time.Second)
 			run := stepwelltest.Start(env, publisher, 7)

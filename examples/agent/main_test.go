@@ -31,8 +31,8 @@ func TestABusyModelIsAskedAgainAndToolsAreNot(t *testing.T) {
 		}
 		return model(talk), nil
 	})
-	stepwelltest.Fake(env, "tool calendar", func(context.Context) (string, error) { return "Saturday: museum", nil })
-	stepwelltest.Fake(env, "tool weather", func(context.Context) (string, error) { return "sun", nil })
+	stepwelltest.Return(env, "tool calendar", "Saturday: museum")
+	stepwelltest.Return(env, "tool weather", "sun")
 	run := stepwelltest.Start(env, Agent, "Do I need an umbrella?")
 	if got := run.MustComplete(); got != "No" {
 		t.Errorf("got %q, want No", got)
@@ -43,8 +43,8 @@ func TestABusyModelIsAskedAgainAndToolsAreNot(t *testing.T) {
 
 func TestAModelThatNeverAnswersIsStopped(t *testing.T) {
 	env := stepwelltest.New(t, Agent, Ask)
-	stepwelltest.FakeStep(env, Ask, func(context.Context, []Message) (Reply, error) { return Reply{Tool: "calendar"}, nil })
-	stepwelltest.Fake(env, "tool calendar", func(context.Context) (string, error) { return "", nil })
+	stepwelltest.Return(env, Ask.Name(), Reply{Tool: "calendar"})
+	stepwelltest.Return(env, "tool calendar", "")
 	if err := stepwelltest.Start(env, Agent, "?").MustFail(); !strings.Contains(err.Error(), "no answer after 10 turns") {
 		t.Errorf("got %v", err)
 	}

@@ -25,14 +25,8 @@ func Example() {
 
 var lunch = Expense{ID: "1", Euros: 30, Managers: []string{"Grace", "Barbara"}, Patience: 48 * time.Hour}
 
-func quiet(t *testing.T) *stepwelltest.Env {
-	env := stepwelltest.New(t, Approve)
-	stepwelltest.FakeDo(env, "ask", func(context.Context) error { return nil })
-	return env
-}
-
 func TestADecisionCountsThoughItComesLate(t *testing.T) {
-	env := quiet(t)
+	env := stepwelltest.New(t, Approve)
 	run := stepwelltest.Start(env, Approve, lunch)
 	env.Advance(50 * time.Hour) // Grace has had her time
 	run.WantSteps("ask", "ask")
@@ -44,7 +38,7 @@ func TestADecisionCountsThoughItComesLate(t *testing.T) {
 }
 
 func TestNobodyDecidesThoughTheWorkerIsKilled(t *testing.T) {
-	env := quiet(t)
+	env := stepwelltest.New(t, Approve)
 	run := stepwelltest.Start(env, Approve, lunch)
 	if got, want := run.MustComplete(), "nobody decided"; got != want {
 		t.Errorf("got %q, want %q", got, want)
@@ -54,7 +48,7 @@ func TestNobodyDecidesThoughTheWorkerIsKilled(t *testing.T) {
 }
 
 func TestAnExpenseIsDecidedOnceAtATime(t *testing.T) {
-	env := quiet(t)
+	env := stepwelltest.New(t, Approve)
 	first := stepwelltest.Start(env, Approve, lunch)
 	err := stepwelltest.Start(env, Approve, lunch).MustFail()
 	if !strings.Contains(err.Error(), first.ID()) {

@@ -15,7 +15,10 @@ func Example() {
 }
 
 func TestFibOnOneSlotThoughItsWorkerIsKilled(t *testing.T) {
-	env := stepwelltest.NewWith(t, stepwell.Config{Definitions: []stepwell.Definition{Fib}, MaxRuns: 1, MaxSteps: 1})
+	env := stepwelltest.NewWith(t, stepwelltest.Options{
+		Config:    stepwell.Config{Definitions: []stepwell.Definition{Fib}, MaxRuns: 1, MaxSteps: 1},
+		RealSteps: true, // it adds
+	})
 	run := stepwelltest.Start(env, Fib, 3)
 	if got := run.MustComplete(); got != 2 {
 		t.Errorf("got %d, want 2", got)

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bufio"
-	"context"
 	"errors"
 	"os"
 	"os/exec"
@@ -33,18 +32,15 @@ var (
 	piano = Order{ID: "8", Customer: "ann", Cents: 490_000, To: "Oslo"}
 )
 
-// fakes replaces the shop.
-func fakes(t *testing.T) *stepwelltest.Env {
-	env := stepwelltest.NewWith(t, stepwell.Config{Definitions: definitions})
-	for _, step := range []string{"reserve", "release", "ask", "remind", "refund", "ship"} {
-		stepwelltest.FakeDo(env, step, func(context.Context) error { return nil })
-	}
-	stepwelltest.Fake(env, "charge", func(context.Context) (string, error) { return "r", nil })
+// shop is one where the bank gives receipts.
+func shop(t *testing.T) *stepwelltest.Env {
+	env := stepwelltest.New(t, definitions...)
+	stepwelltest.Return(env, "charge", "r")
 	return env
 }
 
 func TestASmallOrderIsShipped(t *testing.T) {
-	env := fakes(t)
+	env := shop(t)
 	run := stepwelltest.Start(env, Buy, lamp)
 	if got, want := run.MustComplete(), (Result{Outcome: "shipped", Receipt: "r"}); got != want {
 		t.Errorf("got %v, want %v", got, want)
@@ -54,7 +50,7 @@ func TestASmallOrderIsShipped(t *testing.T) {
 }
 
 func TestALargeOrderIsShippedWhenSomebodySaysYes(t *testing.T) {
-	env := fakes(t)
+	env := shop(t)
 	run := stepwelltest.Start(env, Buy, piano)
 	env.Advance(30 * time.Hour)
 	run.WantSteps("reserve", "ask", "remind")
@@ -67,7 +63,7 @@ func TestALargeOrderIsShippedWhenSomebodySaysYes(t *testing.T) {
 }
 
 func TestANoReleasesAndChargesNothing(t *testing.T) {
-	env := fakes(t)
+	env := shop(t)
 	run := stepwelltest.Start(env, Buy, piano)
 	stepwelltest.Send(run, Approval, Decision{})
 	if got, want := run.MustComplete(), (Result{Outcome: "refused"}); got != want {
@@ -78,7 +74,7 @@ func TestANoReleasesAndChargesNothing(t *testing.T) {
 }
 
 func TestWhereNobodyAnswersItRemindsTwiceAndRefuses(t *testing.T) {
-	env := fakes(t)
+	env := shop(t)
 	begun := env.Now()
 	run := stepwelltest.Start(env, Buy, piano)
 	for _, at := range []struct {
@@ -102,8 +98,8 @@ func TestWhereNobodyAnswersItRemindsTwiceAndRefuses(t *testing.T) {
 }
 
 func TestWhereShippingFailsItRefundsThenReleases(t *testing.T) {
-	env := fakes(t)
-	stepwelltest.FakeDo(env, "ship", func(context.Context) error { return ErrNoCourier })
+	env := shop(t)
+	env.Fail("ship", ErrNoCourier)
 	run := stepwelltest.Start(env, Buy, lamp)
 	if err := run.MustFail(); !errors.Is(err, ErrNoCourier) {
 		t.Errorf("got %v, want ErrNoCourier", err)
@@ -113,8 +109,8 @@ func TestWhereShippingFailsItRefundsThenReleases(t *testing.T) {
 }
 
 func TestWhereTheAnswerOfTheBankIsLostItRefunds(t *testing.T) {
-	env := fakes(t)
-	stepwelltest.Fake(env, "charge", func(context.Context) (string, error) { return "", errors.New("no answer") })
+	env := shop(t)
+	env.Fail("charge", errors.New("no answer"))
 	run := stepwelltest.Start(env, Buy, lamp)
 	run.MustFail()
 	run.WantSteps("reserve", "charge", "refund", "release")
@@ -122,7 +118,7 @@ func TestWhereTheAnswerOfTheBankIsLostItRefunds(t *testing.T) {
 }
 
 func TestTwoOrdersOfACustomerAreUnderWayAtOnce(t *testing.T) {
-	env := fakes(t)
+	env := shop(t)
 	first, second := stepwelltest.Start(env, Buy, piano), stepwelltest.Start(env, Buy, piano)
 	third := stepwelltest.Start(env, Buy, piano)
 	bob := stepwelltest.Start(env, Buy, Order{Customer: "bob", Cents: 490_000})

@@ -24,8 +24,13 @@ func TestMain(m *testing.M) {
 	pgtest.Main(m, pgtest.Config{NoSync: true})
 }
 
+// services is an environment with the functions of services.go.
+func services(t *testing.T) *stepwelltest.Env {
+	return stepwelltest.NewWith(t, stepwelltest.Options{Config: stepwell.Config{Definitions: definitions}, RealSteps: true})
+}
+
 func TestWhatFailedIsTriedOnceMore(t *testing.T) {
-	env := stepwelltest.New(t, definitions...)
+	env := services(t)
 	run := stepwelltest.Start(env, Album, "10")
 	env.Advance(time.Minute)
 	run.WantWaiting(stepwell.WhyEvent)
@@ -37,7 +42,7 @@ func TestWhatFailedIsTriedOnceMore(t *testing.T) {
 }
 
 func TestWhatFailsTwiceIsReported(t *testing.T) {
-	env := stepwelltest.New(t, definitions...)
+	env := services(t)
 	run := stepwelltest.Start(env, Album, "10")
 	stepwelltest.Send(run, Again, Hint{})
 	if got := run.MustComplete(); got.Done != 9 || len(got.Failed) != 1 || got.Failed[0].Number != 7 {

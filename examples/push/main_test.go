@@ -17,6 +17,7 @@ func Example() {
 
 func TestDeliver(t *testing.T) {
 	env := stepwelltest.New(t, Deliver)
+	stepwelltest.Return(env, "hand over", "delivered to Bob")
 	run := stepwelltest.Start(env, Deliver, Parcel{To: "Bob"})
 	if got := run.MustComplete(); got != "delivered to Bob" {
 		t.Errorf("got %q", got)

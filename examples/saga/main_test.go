@@ -29,16 +29,11 @@ func Example() {
 	// lamps: 4, cash: 4900
 }
 
-// fakes replaces the three systems. Shipping takes a day, and fails in the end.
+// fakes stands for the three systems. Shipping takes a day, and fails in the end.
 func fakes(t *testing.T) *stepwelltest.Env {
 	env := stepwelltest.New(t, Order)
-	for _, step := range []string{"reserve", "release", "refund"} {
-		stepwelltest.FakeDo(env, step, func(context.Context) error { return nil })
-	}
-	stepwelltest.Fake(env, "charge", func(context.Context) (string, error) { return "4900", nil })
-	stepwelltest.Fake(env, "ship", func(context.Context) (string, error) {
-		return "", stepwell.RetryAfter(errors.New("the truck is full"), 12*time.Hour)
-	})
+	stepwelltest.Return(env, "charge", "4900")
+	env.Fail("ship", stepwell.RetryAfter(errors.New("the truck is full"), 12*time.Hour))
 	return env
 }
 
@@ -54,11 +49,11 @@ func TestWhatFailsIsUndoneInReverse(t *testing.T) {
 
 func TestAnUndoIsTriedUntilItHolds(t *testing.T) {
 	env := fakes(t)
-	stepwelltest.FakeDo(env, "refund", func(ctx context.Context) error {
+	stepwelltest.Fake(env, "refund", func(ctx context.Context) (none struct{}, err error) {
 		if stepwell.Info(ctx).Attempt < 20 {
-			return errors.New("the bank is closed")
+			err = errors.New("the bank is closed")
 		}
-		return nil
+		return none, err
 	})
 	run := stepwelltest.Start(env, Order, lamp)
 	run.MustFail()
@@ -81,9 +76,7 @@ func TestACancelledOrderIsUndoneToo(t *testing.T) {
 
 func TestWhatWasNotDoneIsNotUndone(t *testing.T) {
 	env := fakes(t)
-	stepwelltest.Fake(env, "charge", func(context.Context) (string, error) {
-		return "", stepwell.Fatal(errors.New("declined"))
-	})
+	env.Fail("charge", stepwell.Fatal(errors.New("declined")))
 	run := stepwelltest.Start(env, Order, lamp)
 	run.MustFail()
 	run.WantSteps("reserve", "charge", "release")

@@ -24,6 +24,7 @@ func Example() {
 
 func TestHandlers(t *testing.T) {
 	env := stepwelltest.New(t, Brew)
+	stepwelltest.Return(env, "pour", "a cup of coffee")
 	env.Do(func(_ context.Context, app *stepwell.App) error {
 		h := shop{app}.routes()
 		serve := func(method, path, body string) *httptest.ResponseRecorder {

@@ -37,7 +37,6 @@ func pay(ctx context.Context, app *stepwell.App, run, id, body string) (door *we
 
 func TestAPaymentIsAnsweredThoughTheWorkerIsKilled(t *testing.T) {
 	env := stepwelltest.New(t, Sell)
-	stepwelltest.FakeDo(env, "checkout", func(context.Context) error { return nil })
 	run := stepwelltest.Start(env, Sell, Order{ID: "1", Cents: 100})
 	for _, payment := range []struct{ id, body, want string }{
 		{"evt_1", `{"cents": 70}`, "30 cents are missing"},

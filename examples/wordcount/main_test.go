@@ -22,7 +22,10 @@ func Example() {
 }
 
 func TestTheChunksAreTheWholeFile(t *testing.T) {
-	env := stepwelltest.New(t, Wordcount, Split, Count)
+	env := stepwelltest.NewWith(t, stepwelltest.Options{
+		Config:    stepwell.Config{Definitions: []stepwell.Definition{Wordcount, Split, Count}},
+		RealSteps: true, // they read the file
+	})
 	text, err := os.ReadFile("main.go")
 	if err != nil {
 		t.Fatal(err)
@@ -38,9 +41,7 @@ func TestTheChunksAreTheWholeFile(t *testing.T) {
 
 func TestAChunkThatFailsIsCountedAgainAndNoOther(t *testing.T) {
 	env := stepwelltest.New(t, Wordcount, Split, Count)
-	stepwelltest.FakeStep(env, Split, func(context.Context, string) ([]Chunk, error) {
-		return []Chunk{{To: 1}, {To: 2}, {To: 3}}, nil
-	})
+	stepwelltest.Return(env, Split.Name(), []Chunk{{To: 1}, {To: 2}, {To: 3}})
 	stepwelltest.FakeStep(env, Count, func(ctx context.Context, c Chunk) (int, error) {
 		if c.To == 2 && stepwell.Info(ctx).Attempt == 1 {
 			return 0, fmt.Errorf("the disk is away")

@@ -91,14 +91,14 @@ func (c *Case) live(t *testing.T, fn func(l *Life)) {
 }
 
 // body counts bodies, and puts those of the case in their place.
-func (l *Life) body(ctx context.Context, input []byte, own kit.Body) ([]byte, error) {
+func (l *Life) body(ctx context.Context, input []byte, own kit.RealBody) ([]byte, error) {
 	info := stepwell.Info(ctx)
 	l.mu.Lock()
 	l.bodies = append(l.bodies, body{info.Run, info.Step, info.Name, info.Attempt})
 	l.mu.Unlock()
 	fake := l.c.Bodies[info.Name]
 	if fake == nil {
-		return own(ctx, input)
+		return own.Run(ctx, input)
 	}
 	v, err := fake(ctx)
 	if err != nil {

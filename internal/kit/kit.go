@@ -4,6 +4,7 @@ package kit
 
 import (
 	"context"
+	"reflect"
 	"time"
 
 	"github.com/stepwell/stepwell/internal/replay"
@@ -12,7 +13,7 @@ import (
 // Overrides is what an App of a test does otherwise. The zero value changes nothing.
 type Overrides struct {
 	// Body runs in the place of each attempt of each step; real is the step's own body.
-	Body func(ctx context.Context, input []byte, real Body) ([]byte, error)
+	Body func(ctx context.Context, input []byte, real RealBody) ([]byte, error)
 	// Stall is how long workflow code may go on without yielding before it is reported. 0: the default.
 	Stall time.Duration
 	// Unread is how many payloads a run may keep that no wait has taken. 0: the default.
@@ -27,12 +28,19 @@ func (r *Overrides) Together() bool { return r.Body == nil }
 // Body is what a step does: from its recorded input, nil for a closure, to its encoded result.
 type Body func(ctx context.Context, input []byte) ([]byte, error)
 
-// Wrap returns what runs in the place of a body.
-func (r *Overrides) Wrap(real Body) Body {
+// RealBody is a step's own body.
+type RealBody struct {
+	Run Body
+	Out reflect.Type // of the result; struct{}: it has none
+}
+
+// Wrap returns what runs in the place of a body whose result is an Out.
+func Wrap[Out any](r *Overrides, real Body) Body {
 	if r.Body == nil {
 		return real
 	}
-	return func(ctx context.Context, input []byte) ([]byte, error) { return r.Body(ctx, input, real) }
+	own := RealBody{real, reflect.TypeFor[Out]()}
+	return func(ctx context.Context, input []byte) ([]byte, error) { return r.Body(ctx, input, own) }
 }
 
 // Set gives a rig to a *stepwell.Config. The root package sets it.

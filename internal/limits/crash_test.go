@@ -50,11 +50,12 @@ func TestCrashes(t *testing.T) {
 
 // storesOf are the stores that deaths are tried on, each with its environment.
 func storesOf(config stepwell.Config) map[string]func(t *testing.T) *stepwelltest.Env {
+	on := func(t *testing.T, store stepwelltest.Store) *stepwelltest.Env {
+		return stepwelltest.NewWith(t, stepwelltest.Options{Config: config, Store: store, RealSteps: true})
+	}
 	return map[string]func(t *testing.T) *stepwelltest.Env{
-		"memory": func(t *testing.T) *stepwelltest.Env { return stepwelltest.NewWith(t, config) },
-		"postgres": func(t *testing.T) *stepwelltest.Env {
-			return stepwelltest.NewOn(t, postgrestest.Store(pgtest.URL(t)), config)
-		},
-		"sqlite": func(t *testing.T) *stepwelltest.Env { return stepwelltest.NewOn(t, sqlitetest.Store(), config) },
+		"memory":   func(t *testing.T) *stepwelltest.Env { return on(t, nil) },
+		"postgres": func(t *testing.T) *stepwelltest.Env { return on(t, postgrestest.Store(pgtest.URL(t))) },
+		"sqlite":   func(t *testing.T) *stepwelltest.Env { return on(t, sqlitetest.Store()) },
 	}
 }

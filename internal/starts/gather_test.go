@@ -36,17 +36,15 @@ var (
 
 // onStores runs a test on some of the stores.
 func onStores(t *testing.T, cfg stepwell.Config, test func(t *testing.T, e *stepwelltest.Env)) {
-	stores := map[string]func(t *testing.T) *stepwelltest.Env{
-		"memory": func(t *testing.T) *stepwelltest.Env { return stepwelltest.NewWith(t, cfg) },
-		"sqlite": func(t *testing.T) *stepwelltest.Env { return stepwelltest.NewOn(t, sqlitetest.Store(), cfg) },
-		"postgres": func(t *testing.T) *stepwelltest.Env {
-			return stepwelltest.NewOn(t, postgrestest.Store(pgtest.URL(t)), cfg)
-		},
+	stores := map[string]func(t *testing.T) stepwelltest.Store{
+		"memory":   func(*testing.T) stepwelltest.Store { return nil },
+		"sqlite":   func(*testing.T) stepwelltest.Store { return sqlitetest.Store() },
+		"postgres": func(t *testing.T) stepwelltest.Store { return postgrestest.Store(pgtest.URL(t)) },
 	}
 	for _, name := range sample.OneKey(t, stores) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			test(t, stores[name](t))
+			test(t, stepwelltest.NewWith(t, stepwelltest.Options{Config: cfg, Store: stores[name](t)}))
 		})
 	}
 }

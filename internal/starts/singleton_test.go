@@ -72,17 +72,15 @@ func TestSingletonCrashes(t *testing.T) {
 		return string(rune('0' + n)), err
 	})
 	config := stepwell.Config{Definitions: []stepwell.Definition{update, job, ask}}
-	stores := map[string]func(t *testing.T) *stepwelltest.Env{
-		"memory": func(t *testing.T) *stepwelltest.Env { return stepwelltest.NewWith(t, config) },
-		"sqlite": func(t *testing.T) *stepwelltest.Env { return stepwelltest.NewOn(t, sqlitetest.Store(), config) },
-		"postgres": func(t *testing.T) *stepwelltest.Env {
-			return stepwelltest.NewOn(t, postgrestest.Store(pgtest.URL(t)), config)
-		},
+	stores := map[string]func(t *testing.T) stepwelltest.Store{
+		"memory":   func(*testing.T) stepwelltest.Store { return nil },
+		"sqlite":   func(*testing.T) stepwelltest.Store { return sqlitetest.Store() },
+		"postgres": func(t *testing.T) stepwelltest.Store { return postgrestest.Store(pgtest.URL(t)) },
 	}
 	for _, name := range sample.OneKey(t, stores) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			e := stores[name](t)
+			e := stepwelltest.NewWith(t, stepwelltest.Options{Config: config, Store: stores[name](t)})
 			first := stepwelltest.Start(e, update, shop{"ann", 1})
 			kept := stepwelltest.Start(e, job, shop{"ann", 1})
 			e.Advance(time.Minute)

@@ -31,17 +31,15 @@ func TestStartTTL(t *testing.T) {
 		return err.Error(), nil
 	})
 	config := stepwell.Config{Definitions: []stepwell.Definition{work, ask}}
-	stores := map[string]func(t *testing.T) *stepwelltest.Env{
-		"memory": func(t *testing.T) *stepwelltest.Env { return stepwelltest.NewWith(t, config) },
-		"sqlite": func(t *testing.T) *stepwelltest.Env { return stepwelltest.NewOn(t, sqlitetest.Store(), config) },
-		"postgres": func(t *testing.T) *stepwelltest.Env {
-			return stepwelltest.NewOn(t, postgrestest.Store(pgtest.URL(t)), config)
-		},
+	stores := map[string]func(t *testing.T) stepwelltest.Store{
+		"memory":   func(*testing.T) stepwelltest.Store { return nil },
+		"sqlite":   func(*testing.T) stepwelltest.Store { return sqlitetest.Store() },
+		"postgres": func(t *testing.T) stepwelltest.Store { return postgrestest.Store(pgtest.URL(t)) },
 	}
 	for _, name := range sample.OneKey(t, stores) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			e := stores[name](t)
+			e := stepwelltest.NewWith(t, stepwelltest.Options{Config: config, Store: stores[name](t)})
 			first := stepwelltest.Start(e, work, "first")
 			e.Advance(time.Second)
 			e.Do(func(ctx context.Context, app *stepwell.App) error { return app.Hold(ctx, "work", "") })

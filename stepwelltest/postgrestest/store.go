@@ -20,7 +20,7 @@ import (
 )
 
 // Store keeps the runs of a test in a schema of their own of the database that a URL names, postgres://user@host/db,
-// without a pooler in between: for [stepwelltest.NewOn]. The schema is made for the test, stepwell_test_ and letters,
+// without a pooler in between: for [stepwelltest.Options]. The schema is made for the test, stepwell_test_ and letters,
 // and dropped with it; nothing else of the database is touched, so tests and applications may share one. The user
 // needs the right to create schemas.
 //

@@ -14,7 +14,7 @@ import (
 )
 
 // Store keeps the runs of a test in a file of a directory of the test's, which is removed with it: for
-// [stepwelltest.NewOn]. The file's clock is the test's. [stepwelltest.Env.CrashEverywhere] makes a file for each
+// [stepwelltest.Options]. The file's clock is the test's. [stepwelltest.Env.CrashEverywhere] makes a file for each
 // death.
 func Store() stepwelltest.Store {
 	return func(t testing.TB) (stepwelltest.Place, error) {
