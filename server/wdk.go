@@ -15,7 +15,7 @@ import (
 func wdkRoutes() []route {
 	return []route{{method: "POST", path: "/wdk/v1/{call}", scope: Worker, maxBody: wireBody, handle: callWDK, op: operation{
 		id: "callWDK", summary: "Do what a method of Workflow DevKit's World does, such as events.create: see docs/workflow-devkit.md", body: "Payload",
-		responses: []response{{200, "Payload", "", "What the method returns."}},
+		responses: []response{{200, "Payload", "", "The result of the method."}},
 	}}}
 }
 

@@ -117,7 +117,7 @@ const MaxVersion = 1<<31 - 1
 // open.
 func CheckVersion(v int) error {
 	if v < 0 || v > MaxVersion {
-		return fmt.Errorf("%w: version %d: want 1 to %d, or 0 for the one that is there", ErrInvalid, v, MaxVersion)
+		return fmt.Errorf("%w: version %d: want 1 to %d, or 0 for the default", ErrInvalid, v, MaxVersion)
 	}
 	return nil
 }
