@@ -14,8 +14,8 @@ const (
 	waitTime  = 20 * 365 * 24 * time.Hour
 	waitTimes = 10_000
 
-	// What nobody takes, though it is due and nobody has been at work for so long, no worker has: they look every 5 s.
-	waitClaim = 10 * time.Second
+	// What is due and not taken at so many looks, a second apart, while nobody is at work: no worker has it.
+	waitLooks = 10
 )
 
 // until lets time pass until done reports true, and returns how much did. It ends early where nothing is left that time could
@@ -29,18 +29,19 @@ func (l *life) until(done func() bool) (passed time.Duration, tired bool) {
 		}
 	})()
 	began := time.Now()
-	active := began // when somebody was at work, as far as we know
+	looks := 0
 	for range waitTimes {
 		synctest.Wait()
 		if done() {
 			return time.Since(began), false
 		}
 		next, busy, overdue := l.next()
-		switch now := time.Now(); {
-		case busy:
-			active = now
-		case overdue && now.Sub(active) < waitClaim:
-			next = soonest(next, now.Add(time.Second))
+		switch {
+		case busy || !overdue:
+			looks = 0
+		case looks < waitLooks:
+			looks++
+			next = soonest(next, time.Now().Add(time.Second))
 		}
 		if next.IsZero() && !busy {
 			return time.Since(began), false
@@ -58,7 +59,7 @@ func (l *life) until(done func() bool) (passed time.Duration, tired bool) {
 		select {
 		case <-news:
 			<-time.After(time.Millisecond) // what is told of is not yet done
-			active = time.Now()
+			looks = 0
 		case <-time.After(pause):
 		}
 	}
