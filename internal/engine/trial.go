@@ -50,7 +50,7 @@ func (t *trial) live() { t.lived = true }
 func (t *trial) succeeds() bool { return t.lived && len(t.witnesses) < maxWitnesses }
 
 // wants reports whether the machine is to become a witness when the run rests.
-func (t *trial) wants() bool { return t.lived || len(t.witnesses) == 0 }
+func (t *trial) wants() bool { return t.succeeds() || len(t.witnesses) == 0 }
 
 // testify makes a witness of the machine. Another one takes over, or none.
 func (t *trial) testify(m *replay.Machine, seq int64) {
