@@ -16,7 +16,7 @@ import (
 
 // AdmitCommit checks a commit that came over a network against this App's settings, as [App.Start]
 // checks a start. Only servers call it. It lowers the retention of a new run to MaxRetention, or to
-// the database's lower limit, in place. The input of a plain start (not by a worker, not of a
+// the database's lower limit: it changes c. The input of a plain start (not by a worker, not of a
 // child, not of a fork) must be JSON of at most MaxValue bytes. It must fit its type if the App or
 // a live worker has the workflow.
 //

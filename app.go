@@ -54,14 +54,15 @@ type Config struct {
 	// while code uses it. Default 64 MiB, or MaxPayload if that is set; at most 1 GiB. A start or
 	// send in a transaction is limited to MaxPayload.
 	MaxValue int
-	// MaxRetention is the longest time that ended runs are kept. A longer [Retention] is lowered to
-	// it, and Logger says so. Default 365 days; [Forever] means no limit. A worker that sets it
-	// lowers the limit of the whole database when it joins. From then on every start keeps to the
-	// lowest value that any worker has set. A worker that leaves it zero sets nothing. The command
-	// stepwell retention shows the limit and can raise it.
+	// MaxRetention is the longest time for which ended runs may be kept. A worker that sets it
+	// records it in the database when it joins. The lowest value that any worker has set applies to
+	// every start; if none has set one, 365 days. Zero sets nothing; [Forever] means no limit. A
+	// longer [Retention] is lowered, and Logger says so. The command stepwell retention shows the
+	// limit and can raise it.
 	MaxRetention time.Duration
-	// SweepInterval is the time between deletions of runs whose retention is over. Default 5 min;
-	// below 0: this worker deletes none.
+	// SweepInterval is the time between two sweeps of this worker. A sweep deletes runs whose
+	// retention is over, and segments beyond [KeepSegments]. Default 5 min; below 0: this
+	// worker makes none.
 	SweepInterval time.Duration
 	// Lease is how long this worker keeps its runs without a heartbeat. After that other workers
 	// may claim them. Default 10 s.
@@ -106,9 +107,10 @@ type Config struct {
 	PublicURL string
 	// Name is this worker's name in logs and the web UI. Default: host name and process ID.
 	Name string
-	// Build names this program's build in the logs of runs. Default: the revision that it was built
-	// from (with +changes if the working tree had any, or unstamped if unknown), and a checksum of
-	// the executable.
+	// Build names this program's build in the logs of runs. Runs that one build blocked are tried
+	// at once by a worker of another. Default: the short revision that the program was built from.
+	// If the working tree had changes, +changes and a checksum of the executable follow; if the
+	// revision is unknown, it is unstamped and the checksum.
 	Build string
 	// Logger receives what operators should know: blocked and failed runs, workflows and steps that
 	// no worker has, lost leases, an unreachable database. Each line says what to do, and each kind

@@ -36,8 +36,8 @@ type ChildCall[In, Out any] struct {
 	fault error
 }
 
-// Child prepares a child run: a run of its own that this workflow starts and can wait for. Waiting
-// for it takes no slot and no memory.
+// Child prepares a child run: a run of its own that this workflow starts and can wait for. A run
+// that only waits for a child needs no slot, goroutine or connection.
 func (w *Workflow[In, Out]) Child(opts ...ChildOption) *ChildCall[In, Out] {
 	c := &ChildCall[In, Out]{w: w}
 	c.fault = kit.Given(opts, func(o ChildOption) { o.childOption(&c.opts) })

@@ -334,8 +334,8 @@ func (f *ListFilter) check() error {
 
 // RunsPage is one page of a list of runs.
 type RunsPage struct {
-	Runs   []RunInfo
-	Cursor string // continues the list in [App.Page]; "": the list ends here
+	Runs   []RunInfo // newest first; may be empty while there is a Cursor
+	Cursor string    // continues the list in [App.Page]; "": the list ends here
 
 	// Reached is the creation time of the last run that was examined, if there is a Cursor. Zero:
 	// unknown.

@@ -91,10 +91,12 @@ func (h *replayHandler) WithGroup(name string) slog.Handler {
 // StepInfo describes a step to its own body.
 type StepInfo struct {
 	Run      string // run ID
-	Workflow string
-	Step     string // correlation ID of the step, the same on every attempt
-	Name     string
-	Attempt  int // from 1
+	Workflow string // name of the run's workflow
+	Step     string // ID of the step in the run's log, the same on every attempt
+	Name     string // name of the step
+	// Attempt counts from 1. In Undoes it is the last attempt that the log knows; at least that
+	// many have begun.
+	Attempt int
 	// IdempotencyKey is the same on every attempt, and unique to the step. Pass it to what the step
 	// calls.
 	IdempotencyKey string

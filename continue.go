@@ -33,7 +33,7 @@ type continueOptions struct{ version int }
 // ContinueAsNew returns only on an error: encoding errors; [ErrTooLarge]; [ErrInvalid] for an input
 // that does not fit the version's type; [ErrCancelled] if the run is cancelled; [ErrInvalid] if
 // undo functions are on the stack (see [UndoAll] and [DropUndo]). If a cancelled run must undo what
-// it did, check for a cancel before DropUndo and after it.
+// it did, check [CancelCause] before DropUndo and after it.
 func ContinueAsNew[In any](ctx Context, in In, opts ...ContinueOption) error {
 	var o continueOptions
 	if err := kit.Given(opts, func(opt ContinueOption) { opt.continueOption(&o) }); err != nil {
@@ -63,9 +63,9 @@ func ContinueAsNew[In any](ctx Context, in In, opts ...ContinueOption) error {
 type keepSegmentsOption int
 
 // KeepSegments sets how many segments of a run stay in its log, with the newest: 1 to 100. By
-// default all stay. Once a run has more, the next sweep deletes the events of older segments,
-// except the run's first event and what was carried over. Deleted segments cannot be shown or
-// forked. The run itself is not affected.
+// default all stay. Once a run has more, a worker deletes the events of older segments (see
+// [Config].SweepInterval), except the run's first event and what was carried over. Deleted segments
+// cannot be shown or forked. The run itself is not affected.
 //
 // Chunks of streams that those segments wrote, and their answers to webhooks, are deleted too.
 // Indexes of a stream continue, and a reader that asks for a deleted chunk is told so: see

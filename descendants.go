@@ -12,15 +12,15 @@ import (
 
 // MadeRun is a run that [App.Fork], [App.Restart] or [App.Retry] made from another.
 type MadeRun struct {
-	ID       string       `json:"id"`
-	Workflow string       `json:"workflow"`
-	Version  int          `json:"version"`
-	Status   world.Status `json:"status"`
+	ID       string       `json:"id"`       // run ID
+	Workflow string       `json:"workflow"` // its name
+	Version  int          `json:"version"`  // 0: the worker that first claims the run decides
+	Status   world.Status `json:"status"`   // pending, running, or how it ended
 	// Retry means that it replaced the other run: it is a retry, or a restart in place.
 	Retry bool `json:"retry,omitempty"`
 	// At is the number of the other run's event after which it began; 1: from the start.
 	At        int64     `json:"at"`
-	CreatedAt time.Time `json:"createdAt"`
+	CreatedAt time.Time `json:"createdAt"` // when the run was made
 }
 
 // mostMade is how many of them a [Story] tells.

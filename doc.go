@@ -16,8 +16,9 @@
 //	}
 //
 // [Main] is a whole worker program: it runs workflows until it is interrupted. Runs are kept in a
-// store, which the API calls a world: a SQLite file, a PostgreSQL database, or memory. An [App]
-// starts and runs workflows within a program of your own:
+// store, which the API calls a world: a SQLite file, a PostgreSQL database, or memory. A worker
+// claims a run before it works on it: no other worker works on the run until the first releases it,
+// or its lease ends. An [App] starts and runs workflows within a program of your own:
 //
 //	w, err := sqlite.Open("app.db")
 //	app, err := stepwell.New(w, stepwell.Config{Definitions: []stepwell.Definition{Onboard}})
@@ -40,8 +41,10 @@
 //
 // A run can wait for time ([Sleep], [SleepUntil]), for an event sent to it ([Event]), for a payload
 // under a token ([NewHook]), for a child run ([Workflow.Child]), for any other run ([AwaitRun]),
-// and for its own coroutines ([Await]). It may wait for months, and takes no slot and no goroutine
-// meanwhile.
+// and for its own coroutines ([Await]). It may wait for months. A run that only waits needs no
+// slot, goroutine or connection. A worker keeps the functions of some waiting runs in memory, which
+// saves replays, and can drop them at any time: see [Config].CacheRuns. Payloads that are sent to a
+// run go to its inbox, which keeps them until a wait takes them.
 //
 // # Concurrency
 //
@@ -72,7 +75,8 @@
 //
 // # Operating
 //
-// [App.Why] says why a run does not move. [App.List], [App.Events] and [App.Story] show runs.
+// [App.Why] says why a run does not move. [App.List] and [App.Events] show runs and logs.
+// [App.Story] shows a run as a journal: its steps, waits and hooks in order, with their results.
 // [App.Signal], [App.Cancel], [App.Pause], [App.Resume], [App.Wake], [App.Retry], [App.Restart] and
 // [App.Fork] change one run; [App.Bulk] changes many. [SetAttribute] publishes the progress of a
 // run. [Stream] and [WriteStream] publish output while a run works, and [ReadStream] follows it.
@@ -94,6 +98,7 @@
 //     replay.
 //   - Values make the round trip through JSON.
 //
-// Replay detects code that breaks the rules. It blocks the run and reports the difference with its
-// line; nothing is lost. [Config].Strict detects it at once.
+// Replay detects code that asks for other operations than the log has. It blocks the run and
+// reports the difference with its line; nothing is lost. It does not detect every broken rule, such
+// as a step that is not idempotent. [Config].Strict replays at every wait, and compares inputs too.
 package stepwell

@@ -53,8 +53,11 @@ var (
 	ErrDraining = engine.ErrDraining
 	// ErrRunOver is the cause of a step's context when the run ended before the step.
 	ErrRunOver = engine.ErrRunOver
-	// ErrTimeout is the cause of a step's context when the attempt or the run took longer than its
-	// [Timeout].
+	// ErrTimeout matches the cause of a step's context when the attempt or the run took longer than
+	// its [Timeout], or the part of the run longer than its [WithTimeout]. It also matches the
+	// [*StepError] of a step whose last attempt took too long, the [*RunError] of a run that took
+	// too long, the result of [CancelCause] after a timeout, and the error of [Hook.Wait] if no
+	// heartbeat came in time.
 	ErrTimeout = engine.ErrTimeout
 )
 
@@ -63,7 +66,7 @@ var ErrNotStarted = errors.New("no worker began the step in time")
 
 // DivergedError means that a workflow's code does not match the run's log.
 type DivergedError struct {
-	Run   string
+	Run   string // run ID
 	Seq   int64  // number of the event in the log
 	Log   string // what the log has
 	Build string // build that wrote the event
@@ -79,7 +82,7 @@ type DivergedError struct {
 	// Strict means that [Config].Strict found the difference. Log is then what the live code did,
 	// and At the file:line, if known. Code and Where are of the replay beside it.
 	Strict bool
-	At     string
+	At     string // "" without Strict
 }
 
 func (e *DivergedError) Error() string { return (*replay.DivergedError)(e).Error() }
@@ -112,7 +115,7 @@ func RetryAfter(err error, d time.Duration) error {
 // function. For a panic it is the line that panicked.
 type StepError struct {
 	Step    string // name of the step, or of a child's workflow, or ID of an awaited run
-	Message string
+	Message string // of the recorded error
 	// Code is PANIC, TIMEOUT, ENCODE, TOO_LARGE, CANCELLED…, or the result of the error's own
 	// Code() string. Most errors have none.
 	Code      string
@@ -165,8 +168,8 @@ func (e *StepError) Is(target error) bool {
 
 // RunError means that a run failed or was cancelled.
 type RunError struct {
-	Run, Workflow string
-	Cancelled     bool // false: it failed
+	Run, Workflow string // run ID, and name of its workflow
+	Cancelled     bool   // false: it failed
 	// Message is that of the error that the workflow returned. It is "" if the run was cancelled
 	// before its code began.
 	Message string

@@ -135,9 +135,9 @@ func (e *EventDef[T]) start(ctx Context, o *waitOptions) *Future[Received[T]] {
 	}}
 }
 
-// Drop discards the event's payloads that are in the inbox and that no wait has taken, and returns
-// their number. No later wait gets them, [ContinueAsNew] does not carry them over, and they count
-// toward no limit. The log shows each as taken. Later payloads are kept.
+// Drop discards the event's payloads in the run's inbox, which no wait has taken, and returns their
+// number. No later wait gets them, [ContinueAsNew] does not carry them over, and they count toward
+// no limit. The log shows each as taken. Later payloads are kept.
 //
 // The error is [ErrCancelled] if the run is cancelled.
 func (e *EventDef[T]) Drop(ctx Context) (dropped int, err error) {

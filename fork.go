@@ -31,8 +31,8 @@ type ForkOptions struct {
 	// Input replaces the input of the source, or of its newest segment (see [ContinueAsNew]). Nil:
 	// unchanged.
 	Input json.RawMessage
-	// Results replaces results of steps before At, also failures. Keys are step names as the
-	// journal shows them ("charge", "poll[2]") or step IDs. A step that had not ended at At then
+	// Results replaces results of steps before At, also failures. Keys are step names as
+	// [App.Story] shows them ("charge", "poll[2]") or step IDs. A step that had not ended at At then
 	// ends with the given result.
 	Results map[string]json.RawMessage
 }
@@ -41,11 +41,11 @@ type ForkOptions struct {
 // attributes, and results with their times. Completed steps do not run again. Unfinished steps and
 // children are requested again. Waits keep their deadlines; overdue ones end at once.
 //
-// The source does not change, and need not be over. Later events, and the inbox, stay with the
-// source. The fork gets new hook tokens, which its code and attributes see; if the source is over
-// and a token is free, the fork keeps that token. A fork has no parent and no idempotency key, and
-// is not paused. Its retention counts from now. The time between the event and the fork does not
-// count for its timeout.
+// The source does not change, and need not be over. Later events, and payloads that are not in the
+// log yet, stay with the source. The fork gets new hook tokens, which its code and attributes see;
+// if the source is over and a token is free, the fork keeps that token. A fork has no parent and no
+// idempotency key, and is not paused. Its retention counts from now. The time between the event and
+// the fork does not count for its timeout.
 //
 // Fork is one commit of any size. Errors: [ErrNotFound]; [ErrRunExists]; [ErrInvalid] for an
 // unknown event or step, and for an input that does not fit.

@@ -185,8 +185,8 @@ func Each[T any](ctx Context, items []T, limit int, fn func(ctx Context, item T)
 
 // Settled is the result of one item of [MapSettled].
 type Settled[T, R any] struct {
-	Item  T
-	Value R
+	Item  T     // the item that was given
+	Value R     // its result; the zero value if Err is set
 	Err   error // nil: Value is the result
 }
 

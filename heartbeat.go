@@ -15,12 +15,12 @@ import (
 )
 
 // ErrHeartbeat is the cause of a step's context when the attempt sent no heartbeat for its
-// [HeartbeatTimeout].
+// [HeartbeatTimeout]. The error of [Hook.Wait] matches it if no heartbeat of the hook came in time.
 var ErrHeartbeat = engine.ErrHeartbeat
 
 // Heartbeat records how far the attempt of a step is: a page, a cursor, a count, as JSON of at most
 // 4 KiB. Call it from the body of the step, with the body's context. The next attempt reads the
-// value with [Progress], on any worker, also after a crash. The journal shows it while the step
+// value with [Progress], on any worker, also after a crash. [App.Story] shows it while the step
 // runs.
 //
 // Heartbeat returns at once. The value is written one second after the attempt's first heartbeat,
@@ -77,8 +77,9 @@ type heartbeatTimeout time.Duration
 // applies. As with [Timeout], a value that the body returns counts. A body that does not return
 // keeps its slot, and the next attempt waits for it.
 //
-// For a hook, [Hook.Wait] returns [ErrHeartbeat] if [App.HeartbeatHook] is not called for d, at
-// latest d/8 later. The time counts from the call of Wait. d is then at least one second.
+// For a hook, [Hook.Wait] fails if no call of [App.HeartbeatHook] comes for d, counted from the
+// call of Wait or from the last heartbeat. It notices that at most d/8 later. The error matches
+// both [ErrHeartbeat] and [ErrTimeout]. d is then at least one second.
 func HeartbeatTimeout(d time.Duration) interface {
 	StepOption
 	HookOption

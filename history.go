@@ -24,8 +24,8 @@ import (
 // History is the log of one run outside a database. [App.Export] writes it and [ReadHistories]
 // reads it.
 type History struct {
-	Run        string
-	ExportedAt time.Time
+	Run        string    // run ID
+	ExportedAt time.Time // when the export began
 	// from run_created on, without trimmed segments; the events of a running run have no end
 	Events []world.Event
 	values history.Values
@@ -61,7 +61,8 @@ func ReadHistories(from io.Reader) iter.Seq2[*History, error] {
 }
 
 // Export writes the log of a run as lines of JSON: a head, one line for each event, and an end. A
-// file may contain several histories. Payloads in the run's inbox are not part of the log.
+// file may contain several histories. Payloads that no worker has added to the log yet are left
+// out.
 //
 // Payloads of an encrypted run stay encrypted, except with [Decrypted]. Payloads of other runs are
 // readable, with any secrets in them. So are hook tokens: anyone with the file can send to open
@@ -148,23 +149,26 @@ type ImportOptions struct {
 	Go bool
 }
 
-// Import writes a history into this App's store, as a run with the same ID, in one commit. Writers
-// to a SQLite file wait for a long one. The retention of an ended run counts from now. Events of a
-// trimmed log get new numbers.
+// Import writes a history into this App's store, as a run with the same ID, in one commit. A long
+// history blocks other writers of a SQLite file while it is written. Events of a trimmed log get
+// new numbers. The retention of an ended run counts from the import.
 //
-// An unfinished run repeats the steps that ran when it was exported. Payloads that its hooks
-// received later are missing, and so are its children unless you import them.
+// An unfinished run is paused unless o says Go. When it continues, it repeats the steps that ran
+// when it was exported. Payloads that were sent to it after the export are missing. Its children
+// are missing unless you import them too.
 //
-// An encrypted history is decrypted, and encrypted again with the key of new runs. Without its key
-// the error is [ErrNoKey]; with a different key under its ID it is [ErrWrongKey].
+// An encrypted history is decrypted, and encrypted again with the key of new runs. The error is
+// [ErrNoKey] if this App lacks the history's key, and [ErrWrongKey] if it has a different key with
+// the same ID.
 //
 // A history that refers to large values must have been exported [WithValues], and must be imported
 // before [ReadHistories] yields the next one. The values are checked against the log before
-// anything is written. They keep their IDs, unless another run has them here.
+// anything is written. A value keeps its ID, unless another run of this store has a value with that
+// ID.
 //
-// Errors, with nothing written: [ErrRunExists] if the ID or an idempotency key, also of a merged
-// start, is taken; [world.ErrCorrupt] for a damaged value; [world.ErrConflict] if another run holds
-// the token of an open hook.
+// Errors, with nothing written: [ErrRunExists] if the run ID is taken, or if another run has its
+// idempotency key or that of a start merged into it; [world.ErrCorrupt] for a damaged value;
+// [world.ErrConflict] if another run holds the token of an open hook.
 func (a *App) Import(ctx context.Context, h *History, o ImportOptions) error {
 	if h == nil {
 		return kit.Missing("import: the history")

@@ -44,7 +44,7 @@ type hookOptions struct {
 
 type namedOption string
 
-// Named names a hook in the journal, in [App.Why] and in the web UI, for example "approval". A name
+// Named names a hook in [App.Story], in [App.Why] and in the web UI, for example "approval". A name
 // has 1 to 256 bytes of printable UTF-8; the default is "hook". The log records it, as it does the
 // name of a step. It is not the token.
 func Named(name string) HookOption { return namedOption(name) }
@@ -149,8 +149,8 @@ func (h *Hook[T]) check() error {
 // is a [*PayloadError], and the hook stays open.
 //
 // Errors: [ErrCancelled] if the run is cancelled; [ErrNotFound] if the hook was disposed and all
-// earlier payloads are received; [ErrHeartbeat] if the hook's [HeartbeatTimeout] passed;
-// [ErrInvalid] for a negative timeout.
+// earlier payloads are received; an error that matches both [ErrHeartbeat] and [ErrTimeout] if the
+// hook's [HeartbeatTimeout] passed; [ErrInvalid] for a negative timeout.
 func (h *Hook[T]) Wait(ctx Context, opts ...WaitOption) (payload T, ok bool, err error) {
 	o, name, err := h.options(opts)
 	if err != nil {

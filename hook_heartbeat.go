@@ -97,11 +97,14 @@ func (e *silentError) Is(target error) bool { return target == ErrHeartbeat || t
 
 // HeartbeatHook reports that the holder of a hook's token is still working, for a hook with a
 // [HeartbeatTimeout]. details is shown to people: JSON of at most 4 KiB, or nil. HeartbeatHook
-// returns once the report is durable. You may call it often: at most one report in each eighth of
-// the timeout is written.
+// returns once the report is durable.
+//
+// You may call it often: in each eighth of the timeout only the first report is written. A later
+// one in the same eighth succeeds without effect, and its details are dropped.
 //
 // Errors: [ErrNotFound] if no active hook has the token; [ErrTerminal] if the hook ended with its
-// run; [ErrInvalid] if the hook has no HeartbeatTimeout; [ErrTooLarge]; encoding errors.
+// run; [ErrInvalid] if the hook has no HeartbeatTimeout; [ErrNoKey] if the hook's metadata is
+// encrypted and this App lacks the key; [ErrInboxFull]; [ErrTooLarge]; encoding errors.
 func (a *App) HeartbeatHook(ctx context.Context, token string, details any) error {
 	b, err := codec.Encode(details, world.MaxProgress)
 	if raw, ok := details.(json.RawMessage); ok && err == nil { // it is nothing that Go encoded

@@ -105,12 +105,16 @@ func KeyOf[In any](of func(in In) string) KeyFunc {
 // run already waits for that, the start replaces the waiting run. A run keeps its key when it
 // continues as new.
 //
-// Retries, forks and restarts never replace a live run: they fail with [ErrRunExists]. So does a
-// child run. A start in a transaction ([In]) is refused.
+// A child run with Replace replaces the live run too, unless that is its own parent; then it fails
+// with [ErrRunExists]. Without Replace it fails with ErrRunExists if a run is live: a child never
+// adopts an existing run.
+//
+// Retries, forks and restarts never replace a live run: they fail with ErrRunExists. A start in a
+// transaction ([In]) is refused.
 type Singleton struct {
 	By      string  // where the key is in the input's JSON: see [Limit]
 	Key     KeyFunc // computes the key, instead of By
-	Replace bool    // a start cancels the live run and replaces it
+	Replace bool    // a start, or a child run, cancels the live run and replaces it
 }
 
 // limit is one of a definition.

@@ -31,7 +31,7 @@ func (e *PayloadError) Unwrap() error { return e.Err }
 type payloadErrorsOption struct{}
 
 // PayloadErrors makes a wait return a payload that its type cannot hold as a [*PayloadError].
-// Without it such a payload is set aside: the log records it, [App.Why] and the journal show it
+// Without it such a payload is set aside: the log records it, [App.Why] and [App.Story] show it
 // with the reason, the code never gets it, and the wait continues.
 //
 // On replay the log decides, even if the type or this option has changed since.

@@ -62,7 +62,7 @@ func (r *RetryAdvice) Instead() string { return (*history.Retry)(r).Instead() }
 
 // RetryRefusedError says why [App.Retry] refused. It matches [ErrInvalid].
 type RetryRefusedError struct {
-	Run    string
+	Run    string      // ID of the run that was to be retried
 	Advice RetryAdvice // what to do instead
 }
 
@@ -77,31 +77,43 @@ func (e *RetryRefusedError) Error() string {
 // Is matches [ErrInvalid].
 func (e *RetryRefusedError) Is(target error) bool { return target == ErrInvalid }
 
-// Retry continues a failed run from where it failed, in a new run. No completed step runs again, and none is left out.
+// Retry continues a failed run from where it failed, in a new run. No completed step runs again,
+// and none is left out.
 //
-//   - If the run failed because of steps (its error wraps theirs), these run again, with all their attempts.
-//   - If its code failed, or the error names no step, the code runs again from the last event. That helps if you have
-//     fixed the code.
+//   - If steps failed the run (its error wraps theirs), these steps run again, with all attempts of
+//     their [Retry].
+//   - If the code failed, or the error names no step, the code runs again from the last event. That
+//     helps if you have fixed the code.
 //   - If the run timed out, it continues from before that, and has its whole timeout again.
 //
-// The new run takes over results that arrived after the failure, if the run had asked for them before, and events.
+// In the new run all steps have new idempotency keys. A system that saw the old key takes the step
+// for a new request. For a step that must not act twice, such as a payment, use a key of your own,
+// such as the order's number.
 //
-// Retry is refused where it cannot be right, with a [*RetryRefusedError] that says what to do instead:
+// The new run takes over events, and results that arrived after the failure if the run had asked
+// for them before.
+//
+// The new run replaces the failed one. A start with the failed run's key, and a wait for its
+// result, get the new run: see [App.Newest]. The failed run does not change.
+//
+// Retry can be repeated: a second call returns the same new run, and [Run.Existed] reports that. If
+// the new run failed too, the call retries that one. If a parent failed because its child did,
+// retry the child first. Once the new run has completed, retry the parent: it continues with that
+// result.
+//
+// Retry is refused with a [*RetryRefusedError], which says what to do instead, if
 //
 //   - undo functions have undone what the run did, or the run's input did not fit;
-//   - steps completed or children began after the failure: they would be left out;
-//   - a child had begun and did not complete, or a step did its work and its result could not be kept;
-//   - the run failed because of another run that it awaited. If that one was retried and has completed since, the new
-//     run gets its result instead;
+//   - steps completed or children began after the failure, because the new run would leave them
+//     out;
+//   - a child had begun and did not complete, or a step did its work and its result could not be
+//     kept;
+//   - the run failed because of another run that it awaited. But if that one was retried and has
+//     completed since, the new run gets its result;
 //   - another run now holds the token of an open hook;
 //   - the run completed, was cancelled or is not over.
 //
-// [App.RetryAdvice] tells you beforehand. For a cancelled run use [App.Restart], in place.
-//
-// The new run replaces the failed one: a start with its key, or a wait for its result, gets the new one, see
-// [App.Newest]. Its own idempotency key is "retry:" and the failed run's ID, so a repeated retry returns the same run,
-// see [Run.Existed]. If that run failed too, it is the one that is retried. The failed run does not change. If a parent
-// failed with it, retry the parent afterwards: it continues with the result of the new run.
+// [App.RetryAdvice] tells you beforehand. For a cancelled run use [App.Restart] with InPlace.
 func (a *App) Retry(ctx context.Context, run string) (*Run[json.RawMessage], error) {
 	newest, err := a.Newest(ctx, run)
 	if err != nil {

@@ -15,29 +15,31 @@ import (
 // RunInfo is a run as [App.Get] and [App.List] return it. Its JSON is that of the REST API and the
 // command line.
 type RunInfo struct {
-	ID       string       `json:"id"`
-	Workflow string       `json:"workflow"`
-	Version  int          `json:"version"` // 0: the worker that first claims the run decides
-	Status   world.Status `json:"status"`
+	ID       string       `json:"id"`                       // run ID
+	Workflow string       `json:"workflow"`                 // its name
+	Version  int          `json:"version"`                  // 0: its first claim decides
+	Status   world.Status `json:"status"`                   // pending, running, or how it ended
 	Key      string       `json:"idempotencyKey,omitempty"` // idempotency key of its start
 	// FirstKey is the idempotency key of the first run that this one replaced.
-	FirstKey string          `json:"firstKey,omitempty"`
-	Priority int             `json:"priority"` // 1 to 4; 4 is served first
-	Input    json.RawMessage `json:"input,omitempty"`
-	Output   json.RawMessage `json:"output,omitempty"`
+	FirstKey string `json:"firstKey,omitempty"`
+	Priority int    `json:"priority"` // 1 to 4; 4 is served first
+	// Input is JSON: the input, or a reference to it if InputApart is set.
+	Input json.RawMessage `json:"input,omitempty"`
+	// Output is the same for the output. Nil: the run has not completed.
+	Output json.RawMessage `json:"output,omitempty"`
 
 	// ID of the input if it is stored apart: see [App.OpenValue]; "": Input has it
 	InputApart  string `json:"inputApart,omitempty"`
 	OutputApart string `json:"outputApart,omitempty"` // the same for the output
 
-	Error     *world.Error  `json:"error,omitempty"`
-	Parent    *world.Parent `json:"parent,omitempty"`
+	Error     *world.Error  `json:"error,omitempty"`  // the error of the run; nil: none
+	Parent    *world.Parent `json:"parent,omitempty"` // whose child it is; nil: none
 	Origin    *world.Origin `json:"origin,omitempty"` // the source of a fork, restart or retry
 	Newest    *world.Heir   `json:"newest,omitempty"` // the newest run that replaced it; nil: none
-	CreatedAt time.Time     `json:"createdAt"`
-	// zero: it has not begun, or its log does not say
+	CreatedAt time.Time     `json:"createdAt"`        // when it was started
+	// StartedAt is when its code began. Zero: it has not begun, or its log does not say.
 	StartedAt time.Time `json:"startedAt,omitzero"`
-	EndedAt   time.Time `json:"endedAt,omitzero"`
+	EndedAt   time.Time `json:"endedAt,omitzero"`    // zero: it is not over
 	Retention Span      `json:"retention,omitempty"` // how long it is kept after its end
 	// StartTTL is how late the run may begin: see the function [StartTTL]. 0: no limit.
 	StartTTL Span `json:"startTTL,omitempty"`
@@ -45,7 +47,8 @@ type RunInfo struct {
 	Gather *world.Gather `json:"gather,omitempty"`
 	// Timeout limits the whole run, from when it begins; for a fork, from when its source began. 0:
 	// no limit.
-	Timeout    Span                       `json:"timeout,omitempty"`
+	Timeout Span `json:"timeout,omitempty"`
+	// Attributes are JSON values, by name: see the function [Attributes].
 	Attributes map[string]json.RawMessage `json:"attributes,omitempty"`
 	Claims     int64                      `json:"claims"` // how often a worker has claimed it
 	// ID of the key that encrypts its payloads; "": none

@@ -52,6 +52,6 @@ func Timer(ctx Context, name string, d time.Duration) *Future[struct{}] {
 // Received is the result of a wait for an event or a hook. OK is false if the [Timeout] passed
 // first.
 type Received[T any] struct {
-	Payload T
-	OK      bool
+	Payload T    // the zero value without OK
+	OK      bool // false: the Timeout passed first
 }

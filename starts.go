@@ -136,10 +136,10 @@ func (d startTTLOption) childOption(o *childOptions) { o.StartTTL = time.Duratio
 
 // Held is a workflow that is held: see [App.Hold].
 type Held struct {
-	Workflow string    `json:"workflow"`
-	By       string    `json:"by,omitempty"`
-	Note     string    `json:"note,omitempty"`
-	Since    time.Time `json:"since"`
+	Workflow string    `json:"workflow"`       // its name
+	By       string    `json:"by,omitempty"`   // name of the App, or of the caller, that holds it
+	Note     string    `json:"note,omitempty"` // as given to App.Hold
+	Since    time.Time `json:"since"`          // when the hold began
 }
 
 // Hold holds a workflow: starts are accepted, but no new run begins until [App.Release]. Runs that

@@ -269,8 +269,9 @@ func (s *RegisteredStep[In, Out]) With(opts ...StepOption) *RegisteredStep[In, O
 	return &c
 }
 
-// Start requests the step and returns at once; the future has the result. Of several steps that are
-// requested together, one runs in this worker and the others are queued for all workers.
+// Start requests the step and returns at once; the future has the result. Steps that are requested
+// together run in this worker as long as it has free step slots. The others are queued for all
+// workers, and so is each step with a [Limit] and each of [DefineRemoteStep].
 func (s *RegisteredStep[In, Out]) Start(ctx Context, in In, opts ...StepOption) *Future[Out] {
 	return s.start(ctx, in, opts, engine.Caller(0))
 }

@@ -20,7 +20,7 @@ type StreamChunk[T any] struct {
 	Step    string    `json:"step,omitempty"`    // ID of the step that wrote it; "": workflow code
 	Attempt int       `json:"attempt,omitempty"` // attempt of that step
 	Time    time.Time `json:"time"`              // when its batch was stored
-	Value   T         `json:"value,omitempty"`
+	Value   T         `json:"value,omitempty"`   // the chunk; the zero value with Reset
 	// Reset means that chunks of earlier attempts of Step, from index From on, are discarded. There
 	// is no Value.
 	Reset bool  `json:"reset,omitempty"`
@@ -33,10 +33,10 @@ type StreamChunk[T any] struct {
 // StreamError ends an incomplete stream: its writer closed it with an error, or its run failed or
 // was cancelled before the stream was closed.
 type StreamError struct {
-	Run, Stream string
-	Index       int64 // of the closing mark, or of the chunk that never came
-	Message     string
-	Code        string // code of the writer's error
+	Run, Stream string // run ID, and name of the stream
+	Index       int64  // of the closing mark, or of the chunk that never came
+	Message     string // why the stream is incomplete
+	Code        string // code of the error of the writer, or of the run; "": none
 	err         error
 }
 
@@ -49,7 +49,7 @@ func (e *StreamError) Unwrap() error { return e.err }
 
 // StreamInfo describes one stream of a run.
 type StreamInfo struct {
-	Name   string          `json:"name"`
+	Name   string          `json:"name"`             // as given to Stream or WriteStream
 	Next   int64           `json:"next"`             // index of the next chunk
 	Closed world.ChunkKind `json:"closed,omitempty"` // how it was closed; "": it is open
 	At     time.Time       `json:"at"`               // time of the last chunk

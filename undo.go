@@ -24,10 +24,14 @@ type undoOption engine.Undo
 //	err := stepwell.Exec(ctx, "reserve", stock.Reserve, order, stepwell.Undo("release", stock.Release, order))
 //
 // fn runs if an attempt of the step has begun, whether the step completed, failed or was cancelled.
-// A failed step may have had its effect: its time was up, its process died, its answer was lost. So
-// fn must be harmless if there is nothing to undo. [Info] gives fn the step in Undoes, with the
-// idempotency key of all its attempts, and in Attempt the least number of attempts that have begun.
-// If fn needs the step's result, use [AddUndo].
+// A registered step that is cancelled while it waits in the queue counts as begun, because the run
+// cannot know whether a worker has just begun it. A failed step may have had its effect: its time
+// was up, its process died, its answer was lost. So fn must be harmless if there is nothing to
+// undo.
+//
+// [Info] gives fn the step in Undoes. Its IdempotencyKey is that of all attempts. Its Attempt is
+// the last attempt that the log knows; at least that many have begun. If fn needs the step's
+// result, use [AddUndo].
 //
 // An undo is a step of its own. Its name is recorded; fn and in are not. It runs at least once,
 // [Info] has its own idempotency key, and no cancel reaches it. A failed undo is tried again
@@ -40,8 +44,9 @@ type undoOption engine.Undo
 // Nothing is undone if the run completes, is cancelled by force, is cancelled while it is blocked,
 // or is ended by a worker without its code.
 //
-// In a [App.Fork] or [App.Retry] steps have new idempotency keys. So an undo of a step that was
-// taken over cannot use them: use a key of your own, such as the order's number.
+// [App.Fork] and [App.Retry] give each step that runs again a new idempotency key. They also give
+// new keys to steps whose results they take over, so an undo in the new run cannot use the key with
+// which the step acted. Use a key of your own for both, such as the order's number.
 func Undo[In any](name string, fn func(ctx context.Context, in In) error, in In, opts ...StepOption) StepOption {
 	u := engine.Undo{Name: name, Run: undoing(fn, in), At: engine.Caller(0)}
 	u.Fault = undoPolicy(&u.Policy, opts)
@@ -116,8 +121,10 @@ func (u *Undoing) Drop() {
 // They run as at the run's end: see [Undo]. A cancel does not reach them; code sees it after
 // UndoAll. Other operations of the run go on, except steps that still run and are to be undone:
 // their contexts end, and UndoAll waits for them. If another coroutine is in UndoAll or
-// [Undoing.Run], UndoAll waits for it first. [App.Retry] and [App.Fork] treat the undo functions as
-// ordinary steps.
+// [Undoing.Run], UndoAll waits for it first.
+//
+// [App.Retry] and [App.Fork] take over the undo functions that completed, as they take over steps.
+// So App.Retry cannot run a step again that failed before such an undo function completed.
 func UndoAll(ctx Context) error {
 	all := localOf(ctx)
 	if all == nil {

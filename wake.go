@@ -16,7 +16,7 @@ import (
 
 // Waits that [App.Wake] ends.
 const (
-	// WakeRetries ends retry delays of steps, in place or queued, and of a blocked run.
+	// WakeRetries ends retry delays of steps, also of queued ones, and of a blocked run.
 	WakeRetries = world.WakeRetries
 	WakeStarts  = world.WakeStarts // the delay of a start
 	WakeSleeps  = world.WakeSleeps // sleeps and timers of workflow code
@@ -46,8 +46,8 @@ func wakesOf(ends []world.Waking) (w wakes, err error) {
 
 // Wake ends a run's waits for time, and returns what it ended:
 //
-//   - [WakeRetries]: each failed step that waits for its next attempt is tried again now, in place
-//     or queued, undo functions too; at most a thousand steps of a run. Attempts still count, and
+//   - [WakeRetries]: each failed step that waits for its next attempt is tried again now, also a
+//     queued one and an undo function; at most a thousand steps of a run. Attempts still count, and
 //     later delays stay the same. A blocked run that is not paused is tried again with its backoff
 //     reset, even if its log cannot be read.
 //   - [WakeStarts]: a run that was started with a delay begins now.

@@ -55,16 +55,17 @@ const (
 // Why says why a run does not move. Programs read the fields; people read [Why.String]. Kind
 // decides which fields are set.
 type Why struct {
-	Kind     WhyKind      `json:"kind"`
-	At       time.Time    `json:"at"` // when this was true; String counts from it, in its time zone
-	Run      string       `json:"run"`
-	Workflow string       `json:"workflow"`
-	Version  int          `json:"version"`
-	Status   world.Status `json:"status"`
+	Kind WhyKind `json:"kind"` // the answer
+	// At is when this was true. String counts from it, in its time zone.
+	At       time.Time    `json:"at"`
+	Run      string       `json:"run"`      // run ID
+	Workflow string       `json:"workflow"` // its name
+	Version  int          `json:"version"`  // 0: the worker that first claims the run decides
+	Status   world.Status `json:"status"`   // pending, running, or how it ended
 
 	// Step is the name of the step or wait, with its occurrence after the first.
 	Step string `json:"step,omitempty"`
-	ID   string `json:"id,omitempty"`   // correlation ID of the step or wait
+	ID   string `json:"id,omitempty"`   // ID of the step or wait in the run's log
 	Undo bool   `json:"undo,omitempty"` // the step is an undo function: see [Undo]
 	// UndoNow means that the undo runs by [UndoAll], not at the run's end.
 	UndoNow bool            `json:"undoNow,omitempty"`
@@ -96,7 +97,7 @@ type Why struct {
 	Reason string       `json:"reason,omitempty"` // their reason
 	// Workers is the number of live workers, whatever code they have.
 	Workers int      `json:"workers"`
-	Mail    int      `json:"mail,omitempty"`    // deliveries in its inbox
+	Mail    int      `json:"mail,omitempty"`    // deliveries that are not in its log yet
 	More    int      `json:"more,omitempty"`    // number of further open steps, waits and hooks
 	Also    []string `json:"also,omitempty"`    // the first of those
 	Waiting string   `json:"waiting,omitempty"` // note of its worker, or in lists the limit
@@ -134,10 +135,10 @@ func (a *App) Why(ctx context.Context, run string) (Why, error) {
 
 // Story is everything to show of one run.
 type Story struct {
-	Run     RunInfo          `json:"run"`
-	Journal *journal.Journal `json:"journal"`
-	Why     Why              `json:"why"`
-	// why the journal ends early: the rest of the log is unreadable
+	Run     RunInfo          `json:"run"`     // its row
+	Journal *journal.Journal `json:"journal"` // its steps, waits and hooks, from its log
+	Why     Why              `json:"why"`     // why it does not move
+	// Damage says why Journal ends early: the rest of the log is unreadable. "": it does not.
 	Damage string `json:"damage,omitempty"`
 
 	// Peers are the states of the first 20 runs that open steps wait for, by run ID: a status, or

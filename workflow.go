@@ -80,12 +80,19 @@ type workflowOptions struct {
 // versionOption fits definitions, continuations, starts and children.
 type versionOption int
 
-// Version sets the version of a workflow's code, from 1, which is the default. A run keeps the
-// version that it was started with. An App can have several versions of one workflow.
+// Version sets the version of a workflow's code, from 1. As an option of [Define] it names the
+// version of that definition; the default is 1. An App can have several versions of one workflow. A
+// run keeps the version that it was started with.
 //
-// As an option of a start or a child, Version chooses the version, and 0 chooses none. By default
-// the run gets the version of the definition that starts it. A start by name gets the highest
-// version that a live worker has; if there is none, the first worker that claims the run decides.
+// As an option of a start or a child, Version chooses the version of the new run. Without it, or
+// with 0:
+//
+//   - A start or a child through a definition gets the version of that definition.
+//   - A start by name, and a start or a child through [Declare], gets the highest version that a
+//     live worker has. If no live worker has the workflow, the first worker that claims the run
+//     decides: the run gets the highest version of that worker.
+//
+// As an option of [ContinueAsNew] it chooses the version of the new segment.
 func Version(n int) interface {
 	RunOption
 	ContinueOption
@@ -116,8 +123,8 @@ type retentionOption time.Duration
 // [Run.Retention] and [App.Get] return the actual value.
 func Retention(d time.Duration) RunOption { return retentionOption(d) }
 
-// Forever is the [Retention] of runs that are never deleted. It needs [Config].MaxRetention to be
-// Forever too.
+// Forever is the [Retention] of runs that are never deleted. It takes effect only if the database's
+// limit is Forever too: see [Config].MaxRetention.
 const Forever = time.Duration(-1)
 
 func (d retentionOption) workflowOption(o *workflowOptions) {
