@@ -137,11 +137,11 @@ func begun[T any](ctx Context, o *waitOptions, name string, start func(ctx Conte
 
 // Await waits until cond holds, a condition on the workflow's own variables. ok is false if the
 // [Timeout] passes first; if both happen at once, the condition wins. If cond holds already,
-// nothing is recorded. Timeout(0) checks cond once. cond is called after each event of the run: it
-// must be quick, and must not call operations. [Remind] calls a function at intervals until the
-// wait ends.
+// nothing is recorded. With a timeout of zero or less cond is checked once. cond is called after
+// each event of the run: it must be quick, and must not call operations. [Remind] calls a function
+// at intervals until the wait ends.
 //
-// The error is [ErrCancelled] if the run is cancelled, and [ErrInvalid] for a negative timeout.
+// The error is [ErrCancelled] if the run is cancelled.
 func Await(ctx Context, cond func() bool, opts ...WaitOption) (ok bool, err error) {
 	if cond == nil {
 		return false, kit.Missing("await: the condition")
