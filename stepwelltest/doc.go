@@ -61,9 +61,9 @@
 // [Replay] evaluates today's code against the history of a run in production. A change that no longer fits runs under
 // way then fails a test and not a deploy:
 //
-//	stepwell export wrun_01JD3V7Q5ZJ8K2M4N6P8R0T2V4 > testdata/ada.jsonl
+//	stepwell export wrun_01JD3V7Q5ZJ8K2M4N6P8R0T2V4 > testdata/histories/ada.jsonl
 //
 //	func TestRunsUnderWayGoOn(t *testing.T) {
-//		stepwelltest.Replay(t, "testdata/ada.jsonl", Onboard)
+//		stepwelltest.Replay(t, "testdata/histories/ada.jsonl", Onboard)
 //	}
 package stepwelltest
