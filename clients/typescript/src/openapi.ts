@@ -10951,7 +10951,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description What the method returns. */
+            /** @description The result of the method. */
             200: {
                 headers: {
                     [name: string]: unknown;
