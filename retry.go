@@ -90,8 +90,8 @@ func (e *RetryRefusedError) Is(target error) bool { return target == ErrInvalid 
 // for a new request. For a step that must not act twice, such as a payment, use a key of your own,
 // such as the order's number.
 //
-// The new run takes over events, and results that arrived after the failure if the run had asked
-// for them before.
+// The new run takes over events. It takes over a result that arrived after the failure only if the
+// failed run had asked for it.
 //
 // The new run replaces the failed one. A start with the failed run's key, and a wait for its
 // result, get the new run: see [App.Newest]. The failed run does not change.

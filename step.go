@@ -22,9 +22,10 @@ import (
 // occurrence.
 //
 // fn runs at least once. If the process dies before the result is recorded, fn runs again as the
-// next attempt. So pass [StepInfo].IdempotencyKey to systems that must not act twice. A failed fn
-// is tried again as [Retry] says, with three attempts by default; then Step returns a [*StepError].
-// fn overrides that with [Fatal] and [RetryAfter].
+// next attempt. So pass an idempotency key to systems that must not act twice: for a payment one
+// that you make of the order's number, otherwise [StepInfo].IdempotencyKey. A failed fn is tried
+// again as [Retry] says, with three attempts by default; then Step returns a [*StepError]. fn
+// overrides that with [Fatal] and [RetryAfter].
 //
 // The result always makes the round trip through JSON, on the first run too.
 func Step[T any](ctx Context, name string, fn func(ctx context.Context) (T, error), opts ...StepOption) (T, error) {
