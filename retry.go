@@ -24,8 +24,8 @@ type RetryAdvice struct {
 	// Anew means that the run had timed out, and that the new run gets its whole timeout again.
 	Anew bool `json:"anew,omitempty"`
 
-	// Healed are the names of the steps that failed the run because another run failed, and that
-	// now succeed: that run, or its newest replacement, has completed since.
+	// Healed are the names of steps that failed because another run failed. That run, or its newest
+	// replacement, has completed since, so the steps now succeed.
 	Healed []string `json:"healed,omitempty"`
 	// Results are the new results of the healed steps, by step ID.
 	Results map[string]json.RawMessage `json:"-"`
@@ -35,8 +35,8 @@ type RetryAdvice struct {
 	// ID of the failed run that was awaited, to retry instead
 	Awaited string `json:"awaited,omitempty"`
 
-	// Peer is the newest replacement of Child or Awaited if a retry of that would not help, because
-	// it still runs or was cancelled. PeerIs says which.
+	// Peer is the newest replacement of Child or Awaited, if that still runs or was cancelled: a
+	// retry would not help. PeerIs says which.
 	Peer string `json:"peer,omitempty"`
 	// PeerIs is a status, or blocked, or paused.
 	PeerIs string `json:"peerIs,omitempty"`

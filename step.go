@@ -362,7 +362,8 @@ type Retry struct {
 	// Jitter is the random share by which each delay is shortened, 0 to 1. Default 0.2; below 0:
 	// none.
 	Jitter float64
-	Total  time.Duration // no attempt starts later than this after the first; default: no limit
+	// Total is time from the first attempt; no attempt starts after it. Default: no limit.
+	Total time.Duration
 }
 
 type nonRetryable struct{ is func(error) bool }

@@ -19,7 +19,7 @@ type undoOption engine.Undo
 
 // Undo adds an undo function for a step to the run's undo stack when the step is requested. If the
 // run fails or is cancelled, it runs the functions on the stack, last first, one after another;
-// then it ends. [UndoAll] runs them at once, and the run goes on. [DropUndo] discards them.
+// then it ends. [UndoAll] runs them now, and the run goes on. [DropUndo] discards them.
 //
 //	err := stepwell.Exec(ctx, "reserve", stock.Reserve, order, stepwell.Undo("release", stock.Release, order))
 //
