@@ -10,12 +10,14 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"reflect"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
 
+	"github.com/stepwell/stepwell/api"
 	"github.com/stepwell/stepwell/internal/openapi"
 	"github.com/stepwell/stepwell/internal/operate"
 )
@@ -38,8 +40,12 @@ func generate(t *testing.T) []byte {
 		t.Fatal(err)
 	}
 	maps.Copy(schemas, wireSchemas())
+	types := newTypeSchemas(t, schemas)
 	paths := object{}
 	for _, rt := range routes() {
+		if rt.row != nil {
+			types.operation(rt.row, &rt.op)
+		}
 		path := openAPIPath(rt.path)
 		if paths[path] == nil {
 			paths[path] = object{}
@@ -108,7 +114,7 @@ func describe(rt *route) object {
 		params = append(params, object{"name": m[1], "in": "path", "required": true, "schema": schema})
 	}
 	for _, p := range op.query {
-		q := object{"name": p.name, "in": "query", "description": p.about, "schema": schemaRef(p.schema)}
+		q := object{"name": p.name, "in": "query", "description": p.about, "schema": querySchema(rt, &p)}
 		if strings.HasSuffix(p.name, ".") { // each name that begins so, as OpenAPI can say it: the properties of an object
 			q["style"], q["explode"] = "form", true
 		} else if p.many {
@@ -160,6 +166,25 @@ func describe(rt *route) object {
 	}
 	o["responses"] = answers
 	return o
+}
+
+// querySchema returns the schema of a query parameter.
+func querySchema(rt *route, p *param) object {
+	if rt.row == nil {
+		return schemaRef(p.schema)
+	}
+	for _, f := range rt.row.Fields {
+		if f.Name == p.name && f.Place == api.InQuery {
+			field := rt.row.In.Field(f.Index)
+			if name := field.Type.Name(); field.Type.PkgPath() != "" && field.Type.Kind() == reflect.String {
+				return schemaRef(name)
+			}
+			is := object{"type": map[reflect.Kind]string{reflect.Int: "integer", reflect.Bool: "boolean", reflect.String: "string"}[field.Type.Kind()]}
+			rules(is, field.Tag)
+			return is
+		}
+	}
+	panic("no field for the parameter " + p.name)
 }
 
 // TestRoutesTable: the table of docs/server.md lists all routes; -update writes it.

@@ -7,6 +7,8 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+
+	"github.com/stepwell/stepwell/api"
 )
 
 // anyMethod is the method of a route that takes all which its path has no other route for.
@@ -28,6 +30,8 @@ type route struct {
 	anyOrigin bool // pages of other origins may send, and under any host name, as to a webhook: its token is the key
 
 	maxBody int64 // bytes of its body; 0: Options.MaxBody
+
+	row *api.Row // nil: the handler reads the request itself
 
 	in reflect.Type // of a wire's body: testdata/members.txt says of each member who may set it
 }
@@ -82,12 +86,7 @@ func routes() []route {
 		valueRoutes(),
 		blobRoutes(),
 		streamRoutes(),
-		queueRoutes(),
-		messageRoutes(),
-		topicRoutes(),
-		scheduleRoutes(),
-		startRoutes(),
-		limitRoutes(),
+		opRoutes(),
 		hookRoutes(),
 		webhookRoutes(),
 		systemRoutes(),

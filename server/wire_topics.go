@@ -8,7 +8,7 @@ import (
 	"fmt"
 
 	"github.com/stepwell/stepwell/internal/courier"
-	"github.com/stepwell/stepwell/internal/operate"
+	"github.com/stepwell/stepwell/internal/ops"
 	"github.com/stepwell/stepwell/internal/spread"
 	"github.com/stepwell/stepwell/world"
 	"github.com/stepwell/stepwell/world/remote/wire"
@@ -183,7 +183,7 @@ func wireTopics(d *doors, r *request, in *wire.TopicQuery) (out wire.Topics, err
 	for i, s := range out.Subscriptions {
 		if shown[i] = courier.Hide(s); s.Endpoint != nil && !r.sees(Operator) {
 			e := *shown[i].Endpoint
-			e.URL = operate.ShownEndpoint(e.URL)
+			e.URL = ops.ShownEndpoint(e.URL)
 			shown[i].Endpoint = &e
 		}
 	}

@@ -2258,6 +2258,10 @@ export interface components {
         Accepted: {
             accepted: boolean;
         };
+        /** @description AckMessages ends the receives of messages whose work is done. */
+        AckMessages: {
+            receipts: string[];
+        };
         Act: {
             /** Format: date-time */
             at: string;
@@ -2289,17 +2293,19 @@ export interface components {
             message: string;
             where?: string;
         };
+        /** @description BackfillSchedule selects past times. */
         BackfillSchedule: {
             /** Format: date-time */
             from: string;
             /**
              * Format: date-time
-             * @description Both are included, and past.
+             * @description Until is past, and included, as From is.
              */
             until: string;
         };
+        /** @description BackfilledSchedule has the runs of the times of a backfill. */
         BackfilledSchedule: {
-            /** @description Runs of times that had one. */
+            /** @description Existed are the runs of times that had one. */
             existed: string[];
             started: string[];
         };
@@ -2417,8 +2423,9 @@ export interface components {
             run: string;
             workflow: string;
         };
-        Bury: {
-            /** @description Why, for people. */
+        /** @description BuryMessages makes messages dead letters. */
+        BuryMessages: {
+            /** @description Error is for people. */
             error?: string;
             receipts: string[];
         };
@@ -2466,13 +2473,14 @@ export interface components {
         };
         /** @description What a page said; nothing else is one. */
         Cursor: string;
+        /** @description DeclareQueue creates a queue, or changes its settings. */
         DeclareQueue: {
-            /** @description What holds for messages that are sent from now on. Not said: what is declared stays. An empty list ends it. */
+            /** @description Limits apply to messages that are sent from now on. Without it the declared limits stay. An empty list ends them. */
             limits?: components["schemas"]["QueueLimit"][];
-            /** @description A message that was received so often and not acknowledged is a dead letter; 0: 20. */
+            /** @description MaxReceives is how often a message is received before it becomes a dead letter. 0: 20. */
             maxReceives?: number;
             /**
-             * @description How long a message that was received is nobody else's: 1s to 12h; 30s unless said.
+             * @description Visibility is how long a received message is hidden from others: 1s to 12h. Default 30s.
              * @example 30s
              */
             visibility?: string;
@@ -2483,6 +2491,7 @@ export interface components {
          */
         Duration: string;
         Empty: Record<string, never>;
+        /** @description Endpoint is where a subscription posts. Parts of the URL that may be secret are left out. */
         Endpoint: {
             /** @example 3d */
             giveUp?: string;
@@ -2702,13 +2711,14 @@ export interface components {
         /** @enum {string} */
         EventType: "run_created" | "run_started" | "run_continued" | "run_completed" | "run_failed" | "run_cancelled" | "cancel_requested" | "run_paused" | "run_resumed" | "step_created" | "step_started" | "step_retrying" | "step_woken" | "step_completed" | "step_failed" | "wait_created" | "wait_completed" | "hook_created" | "hook_conflict" | "hook_received" | "hook_disposed" | "signal_received" | "attr_set";
         EventTypes: components["schemas"]["EventType"][];
-        Extend: {
+        /** @description ExtendMessages keeps messages hidden from others for longer. */
+        ExtendMessages: {
             receipts: string[];
             /**
-             * @description From now: 1s to 12h.
+             * @description Visibility counts from now. None: as the queue declares.
              * @example 30s
              */
-            visibility: string;
+            visibility?: string;
         };
         Failures: {
             blocked: number;
@@ -2764,13 +2774,18 @@ export interface components {
             run: string;
             status: components["schemas"]["Status"];
         };
-        /** @description A workflow of which no run begins. */
+        /** @description Held is a workflow whose runs do not begin. */
         Held: {
             by?: string;
             note?: string;
             /** Format: date-time */
             since: string;
             workflow: string;
+        };
+        /** @description HoldWorkflow holds a workflow. */
+        HoldWorkflow: {
+            /** @description Note is the reason, for people. */
+            note?: string;
         };
         Holds: components["schemas"]["Held"][];
         Hook: {
@@ -2885,29 +2900,30 @@ export interface components {
             /** @description signal_received, hook_received, cancel_requested, run_paused, run_resumed. */
             type: string;
         };
+        /** @description Limit is a limit as it is now. */
         Limit: {
-            /** @description Of a rate: how many may begin at one moment; none: one. */
+            /** @description Burst is how many a rate lets begin at one moment. */
             burst?: number;
-            /** @description Receives of messages of queues are under it. */
+            /** @description receives of messages of queues count */
             messages?: boolean;
             name: string;
-            /** @description How many runs of a key may be at work at once; of a rate, how many begin in a period. */
+            /** @description Number is how many runs of a key may be at work at once. For a rate: how many begin in each period. */
             number: number;
-            /** @description A rate: so many runs of a key begin in each period of this length, as 90s. None: it is no rate. */
+            /** @description Per makes it a rate: its period. */
             per?: string;
-            /** @description Of a rate: what is beyond it is refused at its start. */
+            /** @description Refuse means that a rate refuses what is too much, and nothing waits. */
             refuse?: boolean;
-            /** @description Runs are under it. */
+            /** @description runs count */
             runs?: boolean;
-            /** @description As code says. */
+            /** @description Said is the number in the code. */
             said: number;
-            /** @description As an operator says, and then that holds. None: nobody has. */
+            /** @description Set is the number that an operator has set; it replaces Said. None: nobody has. */
             set?: number;
-            /** @description Attempts of registered steps are under it. */
+            /** @description attempts of registered steps count */
             steps?: boolean;
-            /** @description Its places are held while runs wait, too. */
+            /** @description UntilEnd means that a run holds its place while it waits, too. */
             untilEnd?: boolean;
-            /** @description Of keys, as code says: one has so many times the number as its weight says. A key that is not here has 1. */
+            /** @description Weights multiply the number for some keys, as the code says. A key without a weight has 1. */
             weights?: {
                 [key: string]: number;
             };
@@ -2926,59 +2942,64 @@ export interface components {
             /** @description The ID of a step of the run, an attempt of which holds the place. None: the run itself does. */
             step?: string;
         };
+        /** @description LimitHolders are what holds the places of a key. */
         LimitHolders: {
-            /** @description Runs, then steps, then messages; of each the oldest first. */
+            /** @description Holders are runs, then steps, then messages, each oldest first. */
             holders: components["schemas"]["LimitHolder"][];
         };
+        /** @description LimitKey is the state of one key of a limit. */
         LimitKey: {
-            /** @description Empty: the limit has no keys. */
+            /** @description "": the limit has no keys */
             key: string;
             /**
              * Format: date-time
-             * @description Of a rate: when it lets in the next. None: now.
+             * @description Next is when a rate lets in the next. None: now.
              */
             next?: string;
             /**
              * Format: date-time
-             * @description Since when the one in line has waited that has for longest. None: nobody is in line.
+             * @description Oldest is since when the first has waited. None: nothing waits.
              */
             oldest?: string;
-            /** @description Places that are held; of a rate, runs that are let in and have not begun. */
+            /** @description Used is how many places are held. For a rate: what it let in that has not begun. */
             used: number;
-            /** @description Runs in line, at most 10,000. */
+            /** @description Waiting is how much waits: at most 10,000. */
             waiting: number;
-            /** @description It has so many times the number of the limit. None: 1. */
+            /** @description Weight multiplies the number. 0: 1. */
             weight?: number;
         };
+        /** @description LimitPage is a limit with some of its keys. */
         LimitPage: {
-            /** @description Of a rate: how many may begin at one moment; none: one. */
+            /** @description Burst is how many a rate lets begin at one moment. */
             burst?: number;
-            cursor?: components["schemas"]["Cursor"];
+            /** @description Cursor is where the next page begins. None: this is the end. */
+            cursor?: string;
             keys: components["schemas"]["LimitKey"][];
-            /** @description Receives of messages of queues are under it. */
+            /** @description receives of messages of queues count */
             messages?: boolean;
             name: string;
-            /** @description How many runs of a key may be at work at once; of a rate, how many begin in a period. */
+            /** @description Number is how many runs of a key may be at work at once. For a rate: how many begin in each period. */
             number: number;
-            /** @description A rate: so many runs of a key begin in each period of this length, as 90s. None: it is no rate. */
+            /** @description Per makes it a rate: its period. */
             per?: string;
-            /** @description Of a rate: what is beyond it is refused at its start. */
+            /** @description Refuse means that a rate refuses what is too much, and nothing waits. */
             refuse?: boolean;
-            /** @description Runs are under it. */
+            /** @description runs count */
             runs?: boolean;
-            /** @description As code says. */
+            /** @description Said is the number in the code. */
             said: number;
-            /** @description As an operator says, and then that holds. None: nobody has. */
+            /** @description Set is the number that an operator has set; it replaces Said. None: nobody has. */
             set?: number;
-            /** @description Attempts of registered steps are under it. */
+            /** @description attempts of registered steps count */
             steps?: boolean;
-            /** @description Its places are held while runs wait, too. */
+            /** @description UntilEnd means that a run holds its place while it waits, too. */
             untilEnd?: boolean;
-            /** @description Of keys, as code says: one has so many times the number as its weight says. A key that is not here has 1. */
+            /** @description Weights multiply the number for some keys, as the code says. A key without a weight has 1. */
             weights?: {
                 [key: string]: number;
             };
         };
+        /** @description Limits is a list of limits. */
         Limits: {
             limits: components["schemas"]["Limit"][];
         };
@@ -3047,66 +3068,67 @@ export interface components {
             workflowCoreVersion: string;
             workflows: components["schemas"]["Provided"][];
         };
+        /** @description Message is a message that was received, or is looked at. */
         Message: {
-            /** @description Why the payload cannot be read. */
+            /** @description Damage is why the payload cannot be read. */
             damage?: string;
-            /** @description What was said when it was given back last. */
+            /** @description Error is the last reason that a receiver gave. */
             error?: string;
             group?: string;
             headers?: {
                 [key: string]: string;
             };
             id: string;
-            /** @description Any JSON. */
+            /** @description Payload is any JSON. */
             payload?: unknown;
+            /** @description 1 to 4 */
             priority: number;
-            /** @description Of one that was received: the right to settle it. */
+            /** @description Receipt is the right to settle a received message. */
             receipt?: string;
-            /** @description How often it was received, this time too. */
+            /** @description Receives is how often it was received, this time included. */
             receives: number;
-            /** @description ID of the key that the payload is encrypted with, where the server does not have it. */
+            /** @description Sealed is the ID of the key that encrypts the payload, if the server lacks that key. */
             sealed?: string;
             /** Format: date-time */
             sentAt: string;
             state?: components["schemas"]["MessageState"];
             /**
              * Format: date-time
-             * @description Received: when it is ready again; looked at: when it is received at the earliest.
+             * @description Until is when a received message is ready again. For one that is looked at: when it can be received.
              */
             until?: string;
         };
-        /** @description The messages of a queue by their state; each is counted up to 100,000. */
+        /** @description MessageCounts are the messages of a queue by state. Each count stops at 100,000. */
         MessageCounts: {
-            /** @description Dead letters. */
             dead: number;
-            /** @description They were sent with a delay, or are tried again later. */
             delayed: number;
-            /** @description Somebody has received them, and may settle them. */
             out: number;
-            /** @description They wait behind another of their group. */
             parked: number;
-            /** @description They can be received. */
             ready: number;
         };
+        /** @description MessagePage is a page of messages. */
         MessagePage: {
-            /** @description None: this is the end. */
+            /** @description Cursor is where the next page begins. None: this is the end. */
             cursor?: string;
             messages: components["schemas"]["Message"][];
         };
+        /** @description MessageQueue is a queue, and how many messages it has. */
         MessageQueue: {
             counts: components["schemas"]["MessageCounts"];
             limits?: components["schemas"]["QueueLimit"][];
+            /** @description MaxReceives is how often a message is received before it becomes a dead letter. */
             maxReceives: number;
             name: string;
             /**
              * Format: date-time
-             * @description Since when the first message that is ready is so; none: none is.
+             * @description Oldest is since when the first ready message has waited. None: no message is ready.
              */
             oldest?: string;
             paused?: components["schemas"]["QueuePause"];
             /** @example 30s */
             visibility: string;
         };
+        /** @description MessageQueues is a list of queues. */
         MessageQueues: {
             queues: components["schemas"]["MessageQueue"][];
         };
@@ -3125,46 +3147,45 @@ export interface components {
          * @example 2h
          */
         Moment: string;
-        Nack: {
+        /** @description NackMessages gives messages back. */
+        NackMessages: {
             /**
-             * @description They are ready again so much later; none: at once.
+             * @description Delay is how much later they are ready again. None: at once.
              * @example 30s
              */
             delay?: string;
-            /** @description Why, for people. */
+            /** @description Error is for people. */
             error?: string;
             receipts: string[];
         };
+        /** @description NewMessage is a message to send. */
         NewMessage: {
-            /** @description Sent again under the same ID within dedupeWindow, it is the message that was sent before. */
+            /** @description DedupeID makes a second send within DedupeWindow the same message. */
             dedupeId?: string;
             /**
-             * @description At most 7d; 5m unless said.
+             * @description DedupeWindow is at most 7d. Default 5m.
              * @example 5m
              */
             dedupeWindow?: string;
             /**
-             * @description It is received so much later at the earliest; at most 365d.
+             * @description Delay is how much later it is received, at the earliest: at most 365d.
              * @example 30s
              */
             delay?: string;
-            /** @description Messages of a group are received one at a time, in the order in which they were sent. With one there is no delay. */
+            /** @description Group orders messages: those of a group are received one at a time, in the order in which they were sent. A message of a group has no delay. */
             group?: string;
-            /** @description What is about the message and not in it, 8 KiB at most. */
+            /** @description Headers are about the message, and not in it: at most 8 KiB. */
             headers?: {
                 [key: string]: string;
             };
-            /** @description Any JSON, at most 1 MiB. */
-            payload: unknown;
-            /** @description 1 to 4; 4 is received first; 0: 2. */
+            /** @description Payload is any JSON, at most 1 MiB. */
+            payload?: unknown;
+            /** @description Priority is 1 to 4. Messages with 4 are received first. 0: 2. */
             priority?: number;
         };
+        /** @description NewSecret is a new secret. It is shown only once. */
         NewSecret: {
             secret: string;
-        };
-        Note: {
-            /** @description Why, for people. */
-            note?: string;
         };
         OpenHook: {
             /** Format: date-time */
@@ -3188,6 +3209,21 @@ export interface components {
             detached?: boolean;
             run: string;
             step: string;
+        };
+        /** @description PauseQueue stops all receives from a queue. */
+        PauseQueue: {
+            /** @description Reason is for people. */
+            reason?: string;
+        };
+        /** @description PauseSchedule stops a schedule. */
+        PauseSchedule: {
+            /** @description Reason is for people. */
+            reason?: string;
+        };
+        /** @description PauseSubscription stops the deliveries of a subscription. */
+        PauseSubscription: {
+            /** @description Reason is for people. */
+            reason?: string;
         };
         /** @description Any JSON, as the run's code expects it. */
         Payload: unknown;
@@ -3273,69 +3309,67 @@ export interface components {
             /** @description How many that are alive have it. */
             workers: number;
         };
+        /** @description Publication is what was published. */
         Publication: {
             /**
              * Format: date-time
-             * @description When it was published.
+             * @description when it was published
              */
             at: string;
-            /** @description Why the payload cannot be read. */
+            /** @description Damage is why the payload cannot be read. */
             damage?: string;
             /**
              * Format: date-time
-             * @description When it goes out.
+             * @description when it goes out
              */
             due: string;
-            /** @description Why it goes to nobody. */
+            /** @description Error is why nobody gets it. */
             error?: string;
             headers?: {
                 [key: string]: string;
             };
             id: string;
-            /** @description Any JSON. */
+            /** @description Payload is any JSON. */
             payload?: unknown;
-            /** @description ID of the key that the payload is encrypted with, where the server does not have it. */
+            /** @description Sealed is the ID of the key that encrypts the payload, if the server lacks that key. */
             sealed?: string;
             source?: string;
-            /** @description It went out. */
+            /** @description Spread means that it went out. */
             spread: boolean;
             topic: string;
         };
+        /** @description PublicationPage is a page of publications. */
         PublicationPage: {
-            /** @description None: this is the end. */
+            /** @description Cursor is where the next page begins. None: this is the end. */
             cursor?: string;
             publications: components["schemas"]["Publication"][];
         };
+        /** @description Publish publishes under a topic. */
         Publish: {
             /**
              * Format: date-time
-             * @description It goes out then; in the place of delay.
+             * @description At is when it goes out, instead of Delay.
              */
             at?: string;
             /**
-             * @description It goes out so much later, to those who are subscribed then; at most 365d.
+             * @description Delay is how much later it goes out, to the subscriptions of that moment: at most 365d.
              * @example 30s
              */
             delay?: string;
-            /** @description Published again under the same topic and ID within 24h, it is the same publication. */
+            /** @description DeliveryID makes a second publication under the same topic within 24h the same publication. */
             deliveryId?: string;
-            /** @description What is about it and not in it, 8 KiB at most. */
+            /** @description Headers are about the publication, and not in it: at most 8 KiB. */
             headers?: {
                 [key: string]: string;
             };
-            /** @description Any JSON, at most 1 MiB. */
+            /** @description Payload is any JSON, at most 1 MiB. */
             payload: unknown;
-            /** @description Who publishes it: an ordered subscription gets what one source publishes under one topic in order. */
+            /** @description Source is who publishes. An ordered subscription gets the publications of one source under one topic in order. */
             source?: string;
         };
-        Published: {
-            /** @description Its delivery ID was known: this is the one that was published before. */
-            duplicate?: boolean;
-            /** @example publ_01JD3V7Q5ZJ8K2M4N6P8R0T2V4 */
-            id: string;
-        };
-        Purge: {
-            /** @description Dead letters alone. */
+        /** @description PurgeQueue deletes messages. Nobody can bring them back. */
+        PurgeQueue: {
+            /** @description Dead deletes only dead letters. */
             dead?: boolean;
         };
         PushEndpoint: {
@@ -3352,27 +3386,29 @@ export interface components {
             /** @description Messages. */
             inFlight: number;
         };
+        /** @description PutSchedule creates a schedule, or changes its settings. */
         PutSchedule: {
-            catchUp?: components["schemas"]["Duration"];
+            /** @description CatchUp is how old a missed time may be to still have its run. */
+            catchUp?: string;
             /**
              * Format: date-time
-             * @description No time before.
+             * @description From is the earliest time.
              */
             from?: string;
-            /** @description Of each run. */
+            /** @description Input is the input of each run. */
             input?: unknown;
-            jitter?: components["schemas"]["Duration"];
+            jitter?: string;
             /**
-             * @description What becomes of a time whose schedule's last run is not over.
+             * @description Overlap says what happens at a time when the last run is not over.
              * @enum {string}
              */
             overlap?: "skip" | "queue-one" | "queue-all" | "cancel" | "allow";
-            /** @description It is paused where its last run failed. */
+            /** @description PauseOnFailure pauses the schedule if its last run failed. */
             pauseOnFailure?: boolean;
-            /** @description How many runs start at most; 0: any number. */
+            /** @description Runs is the most runs that it starts. 0: any number. */
             runs?: number;
             /**
-             * @description Cron expressions of 5 or 6 fields, @daily and the like, @every 6h, @every 6h+15m, @at 2026-12-24T18:00:00Z. Any of them is a time.
+             * @description Times are cron expressions of 5 or 6 fields, @daily and the like, @every 6h, @every 6h+15m, @at 2026-12-24T18:00:00Z. Each of them gives times.
              * @example [
              *       "0 3 * * *"
              *     ]
@@ -3380,14 +3416,14 @@ export interface components {
             times: string[];
             /**
              * Format: date-time
-             * @description No time after.
+             * @description Until is the latest time.
              */
             until?: string;
-            /** @description The highest that a live worker has unless said. */
+            /** @description Version is by default the highest that a live worker has. */
             version?: number;
             workflow: string;
             /**
-             * @description IANA time zone of the expressions; UTC unless said.
+             * @description Zone is the IANA time zone of the expressions. Default UTC.
              * @example Europe/Berlin
              */
             zone?: string;
@@ -3419,36 +3455,38 @@ export interface components {
              */
             wakeAt?: string;
         };
+        /** @description QueueChanged says how many messages an operation changed. */
         QueueChanged: {
             messages: number;
-            /** @description There are others: ask again. */
+            /** @description More means that there are others: ask again. */
             more: boolean;
         };
+        /** @description QueueLimit is a limit of a queue. */
         QueueLimit: {
-            /** @description Of a rate: how many are received at one moment; 0: one. */
+            /** @description Burst is how many messages a rate allows at one moment. 0: one. */
             burst?: number;
-            /** @description Code computes the key: only programs with the queue's definition send to it. */
+            /** @description Computed means that code computes the key. Only programs with the queue's definition can send to the queue. */
             computed?: boolean;
-            /** @description None: the queue's. Limits of one name are one, of whatever queue, workflow or step. */
+            /** @description Name is by default the queue's. Limits with the same name are one limit, whatever queue, workflow or step has them. */
             name?: string;
-            /** @description So many messages of a key are worked on at once; of a rate: so many are received in each period. */
+            /** @description Number is how many messages of a key may be worked on at once. For a rate: how many are received in each period. */
             number: number;
             /**
-             * @description Where the key stands in the payload: a text, a number or a truth. A message without it is refused. None: the limit has no keys.
+             * @description Path is where the key is in the payload: a text, a number or a truth. A message without it is refused. None: the limit has no keys.
              * @example customer.id
              */
             path?: string;
             /**
-             * @description A rate: the period, 1ms to 366d. None: it is no rate.
+             * @description Per makes the limit a rate: its period, 1ms to 366d.
              * @example 1m
              */
             per?: string;
-            /** @description Of keys: one has so many times the number as its weight says. A key that is not here has 1. A rate has none. */
+            /** @description Weights multiply the number for some keys. A key without a weight has 1. A rate has none. */
             weights?: {
                 [key: string]: number;
             };
         };
-        /** @description Nothing is received from the queue. */
+        /** @description QueuePause means that nobody receives from a queue, and that a schedule starts no runs. */
         QueuePause: {
             by?: string;
             reason?: string;
@@ -3459,33 +3497,38 @@ export interface components {
             /** @description The reason, kept in the log. */
             reason?: string;
         };
-        Receipts: {
-            receipts: string[];
-        };
-        Receive: {
-            /** @description Only messages whose payload contains this JSON, of the first 1,000 that are ready. */
+        /** @description ReceiveMessages receives messages that are ready. */
+        ReceiveMessages: {
+            /** @description Match selects messages whose payload contains this JSON, of the first 1,000 that are ready. */
             match?: unknown;
             /**
-             * @description At most this many.
+             * @description Most is the most messages.
              * @default 1
              */
             most?: number;
             /**
-             * @description How long they are nobody else's, where that is not what the queue says: 1s to 12h.
+             * @description Visibility is how long the messages are hidden from others: 1s to 12h. None: as the queue declares.
              * @example 30s
              */
             visibility?: string;
             /**
-             * @description Wait so long for a message where there is none; at most 30s.
+             * @description Wait is how long to wait for a message if there is none: at most 30s.
              * @example 20s
              */
             wait?: string;
         };
+        /** @description ReceivedMessages are the messages; none if none was ready. */
         ReceivedMessages: {
             messages: components["schemas"]["Message"][];
         };
-        Redrive: {
-            /** @description These messages alone; none: all dead letters. */
+        /** @description Redeliver delivers dead letters of a subscription again. */
+        Redeliver: {
+            /** @description IDs are the messages. None: all dead letters. */
+            ids?: string[];
+        };
+        /** @description RedriveQueue turns dead letters back into messages that were never received. */
+        RedriveQueue: {
+            /** @description IDs are the messages. None: all dead letters. */
             ids?: string[];
         };
         Refusal: {
@@ -3571,63 +3614,59 @@ export interface components {
             reached?: string;
             runs: components["schemas"]["ListedRun"][];
         };
+        /** @description Schedule is a schedule, explained, with its next times. */
         Schedule: {
-            /** @description Who made it; code: a program. */
+            /** @description By is who created it; code: a program. */
             by?: string;
-            /** @description How old a time may be that was missed and still has its run. */
+            /** @description CatchUp is how old a missed time may be to still have its run. */
             catchUp: string;
-            /** @description The program that declares it computes the input. */
+            /** @description Code means that the program that declares the schedule computes the input. */
             code?: boolean;
             /**
              * Format: date-time
-             * @description The last time whose run is known to have completed.
+             * @description Completed is the last time whose run is known to have completed.
              */
             completed?: string;
-            /** @description Runs that it started. */
+            /** @description Count is how many runs it started. */
             count: number;
-            /** @description Why it cannot be read. */
+            /** @description Damage is why it cannot be read. */
             damage?: string;
-            /** @description Why the run of the first of next could not be started. */
+            /** @description Error is why the run of the first of Next could not be started. */
             error?: string;
             /** Format: date-time */
             from?: string;
-            /** @description Of each run. */
+            /** @description Input is the input of each run. */
             input?: unknown;
             jitter?: string;
-            last?: {
-                /** Format: date-time */
-                at: string;
-                /** @description Its start was merged into this run. None: it was not. */
-                merged?: string;
-                run: string;
-            };
-            /** @description Times without a run, as nobody looked within the window. */
+            last?: components["schemas"]["ScheduledRun"];
+            /** @description Missed are times without a run because no worker looked within the window. */
             missed: number;
             name: string;
-            /** @description The next ten times. */
+            /** @description Next are the next ten times. None: it is over, or paused. */
             next?: string[];
             /**
-             * @description What becomes of a time whose schedule's last run is not over.
+             * @description Overlap says what happens at a time when the last run is not over.
              * @enum {string}
              */
             overlap: "skip" | "queue-one" | "queue-all" | "cancel" | "allow";
             /**
              * Format: date-time
-             * @description The last of those.
+             * @description Passed is the last missed time.
              */
             passed?: string;
             pauseOnFailure?: boolean;
             paused?: components["schemas"]["QueuePause"];
             revision?: number;
+            /** @description Runs is the most runs that it starts. None: any number. */
             runs?: number;
-            /** @description ID of the key that the input is encrypted with, which the server has not. */
+            /** @description Sealed is the ID of the key that encrypts the input, if the server lacks that key. */
             sealed?: string;
-            /** @description The set of a program that declares it. */
+            /** @description Set is the set of a program that declares it. */
             set?: string;
-            /** @description Times without a run: the last was not over, or their wait was ended. */
+            /** @description Skipped are times without a run: the last run was not over, or their wait was ended. */
             skipped: number;
             /**
-             * @description Cron expressions of 5 or 6 fields, @daily and the like, @every 6h, @every 6h+15m, @at 2026-12-24T18:00:00Z. Any of them is a time.
+             * @description Times are cron expressions of 5 or 6 fields, @daily and the like, @every 6h, @every 6h+15m, @at 2026-12-24T18:00:00Z. Each of them gives times.
              * @example [
              *       "0 3 * * *"
              *     ]
@@ -3638,20 +3677,28 @@ export interface components {
             version?: number;
             /**
              * Format: date-time
-             * @description Since when the first of next waits for the end of the last run.
+             * @description Waits is since when the first of Next waits for the end of the last run.
              */
             waits?: string;
             /**
-             * @description What the times are.
-             * @example at 03:00, in Europe/Berlin
+             * @description Words say in English when it starts runs.
+             * @example at 03:00
              */
             words: string;
             workflow: string;
             zone?: string;
         };
+        /** @description SchedulePage is a page of schedules, by name. */
         SchedulePage: {
+            /** @description Cursor is where the next page begins. None: this is the end. */
             cursor?: string;
             schedules: components["schemas"]["Schedule"][];
+        };
+        ScheduledRun: {
+            /** Format: date-time */
+            at: string;
+            merged?: string;
+            run: string;
         };
         /** @description What JSON a version of a workflow takes and makes. What is missing is not known, and not checked. */
         Schemas: {
@@ -3667,49 +3714,52 @@ export interface components {
             version?: number;
             workflow: string;
         };
-        /** @description One message, or messages and nothing beside them. */
+        /** @description SendMessages is one message, or Messages without any other field. */
         SendMessages: {
-            /** @description Sent again under the same ID within dedupeWindow, it is the message that was sent before. */
+            /** @description DedupeID makes a second send within DedupeWindow the same message. */
             dedupeId?: string;
             /**
-             * @description At most 7d; 5m unless said.
+             * @description DedupeWindow is at most 7d. Default 5m.
              * @example 5m
              */
             dedupeWindow?: string;
             /**
-             * @description It is received so much later at the earliest; at most 365d.
+             * @description Delay is how much later it is received, at the earliest: at most 365d.
              * @example 30s
              */
             delay?: string;
-            /** @description Messages of a group are received one at a time, in the order in which they were sent. With one there is no delay. */
+            /** @description Group orders messages: those of a group are received one at a time, in the order in which they were sent. A message of a group has no delay. */
             group?: string;
-            /** @description What is about the message and not in it, 8 KiB at most. */
+            /** @description Headers are about the message, and not in it: at most 8 KiB. */
             headers?: {
                 [key: string]: string;
             };
-            /** @description Several, all or none, 4 MiB at most. */
             messages?: components["schemas"]["NewMessage"][];
-            /** @description Any JSON, at most 1 MiB. */
+            /** @description Payload is any JSON, at most 1 MiB. */
             payload?: unknown;
-            /** @description 1 to 4; 4 is received first; 0: 2. */
+            /** @description Priority is 1 to 4. Messages with 4 are received first. 0: 2. */
             priority?: number;
         };
+        /** @description Sent are the messages that were sent, in the order in which they were given. */
         Sent: {
             messages: components["schemas"]["SentMessage"][];
         };
+        /** @description SentMessage is a message or a publication that is durable. */
         SentMessage: {
-            /** @description Its dedupe ID was known: the message with this ID was sent before. */
+            /** @description Duplicate means that it was sent before, under the same ID. */
             duplicate?: boolean;
             id: string;
         };
+        /** @description SetLimit changes the number of a limit. */
         SetLimit: {
-            /** @description 0 holds all runs back; null: what code says holds again. */
+            /** @description Number is the new number. 0 holds everything back. null: the number in the code applies again. */
             number: number | null;
         };
+        /** @description Settled says which receipts were valid. */
         Settled: {
-            /** @description Receipts of receives that are over: somebody else has received the message since, or it is gone. They changed nothing. */
+            /** @description Old are the receipts of receives that are over: another receiver has the message since, or it is gone. They changed nothing. */
             old: string[];
-            /** @description How many receipts held. */
+            /** @description Settled is how many receipts were valid. */
             settled: number;
         };
         StartRun: {
@@ -3905,73 +3955,74 @@ export interface components {
                 next: number;
             }[];
         };
-        /** @description Of queue, workflow and endpoint there is one. */
+        /** @description Subscribe creates a subscription, or changes its settings. It has one of Queue, Workflow and Endpoint. */
         Subscribe: {
             endpoint?: components["schemas"]["SubscribeEndpoint"];
-            /** @description Only what contains this JSON. */
+            /** @description Match selects publications that contain this JSON. */
             match?: unknown;
-            /** @description What one source publishes under one topic comes one after the other, in order. */
+            /** @description Ordered delivers what one source publishes under one topic one after the other, in order. */
             ordered?: boolean;
             /**
-             * @description A topic whose words may be * (any one) and # (any number, none too).
+             * @description Pattern is a topic whose words may be * (any one word) and # (any number of words).
              * @example order.*
              */
             pattern: string;
-            /** @description A message is put into this queue, which is declared before. */
+            /** @description Queue gets a message for each publication. It is declared before. */
             queue?: string;
-            /** @description One that is lower than what stands is refused. */
+            /** @description Revision that is lower than the current one is refused. */
             revision?: number;
             workflow?: components["schemas"]["SubscribeWorkflow"];
         };
-        /** @description It is posted, signed as Standard Webhooks says. */
+        /** @description SubscribeEndpoint posts each publication. */
         SubscribeEndpoint: {
             /**
-             * @description How long one is posted again before it is a dead letter: 3d unless said, 30d at most.
+             * @description GiveUp is how long a message is tried. Then it becomes a dead letter.
              * @example 3d
              */
             giveUp?: string;
-            /** @description Addresses of private networks are allowed, where the server allows them too. */
+            /** @description Private permits addresses in private networks, if the server does. */
             private?: boolean;
-            /** @description whsec_ and 24 to 64 bytes in base64; none: one is made for a new endpoint, and an old one keeps its own. */
+            /** @description Secret signs the requests. None: a new subscription gets a new secret. */
             secret?: string;
-            /** @example https://billing.example.com/events */
             url: string;
         };
-        /** @description A run is started. */
+        /** @description SubscribeWorkflow starts a run for each publication. */
         SubscribeWorkflow: {
-            /** @description Templates of the runs' attributes. */
+            /** @description Attributes are templates of the attributes of the runs. */
             attributes?: {
                 [key: string]: string;
             };
             /**
-             * @description Template of the idempotency key: {payload.a.b}, {topic}, {id}, {header.name}; none: each message starts one run.
+             * @description Key is the template of the idempotency key: {payload.a.b}, {topic}, {id}, {header.name}. None: each message starts one run.
              * @example ship-{payload.order}
              */
             key?: string;
             name: string;
-            /** @description 0: the highest that a live worker has. */
+            /** @description Version 0 is the highest that a live worker has. */
             version?: number;
         };
+        /** @description Subscribed is the current state of a subscription. */
         Subscribed: {
-            /** @description Of its endpoint, where it was made just now: it is shown once. */
+            /** @description Secret is the new secret of its endpoint. It is shown only once. */
             secret?: string;
             subscription: components["schemas"]["Subscription"];
         };
+        /** @description Subscription is a subscription, and how many messages its queue has. */
         Subscription: {
             /** Format: date-time */
             at?: string;
-            /** @description Who made it; code: a program that has it in its definitions. */
+            /** @description By is who created it; code: a program that defines it. */
             by?: string;
             counts: components["schemas"]["MessageCounts"];
             endpoint?: components["schemas"]["Endpoint"];
-            /** @description Only what contains this JSON. */
+            /** @description Match selects publications that contain this JSON. */
             match?: unknown;
-            /** @description The queue that has its messages. */
+            /** @description Messages is the queue that has its messages. */
             messages: string;
             name: string;
             /**
              * Format: date-time
-             * @description Since when the first message that is ready is so; none: none is.
+             * @description Oldest is since when the first ready message has waited. None: no message is ready.
              */
             oldest?: string;
             ordered?: boolean;
@@ -3981,14 +4032,17 @@ export interface components {
             revision?: number;
             workflow?: components["schemas"]["StartTarget"];
         };
+        /** @description Subscriptions is a list of subscriptions. */
         Subscriptions: {
             subscriptions: components["schemas"]["Subscription"][];
         };
         Text: string;
+        /** @description TriggerSchedule starts one run. */
         TriggerSchedule: {
-            /** @description In the place of the schedule's. */
+            /** @description Input replaces the input of the schedule. */
             input?: unknown;
         };
+        /** @description TriggeredSchedule is the run that was started. */
         TriggeredSchedule: {
             run: string;
         };
@@ -6535,10 +6589,10 @@ export interface operations {
     getLimit: {
         parameters: {
             query?: {
-                /** @description Continue after the page that had this cursor. */
-                cursor?: components["schemas"]["Cursor"];
-                /** @description At most this many. */
-                limit?: components["schemas"]["Limit1000"];
+                /** @description Cursor continues after the page that had this cursor. */
+                cursor?: string;
+                /** @description Most is the most keys of the page. */
+                limit?: number;
             };
             header?: never;
             path: {
@@ -6606,10 +6660,10 @@ export interface operations {
     listLimitHolders: {
         parameters: {
             query?: {
-                /** @description The key. None: the limit has no keys. */
-                key?: components["schemas"]["Text"];
-                /** @description At most this many. */
-                limit?: components["schemas"]["Limit1000"];
+                /** @description Key is the key. None: the limit has no keys. */
+                key?: string;
+                /** @description Most is the most holders. */
+                limit?: number;
             };
             header?: never;
             path: {
@@ -6642,12 +6696,12 @@ export interface operations {
     listPublications: {
         parameters: {
             query?: {
-                /** @description Only under topics that match this pattern. */
-                topic?: components["schemas"]["Text"];
-                /** @description Continue after the page that had this cursor. */
-                cursor?: components["schemas"]["Cursor"];
-                /** @description At most this many. */
-                limit?: components["schemas"]["Limit1000"];
+                /** @description Topic selects topics that match this pattern. */
+                topic?: string;
+                /** @description Cursor continues after the page that had this cursor. */
+                cursor?: string;
+                /** @description Limit is the most publications of the page. */
+                limit?: number;
             };
             header?: never;
             path?: never;
@@ -6810,7 +6864,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["Receipts"];
+                "application/json": components["schemas"]["AckMessages"];
             };
         };
         responses: {
@@ -6845,7 +6899,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["Bury"];
+                "application/json": components["schemas"]["BuryMessages"];
             };
         };
         responses: {
@@ -6880,7 +6934,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["Extend"];
+                "application/json": components["schemas"]["ExtendMessages"];
             };
         };
         responses: {
@@ -6907,12 +6961,12 @@ export interface operations {
     peekMessages: {
         parameters: {
             query?: {
-                /** @description Only those in this state. */
+                /** @description State selects only messages in this state. */
                 state?: components["schemas"]["MessageState"];
-                /** @description Continue after the page that had this cursor. */
-                cursor?: components["schemas"]["Cursor"];
-                /** @description At most this many. */
-                limit?: components["schemas"]["Limit1000"];
+                /** @description Cursor continues after the page that had this cursor. */
+                cursor?: string;
+                /** @description Limit is the most messages of the page. */
+                limit?: number;
             };
             header?: never;
             path: {
@@ -6946,7 +7000,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The dedupe ID of one message, as dedupeId. */
+                /** @description Key is the dedupe ID of one message, as dedupeId. */
                 "Idempotency-Key"?: components["schemas"]["Text"];
             };
             path: {
@@ -6954,7 +7008,7 @@ export interface operations {
             };
             cookie?: never;
         };
-        requestBody: {
+        requestBody?: {
             content: {
                 "application/json": components["schemas"]["SendMessages"];
             };
@@ -6991,7 +7045,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["Nack"];
+                "application/json": components["schemas"]["NackMessages"];
             };
         };
         responses: {
@@ -7026,7 +7080,7 @@ export interface operations {
         };
         requestBody?: {
             content: {
-                "application/json": components["schemas"]["Reason"];
+                "application/json": components["schemas"]["PauseQueue"];
             };
         };
         responses: {
@@ -7061,7 +7115,7 @@ export interface operations {
         };
         requestBody?: {
             content: {
-                "application/json": components["schemas"]["Purge"];
+                "application/json": components["schemas"]["PurgeQueue"];
             };
         };
         responses: {
@@ -7096,7 +7150,7 @@ export interface operations {
         };
         requestBody?: {
             content: {
-                "application/json": components["schemas"]["Receive"];
+                "application/json": components["schemas"]["ReceiveMessages"];
             };
         };
         responses: {
@@ -7131,7 +7185,7 @@ export interface operations {
         };
         requestBody?: {
             content: {
-                "application/json": components["schemas"]["Redrive"];
+                "application/json": components["schemas"]["RedriveQueue"];
             };
         };
         responses: {
@@ -7847,10 +7901,10 @@ export interface operations {
     listSchedules: {
         parameters: {
             query?: {
-                /** @description Continue after the page that had this cursor. */
-                cursor?: components["schemas"]["Cursor"];
-                /** @description At most this many. */
-                limit?: components["schemas"]["Limit1000"];
+                /** @description Cursor continues after the page that had this cursor. */
+                cursor?: string;
+                /** @description Limit is the most schedules of the page. */
+                limit?: number;
             };
             header?: never;
             path?: never;
@@ -8019,7 +8073,7 @@ export interface operations {
         };
         requestBody?: {
             content: {
-                "application/json": components["schemas"]["Reason"];
+                "application/json": components["schemas"]["PauseSchedule"];
             };
         };
         responses: {
@@ -8446,7 +8500,7 @@ export interface operations {
         };
         requestBody?: {
             content: {
-                "application/json": components["schemas"]["Reason"];
+                "application/json": components["schemas"]["PauseSubscription"];
             };
         };
         responses: {
@@ -8481,7 +8535,7 @@ export interface operations {
         };
         requestBody?: {
             content: {
-                "application/json": components["schemas"]["Redrive"];
+                "application/json": components["schemas"]["Redeliver"];
             };
         };
         responses: {
@@ -8579,7 +8633,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The delivery ID, as deliveryId. */
+                /** @description Key is the delivery ID, as deliveryId. */
                 "Idempotency-Key"?: components["schemas"]["Text"];
             };
             path: {
@@ -8599,7 +8653,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Published"];
+                    "application/json": components["schemas"]["SentMessage"];
                 };
             };
             /** @description What went wrong. */
@@ -8716,7 +8770,7 @@ export interface operations {
         };
         requestBody?: {
             content: {
-                "application/json": components["schemas"]["Note"];
+                "application/json": components["schemas"]["HoldWorkflow"];
             };
         };
         responses: {
