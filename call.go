@@ -14,8 +14,9 @@ import (
 //
 //	receipt, err := stepwell.Call(ctx, "charge", bank.Charge, order)
 //
-// fn can call [Info]. For a second argument use a struct, or a closure with [Step]. If the parameter of fn is an interface, convert the argument: io.Reader(buf). A method
-// value of a nil interface panics in the workflow's code, not in the step.
+// fn can call [Info]. For a second argument use a struct, or a closure with [Step]. If the parameter
+// of fn is an interface, convert the argument: io.Reader(buf). A method value of a nil interface
+// panics in the workflow's code, not in the step.
 func Call[In, Out any](ctx Context, name string, fn func(ctx context.Context, in In) (Out, error), in In, opts ...StepOption) (Out, error) {
 	if fn == nil {
 		return Step[Out](ctx, name, nil, opts...)
