@@ -44,7 +44,7 @@ var layers = []layer{
 	{"world", nil},
 	{"world/journal", []string{"world"}},
 	{"world/layout", []string{"world"}},
-	{"world/worldtest/...", []string{"world", "world/journal", "internal/spread"}},
+	{"world/worldtest/...", []string{"world", "world/journal", "internal/apart", "internal/spread"}},
 	{"world/remote/...", []string{"world", "world/remote/..."}}, // and the messages that it shares with the server
 	{"world/rules", []string{"world"}},
 	{"world/...", []string{"world", "world/layout", "world/rules", "internal/sqlfile"}}, // a world and its driver: worlds never import each other
