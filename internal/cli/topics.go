@@ -97,7 +97,6 @@ type published struct {
 
 func topicsPublishCommand(c *cli) *cobra.Command {
 	p := world.Publication{}
-	var headers []string
 	cmd := &cobra.Command{
 		Use:   "publish TOPIC [JSON|-]",
 		Short: "Publish under a topic, to all of its current subscriptions",
@@ -113,9 +112,6 @@ To publish it again safely, give an ID: the same topic and ID within 24 hours is
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			p.Topic = args[0]
 			if p.Payload, err = payloadOf(c, args[1:]); err != nil {
-				return err
-			}
-			if p.Headers, err = headersOf(headers); err != nil {
 				return err
 			}
 			return c.withTopics(cmd.Context(), "", func(t *spread.Spreader) error {
@@ -135,7 +131,7 @@ To publish it again safely, give an ID: the same topic and ID within 24 hours is
 	cmd.Flags().StringVar(&p.Dedupe, "id", "", "`ID` of this publication: with the same ID, it is published only once")
 	cmd.Flags().StringVar(&p.Source, "source", "", "`name` of the source: ordered subscriptions get the publications of one source in order")
 	spanFlag(cmd, func(d time.Duration) { p.Delay = d }, "delay", "how `long` to delay it: 90s, 5m, 2h, 7d")
-	cmd.Flags().StringArrayVar(&headers, "header", nil, "`name=value` to publish with the payload; may be repeated")
+	pairFlag(cmd, &p.Headers, "header", "value", "`name=value` to publish with the payload; may be repeated")
 	c.actFlag(cmd)
 	return cmd
 }

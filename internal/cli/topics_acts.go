@@ -121,3 +121,13 @@ secret until the next rotation. So give the endpoint the new one, then rotate ag
 		return is, "rotated the secret of " + name, err
 	})
 }
+
+// every repeats what is done piece by piece.
+func every(some func() (n int, more bool, err error)) (all int, err error) {
+	for more := true; more && err == nil; {
+		var n int
+		n, more, err = some()
+		all += n
+	}
+	return all, err
+}
