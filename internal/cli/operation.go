@@ -65,8 +65,9 @@ func (w whole) Call(ctx context.Context, row *api.Row, in, out any) error {
 
 // subject is what the commands of a group are about.
 type subject struct {
-	kind     string // such as queue: the name of a field of a path
-	before   string // its name in sentences: "queue ", or nothing
+	kind     string                // such as queue: the name of a field of a path
+	before   string                // its name in sentences: "queue ", or nothing
+	own      func(err error) error // explains errors that only this group has; nil: it has none
 	missing  func(name string) string
 	conflict func(name string) string
 	complete cobra.CompletionFunc
@@ -74,6 +75,9 @@ type subject struct {
 
 // explain says what went wrong, and what next. name is the name that the command was given.
 func (s *subject) explain(c *cli, err error, name string) error {
+	if err != nil && s.own != nil {
+		err = s.own(err)
+	}
 	var f *fault
 	switch {
 	case err == nil || errors.As(err, &f):
