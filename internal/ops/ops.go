@@ -26,6 +26,8 @@ type Options struct {
 	PageBytes func() int
 	// MaxWait is the longest that a receive waits. 0: 30 s.
 	MaxWait time.Duration
+	// Requests adds to an error about a missing queue or subscription the request that creates it.
+	Requests bool
 	// More reports whether an operation in pieces that began at a time may do another piece. Nil:
 	// it does all.
 	More func(began time.Time) bool
@@ -159,8 +161,8 @@ func invalid(format string, args ...any) error {
 }
 
 // create adds to [world.ErrNotFound] how to create what is missing.
-func create(err error, row *api.Row, name string) error {
-	if errors.Is(err, world.ErrNotFound) {
+func (o *Ops) create(err error, row *api.Row, name string) error {
+	if o.opt.Requests && errors.Is(err, world.ErrNotFound) {
 		return fmt.Errorf("%w: %s %s", err, row.Method, api.PathWith(row, url.PathEscape(name)))
 	}
 	return err
