@@ -6,7 +6,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/base64"
-	"fmt"
 	"net/http"
 	"slices"
 
@@ -38,25 +37,13 @@ func limitRoutes() []route {
 	}
 }
 
-// limitsOf are the limits of the server's database.
-func limitsOf(s *Server) (world.Limiter, error) {
-	able := world.AbilitiesOf(s.app.World())
-	if able.LimitKeeper == nil {
-		return nil, fmt.Errorf("limits of the server's database: %w", world.ErrNotFound)
-	}
-	return able.LimitKeeper.Limits(), nil
-}
-
 // limitList is all limits.
 type limitList struct {
 	Limits []operate.Limit `json:"limits"`
 }
 
 func listLimits(s *Server, w http.ResponseWriter, r *request) error {
-	l, err := limitsOf(s)
-	if err != nil {
-		return err
-	}
+	l := s.app.World().Limits()
 	all, err := l.ListLimits(r.Context())
 	if err != nil {
 		return err
@@ -90,10 +77,7 @@ func getLimit(s *Server, w http.ResponseWriter, r *request) error {
 	if err != nil {
 		return invalid("cursor: it does not belong to this list")
 	}
-	l, err := limitsOf(s)
-	if err != nil {
-		return err
-	}
+	l := s.app.World().Limits()
 	page := operate.LimitPage{Keys: []operate.LimitKey{}}
 	if page.Limit, err = limitNamed(r.Context(), l, r.PathValue("limit")); err != nil {
 		return err
@@ -116,10 +100,7 @@ func listHolders(s *Server, w http.ResponseWriter, r *request) error {
 	if err != nil {
 		return err
 	}
-	l, err := limitsOf(s)
-	if err != nil {
-		return err
-	}
+	l := s.app.World().Limits()
 	held, err := l.ListHolders(r.Context(), r.PathValue("limit"), r.query.Get("key"), most)
 	if err != nil {
 		return err
@@ -137,10 +118,7 @@ func setLimit(s *Server, w http.ResponseWriter, r *request) error {
 	if err := r.decode(&b); err != nil {
 		return err
 	}
-	l, err := limitsOf(s)
-	if err != nil {
-		return err
-	}
+	l := s.app.World().Limits()
 	name := r.PathValue("limit")
 	if err := l.SetLimit(r.Context(), name, b.Number); err != nil {
 		return err

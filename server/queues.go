@@ -43,22 +43,10 @@ func queueRoutes() []route {
 	}
 }
 
-// keeperOfQueues are the queues of the server's database.
-func keeperOfQueues(s *Server) (world.Messenger, error) {
-	if s.queues == nil {
-		return nil, fmt.Errorf("queues of the server's database: %w", world.ErrNotFound)
-	}
-	return s.queues, nil
-}
-
 // queueOf is the queue that a path names, and where it is kept.
 func queueOf(s *Server, r *request) (world.Messenger, string, error) {
 	name := r.PathValue("queue")
-	if err := world.CheckQueueName(name); err != nil {
-		return nil, "", err
-	}
-	k, err := keeperOfQueues(s)
-	return k, name, err
+	return s.world.Messages(), name, world.CheckQueueName(name)
 }
 
 // undeclared says what to do about a queue that is not there.
@@ -75,10 +63,7 @@ type queueList struct {
 }
 
 func listQueues(s *Server, w http.ResponseWriter, r *request) error {
-	k, err := keeperOfQueues(s)
-	if err != nil {
-		return err
-	}
+	k := s.world.Messages()
 	all, err := k.Queues(r.Context())
 	if err != nil {
 		return err

@@ -5,7 +5,6 @@ package server
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 	"net/http"
 	"time"
 
@@ -46,23 +45,10 @@ func scheduleRoutes() []route {
 	}
 }
 
-// timetableOf are the schedules of the server's database, and what starts their runs.
-func timetableOf(s *Server) (*timetable.Keeper, error) {
-	k := kit.AppOf(s.app).Timetable
-	if k == nil {
-		return nil, fmt.Errorf("schedules of the server's database: %w", world.ErrNotFound)
-	}
-	return k, nil
-}
-
 // scheduleAt is the schedule that a path names, and where it is kept.
 func scheduleAt(s *Server, r *request) (*timetable.Keeper, string, error) {
-	k, err := timetableOf(s)
 	name := r.PathValue("schedule")
-	if err == nil {
-		err = world.CheckScheduleName("schedule", name)
-	}
-	return k, name, err
+	return kit.AppOf(s.app).Timetable, name, world.CheckScheduleName("schedule", name)
 }
 
 func answerSchedule(w http.ResponseWriter, is *world.Schedule, err error) error {
@@ -83,10 +69,7 @@ func listSchedules(s *Server, w http.ResponseWriter, r *request) error {
 	if err != nil {
 		return err
 	}
-	k, err := timetableOf(s)
-	if err != nil {
-		return err
-	}
+	k := kit.AppOf(s.app).Timetable
 	page, err := k.Store.Schedules(r.Context(), world.ScheduleQuery{After: r.query.Get("cursor"), Limit: limit})
 	if err != nil {
 		return err

@@ -58,19 +58,10 @@ func topicRoutes() []route {
 	}
 }
 
-// topicsOf are the topics of the server's database.
-func topicsOf(s *Server) (*spread.Spreader, error) {
-	if s.topics == nil {
-		return nil, fmt.Errorf("topics of the server's database: %w", world.ErrNotFound)
-	}
-	return s.topics.Spread, nil
-}
-
 // subscriptionOf is the subscription that a path names, and where it is kept.
-func subscriptionOf(s *Server, r *request) (*spread.Spreader, string, error) {
-	t, err := topicsOf(s)
-	name := r.PathValue("subscription")
-	if err == nil && world.CheckWorkflowName(name) != nil {
+func subscriptionOf(s *Server, r *request) (t *spread.Spreader, name string, err error) {
+	t, name = s.topics.Spread, r.PathValue("subscription")
+	if world.CheckWorkflowName(name) != nil {
 		err = invalid("subscription name %.140q: want A-Z a-z 0-9 _ . -", name)
 	}
 	return t, name, err
@@ -102,10 +93,7 @@ func publish(s *Server, w http.ResponseWriter, r *request) error {
 	case b.Delay != 0 && !b.At.IsZero():
 		return invalid("body: give delay or at, not both")
 	}
-	t, err := topicsOf(s)
-	if err != nil {
-		return err
-	}
+	t := s.topics.Spread
 	p := world.Publication{
 		Topic: r.PathValue("topic"), Source: b.Source, Payload: b.Payload, Headers: b.Headers, Delay: time.Duration(b.Delay), Dedupe: cmp.Or(b.DeliveryID, key),
 	}
@@ -130,10 +118,7 @@ func listPublications(s *Server, w http.ResponseWriter, r *request) error {
 	if err != nil {
 		return err
 	}
-	t, err := topicsOf(s)
-	if err != nil {
-		return err
-	}
+	t := s.topics.Spread
 	page, err := t.Topics.Publications(r.Context(), world.PublicationQuery{Topic: r.query.Get("topic"), Cursor: r.query.Get("cursor"), Limit: limit})
 	if err != nil {
 		return err
@@ -151,10 +136,7 @@ type subscriptionList struct {
 }
 
 func listSubscriptions(s *Server, w http.ResponseWriter, r *request) error {
-	t, err := topicsOf(s)
-	if err != nil {
-		return err
-	}
+	t := s.topics.Spread
 	all, err := courier.Standings(r.Context(), t)
 	if err != nil {
 		return err

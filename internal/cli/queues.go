@@ -47,11 +47,8 @@ func (c *cli) withQueues(ctx context.Context, queue string, f func(k world.Messe
 		}
 	}
 	return c.with(ctx, func(db *database) error {
-		able := world.AbilitiesOf(db.app.World())
-		if able.MessageKeeper == nil {
-			return &fault{exitFailure, fmt.Errorf("%s has no queues", c.place()), "name another database, with --db"}
-		}
-		return c.explainQueue(f(able.MessageKeeper.Messages(), able.Notifier), queue)
+		w := db.app.World()
+		return c.explainQueue(f(w.Messages(), w), queue)
 	})
 }
 

@@ -43,11 +43,7 @@ docs/topics.md.
 // withTopics opens the topics of the database for f. name is the subscription that the command is about; "": none.
 func (c *cli) withTopics(ctx context.Context, name string, f func(t *spread.Spreader) error) error {
 	return c.with(ctx, func(db *database) error {
-		t := spread.Of(world.AbilitiesOf(db.app.World()))
-		if t == nil {
-			return &fault{exitFailure, fmt.Errorf("%s has no topics", c.place()), "name another database, with --db"}
-		}
-		return c.explainTopic(f(t), name)
+		return c.explainTopic(f(spread.Of(db.app.World())), name)
 	})
 }
 

@@ -45,19 +45,8 @@ type schedulesView struct {
 // schedulesPage is how many are on a page.
 const schedulesPage = 100
 
-func timetableOf(u *UI) (*timetable.Keeper, error) {
-	k := kit.AppOf(u.app).Timetable
-	if k == nil {
-		return nil, fmt.Errorf("%w: schedules of the server's database", world.ErrNotFound)
-	}
-	return k, nil
-}
-
 func schedules(u *UI, v *visit) error {
-	k, err := timetableOf(u)
-	if err != nil {
-		return err
-	}
+	k := kit.AppOf(u.app).Timetable
 	page, err := k.Store.Schedules(v.Context(), world.ScheduleQuery{After: v.URL.Query().Get("cursor"), Limit: schedulesPage + 2})
 	if err != nil {
 		return err
@@ -144,10 +133,7 @@ func valueIn[T any](v *visit, name, label string, read func(string) (T, error), 
 }
 
 func putSchedule(u *UI, v *visit) error {
-	k, err := timetableOf(u)
-	if err != nil {
-		return err
-	}
+	k := kit.AppOf(u.app).Timetable
 	s := world.Schedule{Name: v.Form.Get("name"), Made: world.Provenance{By: acting.Who(v.Context()), At: world.Now()}}
 	s.Says = world.ScheduleSpec{
 		Workflow: v.Form.Get("workflow"), Zone: v.Form.Get("zone"), Overlap: world.Overlap(v.Form.Get("overlap")),
@@ -173,11 +159,9 @@ func putSchedule(u *UI, v *visit) error {
 }
 
 func scheduleAct(u *UI, v *visit) error {
-	k, err := timetableOf(u)
-	if err != nil {
-		return err
-	}
+	k := kit.AppOf(u.app).Timetable
 	name, act := v.PathValue("schedule"), v.PathValue("act")
+	var err error
 	switch act {
 	case "pause":
 		_, err = timetable.Pause(v.Context(), k.Store, name, acting.Who(v.Context()), v.Form.Get("reason"))

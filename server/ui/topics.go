@@ -51,14 +51,6 @@ type topicsView struct {
 	Of           string // whose it is
 }
 
-func spreaderOf(u *UI) (*spread.Spreader, error) {
-	s := spread.Of(world.AbilitiesOf(u.world))
-	if s == nil {
-		return nil, fmt.Errorf("%w: topics of the server's database", world.ErrNotFound)
-	}
-	return s, nil
-}
-
 func (v *visit) subscriptionRow(s *courier.Standing) subscriptionRow {
 	row := subscriptionRow{Subscription: operate.SubscriptionOf(&s.Subscription, s.Stats), Path: Base + "topics/" + url.PathEscape(s.Name), Own: s.Subscription.Queue == ""}
 	row.To, row.Queue = visible(row.Target()), queuePath(row.Messages)
@@ -80,10 +72,7 @@ func topics(u *UI, v *visit) error { return drawTopics(u, v, "", "") }
 
 // drawTopics shows all, and a secret that was made just now.
 func drawTopics(u *UI, v *visit, of, secret string) error {
-	s, err := spreaderOf(u)
-	if err != nil {
-		return err
-	}
+	s := spread.Of(u.world)
 	all, err := courier.Standings(v.Context(), s)
 	if err != nil {
 		return err
@@ -125,10 +114,7 @@ func drawTopics(u *UI, v *visit, of, secret string) error {
 }
 
 func publish(u *UI, v *visit) error {
-	s, err := spreaderOf(u)
-	if err != nil {
-		return err
-	}
+	s := spread.Of(u.world)
 	p := world.Publication{Topic: v.Form.Get("topic"), Payload: []byte(v.Form.Get("payload")), Dedupe: v.Form.Get("id")}
 	if _, err := s.Topics.Publish(v.Context(), []world.Publication{p}); err != nil {
 		return err
@@ -138,10 +124,7 @@ func publish(u *UI, v *visit) error {
 }
 
 func subscribe(u *UI, v *visit) error {
-	s, err := spreaderOf(u)
-	if err != nil {
-		return err
-	}
+	s := spread.Of(u.world)
 	sub := world.Subscription{
 		Name: v.Form.Get("name"), Pattern: v.Form.Get("pattern"), Match: json.RawMessage(v.Form.Get("match")), Ordered: v.Form.Get("ordered") != "",
 		Made: world.Provenance{By: acting.Who(v.Context()), At: world.Now()},
@@ -171,10 +154,7 @@ func subscribe(u *UI, v *visit) error {
 }
 
 func subscriptionAct(u *UI, v *visit) error {
-	s, err := spreaderOf(u)
-	if err != nil {
-		return err
-	}
+	s := spread.Of(u.world)
 	name, act := v.PathValue("subscription"), v.PathValue("act")
 	acts := []string{"pause", "resume", "redeliver", "rotate", "unsubscribe"}
 	if !slices.Contains(acts, act) {
