@@ -1,6 +1,6 @@
 package world
 
-// This file makes each call of a world by one function.
+// This file has all calls of a world go through one function.
 
 import (
 	"context"
@@ -18,7 +18,7 @@ type Call struct {
 
 // Interceptor makes a call. next makes it on the wrapped World, and may be called more than once or
 // not at all. The answer of a method with two results besides the error is a [Two]. A method that
-// returns only an error has none. A nil answer is the zero value.
+// returns only an error has none. A nil answer is the zero value; one of another type panics.
 type Interceptor func(ctx context.Context, c Call, next Next) (answer any, err error)
 
 // Next makes an intercepted call on the wrapped World.
@@ -56,7 +56,9 @@ func call[I, T any](
 	}
 	next := func(ctx context.Context) (any, error) { return do(ctx) }
 	is, err := (*v.around)(ctx, Call{method, args}, next)
-	answer, _ = is.(T)
+	if is != nil {
+		answer = is.(T)
+	}
 	return answer, err
 }
 
