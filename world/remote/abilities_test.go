@@ -19,7 +19,7 @@ func TestAbilities(t *testing.T) {
 			t.Errorf("%s: it has the methods: %v, and is said to have none: %v", at.Name, can, has.Field(i).IsNil())
 		}
 	}
-	w.hello = wire.Hello{}
+	w.hello = wire.HelloOut{}
 	if world.AbilitiesOf(w).ApartKeeper != nil {
 		t.Error("a server that keeps no values apart is said to")
 	}
