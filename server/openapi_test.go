@@ -16,6 +16,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stepwell/stepwell/api"
 	"github.com/stepwell/stepwell/internal/openapi"
 	"github.com/stepwell/stepwell/internal/operate"
 	"github.com/stepwell/stepwell/world/remote/wire"
@@ -38,10 +39,14 @@ func generate(t *testing.T) []byte {
 	if err := json.Unmarshal(text, &schemas); err != nil {
 		t.Fatal(err)
 	}
+	types := newTypeSchemas(t, schemas)
 	paths := object{}
 	for _, rt := range routes() {
 		if rt.wire != nil {
 			continue
+		}
+		if rt.row != nil {
+			types.operation(rt.row, &rt.op)
 		}
 		path := openAPIPath(rt.path)
 		if paths[path] == nil {
@@ -111,7 +116,7 @@ func describe(rt *route) object {
 		params = append(params, object{"name": m[1], "in": "path", "required": true, "schema": schema})
 	}
 	for _, p := range op.query {
-		q := object{"name": p.name, "in": "query", "description": p.about, "schema": schemaRef(p.schema)}
+		q := object{"name": p.name, "in": "query", "description": p.about, "schema": querySchema(rt, &p)}
 		if strings.HasSuffix(p.name, ".") { // each name that begins so, as OpenAPI can say it: the properties of an object
 			q["style"], q["explode"] = "form", true
 		} else if p.many {
@@ -163,6 +168,25 @@ func describe(rt *route) object {
 	}
 	o["responses"] = answers
 	return o
+}
+
+// querySchema returns the schema of a query parameter.
+func querySchema(rt *route, p *param) object {
+	if p.schema != "" {
+		return schemaRef(p.schema)
+	}
+	for _, f := range rt.row.Fields {
+		if f.Name == p.name && f.Place == api.InQuery {
+			field := rt.row.In.Field(f.Index)
+			if name := field.Type.Name(); field.Type.PkgPath() != "" && field.Type.Kind() == reflect.String {
+				return schemaRef(name)
+			}
+			is := object{"type": map[reflect.Kind]string{reflect.Int: "integer", reflect.Bool: "boolean", reflect.String: "string"}[field.Type.Kind()]}
+			rules(is, field.Tag)
+			return is
+		}
+	}
+	panic("no field for the parameter " + p.name)
 }
 
 // TestRoutesTable: the table of docs/server.md lists all routes; -update writes it.

@@ -20,7 +20,7 @@ import (
 
 // mountUI serves the pages, and sends there who asks for / and takes a page.
 func (s *Server) mountUI() {
-	pages := ui.New(s.app, uiHost{s})
+	pages := ui.New(s.app, s.ops, uiHost{s})
 	s.mux.HandleFunc(ui.Base, func(w http.ResponseWriter, r *http.Request) {
 		if err := s.entry.sameHouse(r); err != nil {
 			s.audit.refuse(w, r, err)
@@ -126,11 +126,6 @@ func (h uiHost) Audit(r *http.Request, who, what, run string, err error, more ..
 		h.s.audit.sayRefused(r, wrongKey)
 	}
 	h.s.audit.note(r, who, what, run, "", err, more...)
-}
-
-// Postable: see [ui.Host].
-func (h uiHost) Postable(t *world.PostTarget) error {
-	return checkEndpoint(t, h.s.opts.PrivateEndpoints)
 }
 
 // Watch: see [ui.Host].

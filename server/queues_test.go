@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stepwell/stepwell/api"
 	"github.com/stepwell/stepwell/world"
 )
 
@@ -16,7 +17,7 @@ import (
 func (r *rig) receives(body string, texts ...string) (receipts []string) {
 	r.Helper()
 	a := r.want(200, "POST", "/v1/queues/mails/receive", body)
-	var got receivedMessages
+	var got api.ReceivedMessages
 	if err := json.Unmarshal(a.body, &got); err != nil || len(got.Messages) != len(texts) {
 		r.Fatalf("received %s, %v; want %q", a.body, err, texts)
 	}

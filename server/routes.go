@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/stepwell/stepwell/api"
 	"github.com/stepwell/stepwell/world/remote/wire"
 )
 
@@ -29,6 +30,7 @@ type route struct {
 
 	maxBody int64 // bytes of its body; 0: Options.MaxBody
 
+	row  *api.Row  // nil: the handler reads the request itself
 	wire *wire.Row // of a world over HTTP; nil: it is a route of the API, which openapi.json describes
 }
 
@@ -76,18 +78,12 @@ func (o *operation) param(name string) *param {
 func routes() []route {
 	return short(slices.Concat(
 		runRoutes(),
-		operateRoutes(),
 		bulkRoutes(),
 		historyRoutes(),
 		valueRoutes(),
 		blobRoutes(),
 		streamRoutes(),
-		queueRoutes(),
-		messageRoutes(),
-		topicRoutes(),
-		scheduleRoutes(),
-		startRoutes(),
-		limitRoutes(),
+		opRoutes(),
 		hookRoutes(),
 		webhookRoutes(),
 		systemRoutes(),
@@ -101,8 +97,8 @@ func routes() []route {
 
 // The address of a run, which names its workflow or does not: an ID is enough.
 const (
-	longForm  = "/v1/workflows/{workflow}/runs/{run}/"
-	shortForm = "/v1/runs/{run}/"
+	longForm  = "/v1/workflows/{workflow}/runs/{run}"
+	shortForm = "/v1/runs/{run}"
 )
 
 // short are routes about a run, each beside the same in the short form.
@@ -121,8 +117,6 @@ func short(long []route) []route {
 // Parameters that several routes have.
 var (
 	paramCursor = param{name: "cursor", schema: "Cursor", about: "Continue after the page that had this cursor."}
-	paramNewest = param{name: "newest", schema: "Truth", about: "true: show the newest run that replaced this one, by a retry or a restart in place. With wait this is the default."}
-	paramWait   = param{name: "wait", schema: "Duration", about: "Wait this long for the run to be over: 30s. At most 60 s, unless the server is configured otherwise."}
 )
 
 func limit(most string) param {

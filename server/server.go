@@ -21,6 +21,7 @@ import (
 	"github.com/stepwell/stepwell/internal/courier"
 	"github.com/stepwell/stepwell/internal/human"
 	"github.com/stepwell/stepwell/internal/logs"
+	"github.com/stepwell/stepwell/internal/ops"
 	"github.com/stepwell/stepwell/server/wdk"
 	"github.com/stepwell/stepwell/world"
 	"github.com/stepwell/stepwell/world/remote/wire"
@@ -146,8 +147,8 @@ type Server struct {
 	log      *slog.Logger
 	mux      *http.ServeMux
 	watchers *watchers
-	queues   world.Messenger  // nil: the database keeps none
-	topics   *courier.Courier // nil: the same
+	ops      *ops.Ops
+	topics   *courier.Courier // nil: the database has no topics
 	room     *room            // of answers
 	bodies   *room
 	entry    entry    // who may come in
@@ -199,9 +200,7 @@ func New(app *stepwell.App, o Options) (*Server, error) {
 		doors: &s.doors, guard: &s.guard, places: &s.places, log: s.log, says: logs.NewSeldom(s.log),
 		world: s.world, able: world.AbilitiesOf(s.world),
 	}
-	if k := world.AbilitiesOf(s.world).MessageKeeper; k != nil {
-		s.queues = k.Messages()
-	}
+	s.ops = newOps(s)
 	s.topics = newCourier(app, s.log, o.PrivateEndpoints)
 	if s.pusher, err = newPusher(below, o.Push, s.log); err != nil {
 		return nil, fmt.Errorf("server.New: %w", err)

@@ -22,8 +22,9 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/stepwell/stepwell"
 	"golang.org/x/net/http/httpguts"
+
+	"github.com/stepwell/stepwell"
 
 	"github.com/stepwell/stepwell/internal/courier"
 	"github.com/stepwell/stepwell/internal/kit"

@@ -7,7 +7,7 @@ import (
 	"fmt"
 
 	"github.com/stepwell/stepwell/internal/courier"
-	"github.com/stepwell/stepwell/internal/operate"
+	"github.com/stepwell/stepwell/internal/ops"
 	"github.com/stepwell/stepwell/internal/spread"
 	"github.com/stepwell/stepwell/world"
 	"github.com/stepwell/stepwell/world/remote/wire"
@@ -136,7 +136,7 @@ func shownSubscriptions(r *request, all []world.Subscription) []world.Subscripti
 	for i, s := range all {
 		if shown[i] = courier.Hide(s); s.Endpoint != nil && !r.sees(Operator) {
 			e := *shown[i].Endpoint
-			e.URL = operate.ShownEndpoint(e.URL)
+			e.URL = ops.ShownEndpoint(e.URL)
 			shown[i].Endpoint = &e
 		}
 	}

@@ -14,8 +14,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/stepwell/stepwell"
+	"github.com/stepwell/stepwell/api"
 	"github.com/stepwell/stepwell/internal/human"
-	"github.com/stepwell/stepwell/internal/operate"
+	"github.com/stepwell/stepwell/internal/ops"
 	"github.com/stepwell/stepwell/world"
 )
 
@@ -70,7 +71,7 @@ func completeLimit(c *cli) cobra.CompletionFunc {
 			all, err := l.ListLimits(cmd.Context())
 			for i := range all {
 				if strings.HasPrefix(all[i].Name, begins) && len(names) < mostCompleted {
-					l := operate.LimitOf(&all[i])
+					l := ops.LimitOf(&all[i])
 					names = append(names, l.Name+"\t"+numberText(&l))
 				}
 			}
@@ -108,7 +109,7 @@ func listLimits(c *cli, all []world.Limit) error {
 	t := &table{Gap: "  "}
 	t.Add(cell{Text: "LIMIT", Tone: dim}, cell{Text: "NUMBER", Tone: dim, Right: true}, cell{Text: "CODE SAYS", Tone: dim, Right: true}, cell{Text: "COUNTS", Tone: dim})
 	for i := range all {
-		l := operate.LimitOf(&all[i])
+		l := ops.LimitOf(&all[i])
 		if c.json {
 			if err := c.encoder().Encode(l); err != nil {
 				return err
@@ -128,28 +129,28 @@ func listLimits(c *cli, all []world.Limit) error {
 }
 
 // countsText says what counts for a limit.
-func countsText(l *operate.Limit) string {
+func countsText(l *api.Limit) string {
 	switch {
 	case world.SingleOf(l.Name) != "":
 		return "live runs: a singleton"
 	case l.Per > 0 && l.Refuse:
 		return "runs that begin in " + l.Per.String() + burstText(l) + "; others are refused"
 	case l.Per > 0:
-		return l.Counts() + " that begin in " + l.Per.String() + burstText(l)
+		return ops.LimitCounts(l) + " that begin in " + l.Per.String() + burstText(l)
 	case l.UntilEnd:
 		return "runs until their end" + weightText(l)
 	}
-	return l.Counts() + " at work" + weightText(l)
+	return ops.LimitCounts(l) + " at work" + weightText(l)
 }
 
-func weightText(l *operate.Limit) string {
+func weightText(l *api.Limit) string {
 	if n := len(l.Weights); n > 0 {
 		return "; weights: " + human.Count(n, "key")
 	}
 	return ""
 }
 
-func burstText(l *operate.Limit) string {
+func burstText(l *api.Limit) string {
 	if l.Burst > 1 {
 		return fmt.Sprintf(", %d at one moment", l.Burst)
 	}
@@ -157,7 +158,7 @@ func burstText(l *operate.Limit) string {
 }
 
 // numberText says how many a limit lets in.
-func numberText(l *operate.Limit) string {
+func numberText(l *api.Limit) string {
 	if l.Per > 0 {
 		return fmt.Sprintf("%d in %s", l.Number, l.Per)
 	}
@@ -190,13 +191,13 @@ that nothing needs are not listed. With --json the output is one object.
 				if err != nil {
 					return err
 				}
-				page := operate.LimitPage{Limit: is, Keys: []operate.LimitKey{}}
+				page := api.LimitPage{Limit: is, Keys: []api.LimitKey{}}
 				keys, err := l.ListLimitKeys(cmd.Context(), args[0], "", most)
 				if err != nil {
 					return err
 				}
 				for _, k := range keys {
-					page.Keys = append(page.Keys, operate.LimitKey(k))
+					page.Keys = append(page.Keys, api.LimitKey(k))
 				}
 				return showLimit(c, &page)
 			})
@@ -208,7 +209,7 @@ that nothing needs are not listed. With --json the output is one object.
 }
 
 // limitNamed is one limit.
-func limitNamed(ctx context.Context, l world.Limiter, name string) (is operate.Limit, err error) {
+func limitNamed(ctx context.Context, l world.Limiter, name string) (is api.Limit, err error) {
 	all, err := l.ListLimits(ctx)
 	if err != nil {
 		return is, err
@@ -217,10 +218,10 @@ func limitNamed(ctx context.Context, l world.Limiter, name string) (is operate.L
 	if i < 0 {
 		return is, world.NoLimit(name)
 	}
-	return operate.LimitOf(&all[i]), nil
+	return ops.LimitOf(&all[i]), nil
 }
 
-func showLimit(c *cli, page *operate.LimitPage) error {
+func showLimit(c *cli, page *api.LimitPage) error {
 	if c.json {
 		return c.encoder().Encode(page)
 	}

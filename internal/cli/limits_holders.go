@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/stepwell/stepwell/internal/human"
-	"github.com/stepwell/stepwell/internal/operate"
+	"github.com/stepwell/stepwell/internal/ops"
 	"github.com/stepwell/stepwell/world"
 )
 
@@ -58,7 +58,7 @@ func listHolders(c *cli, limit, key string, held []world.LimitHolder, most int) 
 			}
 			continue
 		}
-		t.Add(cell{Text: human.Visible(h.Run + h.Message)}, cell{Text: human.Visible(operate.HeldAs(h))})
+		t.Add(cell{Text: human.Visible(h.Run + h.Message)}, cell{Text: human.Visible(ops.HolderText(h))})
 	}
 	switch {
 	case c.json:

@@ -13,8 +13,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/stepwell/stepwell/api"
 	"github.com/stepwell/stepwell/internal/human"
-	"github.com/stepwell/stepwell/internal/operate"
 	"github.com/stepwell/stepwell/world"
 )
 
@@ -66,7 +66,7 @@ rate). The limits that you give replace those that the queue had, for messages t
 			}
 		}
 		for _, text := range limits {
-			var l operate.QueueLimit
+			var l api.QueueLimit
 			if err := readLimit(text, &l); err != nil {
 				return queueActed{}, "", usagef(`want an object like {"number": 3, "path": "customer.id"}`, "--limit %s: %w", human.Cut(human.Visible(text), 100), err)
 			}
@@ -82,7 +82,7 @@ rate). The limits that you give replace those that the queue had, for messages t
 }
 
 // readLimit reads a limit of a queue as JSON: one object, with the members of a limit alone.
-func readLimit(text string, into *operate.QueueLimit) error {
+func readLimit(text string, into *api.QueueLimit) error {
 	d := json.NewDecoder(strings.NewReader(text))
 	d.DisallowUnknownFields()
 	if err := d.Decode(into); err != nil {

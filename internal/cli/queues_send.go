@@ -10,8 +10,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/stepwell/stepwell/api"
 	"github.com/stepwell/stepwell/internal/human"
-	"github.com/stepwell/stepwell/internal/operate"
+	"github.com/stepwell/stepwell/internal/ops"
 	"github.com/stepwell/stepwell/queue"
 	"github.com/stepwell/stepwell/world"
 )
@@ -123,7 +124,7 @@ receives. An empty queue is not an error.
 				if err != nil {
 					return err
 				}
-				return showReceived(c, q.Queue, operate.MessagesOf(got.Messages))
+				return showReceived(c, q.Queue, ops.MessagesOf(got.Messages))
 			})
 		},
 	}
@@ -135,7 +136,7 @@ receives. An empty queue is not an error.
 	return cmd
 }
 
-func showReceived(c *cli, queue string, all []operate.Message) error {
+func showReceived(c *cli, queue string, all []api.Message) error {
 	if c.json {
 		for i := range all {
 			if err := c.encoder().Encode(all[i]); err != nil {

@@ -10,9 +10,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/stepwell/stepwell/api"
 	"github.com/stepwell/stepwell/internal/draw"
 	"github.com/stepwell/stepwell/internal/human"
-	"github.com/stepwell/stepwell/internal/operate"
+	"github.com/stepwell/stepwell/internal/ops"
 	"github.com/stepwell/stepwell/world"
 )
 
@@ -47,7 +48,7 @@ func listQueues(c *cli, all []world.QueueStats) error {
 	t.Add(cell{Text: "QUEUE", Tone: dim}, cell{Text: "READY", Tone: dim, Right: true}, cell{Text: "DELAYED", Tone: dim, Right: true}, cell{Text: "OUT", Tone: dim, Right: true},
 		cell{Text: "PARKED", Tone: dim, Right: true}, cell{Text: "DEAD", Tone: dim, Right: true}, cell{Text: "OLDEST", Tone: dim, Right: true}, cell{Text: "", Tone: dim})
 	for i := range all {
-		q := operate.QueueOf(&all[i])
+		q := ops.QueueOf(&all[i])
 		if c.json {
 			if err := c.encoder().Encode(q); err != nil {
 				return err
@@ -78,7 +79,7 @@ func listQueues(c *cli, all []world.QueueStats) error {
 }
 
 // pausedText says who paused a queue, when and why.
-func pausedText(c *cli, p *operate.QueuePause) string {
+func pausedText(c *cli, p *api.QueuePause) string {
 	text := "paused"
 	if p.By != "" {
 		text += " by " + p.By
@@ -114,7 +115,7 @@ that are stuck.
 				if err != nil {
 					return err
 				}
-				q := operate.QueueOf(&all[0])
+				q := ops.QueueOf(&all[0])
 				if c.json {
 					return c.encoder().Encode(q)
 				}
@@ -127,15 +128,15 @@ that are stuck.
 	return cmd
 }
 
-func showQueue(c *cli, q *operate.Queue) {
+func showQueue(c *cli, q *api.MessageQueue) {
 	t := &table{Gap: "  ", Wrap: true}
 	line := func(name, text string) { t.Add(cell{Text: name, Tone: dim}, cell{Text: text}) }
 	line("queue", q.Name)
-	line("visibility", q.Visibility)
+	line("visibility", q.Visibility.String())
 	line("receives", strconv.Itoa(q.MaxReceives)+" at most, then a dead letter")
 	for i := range q.Limits {
 		l := &q.Limits[i]
-		line("limit", l.Name+": "+l.Text())
+		line("limit", l.Name+": "+ops.QueueLimitText(l))
 	}
 	n := q.Counts
 	line("messages", fmt.Sprintf("%d ready, %d delayed, %d out, %d parked, %d dead", n.Ready, n.Delayed, n.Out, n.Parked, n.Dead))
@@ -206,7 +207,7 @@ func peekAt(c *cli, ctx context.Context, k world.Messenger, q world.PeekQuery, l
 		if err != nil {
 			return err
 		}
-		for _, m := range operate.MessagesOf(page.Messages) {
+		for _, m := range ops.MessagesOf(page.Messages) {
 			if c.json {
 				if err := c.encoder().Encode(m); err != nil {
 					return err
@@ -243,11 +244,11 @@ func messageTable(second string) *table {
 	return t
 }
 
-func addMessage(c *cli, t *table, m *operate.Message, second cell) {
+func addMessage(c *cli, t *table, m *api.Message, second cell) {
 	payload := human.Fold(string(m.Payload), draw.PayloadWidth)
 	switch {
-	case m.Encrypted != "":
-		payload = "encrypted with key " + m.Encrypted
+	case m.Sealed != "":
+		payload = "encrypted with key " + m.Sealed
 	case m.Damage != "":
 		payload = m.Damage
 	}

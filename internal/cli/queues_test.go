@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stepwell/stepwell/internal/operate"
+	"github.com/stepwell/stepwell/api"
 	"github.com/stepwell/stepwell/server"
 	"github.com/stepwell/stepwell/world/sqlite"
 )
@@ -45,7 +45,7 @@ func (q *queueShell) refuses(code int, want string, args ...string) {
 }
 
 // receives receives one message.
-func (q *queueShell) receives(args ...string) (m operate.Message) {
+func (q *queueShell) receives(args ...string) (m api.Message) {
 	q.Helper()
 	out := q.says(`"receipt"`, append([]string{"receive", "mails", "--json"}, args...)...)
 	if err := json.Unmarshal([]byte(out), &m); err != nil {

@@ -11,8 +11,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/stepwell/stepwell/api"
 	"github.com/stepwell/stepwell/internal/human"
-	"github.com/stepwell/stepwell/internal/operate"
+	"github.com/stepwell/stepwell/internal/ops"
 	"github.com/stepwell/stepwell/internal/timetable"
 	"github.com/stepwell/stepwell/world"
 )
@@ -45,7 +46,7 @@ func listSchedules(c *cli, ctx context.Context, store world.Scheduler) error {
 			return err
 		}
 		for i := range page {
-			s := operate.ScheduleOf(&page[i])
+			s := ops.ScheduleOf(&page[i])
 			if c.json {
 				if err := c.encoder().Encode(s); err != nil {
 					return err
@@ -76,7 +77,7 @@ func listSchedules(c *cli, ctx context.Context, store world.Scheduler) error {
 }
 
 // scheduleState says what keeps a schedule from going on; nothing: it goes on.
-func scheduleState(c *cli, s *operate.Schedule) cell {
+func scheduleState(c *cli, s *api.Schedule) cell {
 	switch {
 	case s.Damage != "":
 		return cell{Text: s.Damage, Tone: bad}
@@ -110,7 +111,7 @@ you can do.
 				if err != nil {
 					return err
 				}
-				s := operate.ScheduleOf(is)
+				s := ops.ScheduleOf(is)
 				if c.json {
 					return c.encoder().Encode(s)
 				}
@@ -123,7 +124,7 @@ you can do.
 	return cmd
 }
 
-func showSchedule(c *cli, s *operate.Schedule) {
+func showSchedule(c *cli, s *api.Schedule) {
 	t := &table{Gap: "  ", Wrap: true}
 	line := func(name, text string) {
 		if text != "" {
@@ -155,8 +156,8 @@ func showSchedule(c *cli, s *operate.Schedule) {
 	switch {
 	case s.Code:
 		line("input", "computed by the program")
-	case s.Encrypted != "":
-		line("input", "encrypted with the key "+s.Encrypted)
+	case s.Sealed != "":
+		line("input", "encrypted with the key "+s.Sealed)
 	default:
 		line("input", string(s.Input))
 	}

@@ -9,9 +9,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/stepwell/stepwell/api"
 	"github.com/stepwell/stepwell/internal/courier"
 	"github.com/stepwell/stepwell/internal/human"
-	"github.com/stepwell/stepwell/internal/operate"
+	"github.com/stepwell/stepwell/internal/ops"
 	"github.com/stepwell/stepwell/internal/spread"
 	"github.com/stepwell/stepwell/world"
 )
@@ -46,7 +47,7 @@ func listSubscriptions(c *cli, all []courier.Standing) error {
 	t.Add(cell{Text: "SUBSCRIPTION", Tone: dim}, cell{Text: "PATTERN", Tone: dim}, cell{Text: "TO", Tone: dim}, cell{Text: "WAITING", Tone: dim, Right: true},
 		cell{Text: "OUT", Tone: dim, Right: true}, cell{Text: "DEAD", Tone: dim, Right: true}, cell{Text: "", Tone: dim})
 	for i := range all {
-		s := operate.SubscriptionOf(&all[i].Subscription, all[i].Stats)
+		s := ops.SubscriptionOf(&all[i].Subscription, all[i].Stats)
 		if c.json {
 			if err := c.encoder().Encode(s); err != nil {
 				return err
@@ -61,7 +62,7 @@ func listSubscriptions(c *cli, all []courier.Standing) error {
 		if s.Paused != nil {
 			state = cell{Text: pausedText(c, s.Paused), Tone: busy}
 		}
-		t.Add(cell{Text: s.Name}, cell{Text: s.Pattern}, cell{Text: s.Target()}, count(s.Counts.Ready+s.Counts.Delayed+s.Counts.Parked), count(s.Counts.Out), dead, state)
+		t.Add(cell{Text: s.Name}, cell{Text: s.Pattern}, cell{Text: ops.SubscriptionTarget(&s)}, count(s.Counts.Ready+s.Counts.Delayed+s.Counts.Parked), count(s.Counts.Out), dead, state)
 	}
 	switch {
 	case c.json:
@@ -94,7 +95,7 @@ those that are stuck.
 				if err != nil || len(all) == 0 {
 					return err
 				}
-				s := operate.SubscriptionOf(&all[0].Subscription, all[0].Stats)
+				s := ops.SubscriptionOf(&all[0].Subscription, all[0].Stats)
 				if c.json {
 					return c.encoder().Encode(s)
 				}
@@ -107,7 +108,7 @@ those that are stuck.
 	return cmd
 }
 
-func showSubscription(c *cli, s *operate.Subscription) {
+func showSubscription(c *cli, s *api.Subscription) {
 	t := &table{Gap: "  ", Wrap: true}
 	line := func(name, text string) {
 		if text != "" {
@@ -120,7 +121,7 @@ func showSubscription(c *cli, s *operate.Subscription) {
 	if s.Ordered {
 		line("order", "what one source publishes under one topic comes in order")
 	}
-	line("to", s.Target())
+	line("to", ops.SubscriptionTarget(s))
 	if w := s.Workflow; w != nil {
 		line("key", w.Key)
 	}
@@ -195,7 +196,7 @@ func listPublications(c *cli, ctx context.Context, from *spread.Spreader, q worl
 		}
 		for i := range page.Publications {
 			n++
-			p := operate.PublicationOf(&page.Publications[i])
+			p := ops.PublicationOf(&page.Publications[i])
 			if c.json {
 				if err := c.encoder().Encode(p); err != nil {
 					return err
@@ -212,8 +213,8 @@ func listPublications(c *cli, ctx context.Context, from *spread.Spreader, q worl
 				state = cell{Text: "to be delivered", Tone: busy}
 			}
 			payload := string(p.Payload)
-			if p.Encrypted != "" {
-				payload = "encrypted with the key " + p.Encrypted
+			if p.Sealed != "" {
+				payload = "encrypted with the key " + p.Sealed
 			}
 			t.Add(cell{Text: p.ID, Whole: true}, cell{Text: p.Topic}, cell{Text: human.Age(c.now().Sub(p.At)), Right: true}, state, cell{Text: payload})
 		}

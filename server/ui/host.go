@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/stepwell/stepwell"
-	"github.com/stepwell/stepwell/world"
 )
 
 // Level says what a visitor may do. Each level includes those before it.
@@ -64,8 +63,6 @@ type Host interface {
 	// Audit logs an action of a visitor on a run (or on many, with run ""), with its error. more
 	// has further attributes for slog.
 	Audit(r *http.Request, who, what, run string, err error, more ...any)
-	// Postable returns an error for an endpoint that the server would not post to.
-	Postable(t *world.PostTarget) error
 	// Watch calls look at once and whenever the run may have changed, until look is done or fails,
 	// the server drains, or ctx ends. It calls keepalive at intervals, to keep the connection open.
 	// It fails if too many clients watch.

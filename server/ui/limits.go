@@ -8,18 +8,22 @@ import (
 	"net/url"
 	"slices"
 
-	"github.com/stepwell/stepwell/internal/operate"
+	"github.com/stepwell/stepwell/api"
+	"github.com/stepwell/stepwell/internal/ops"
 	"github.com/stepwell/stepwell/world"
 )
 
 // limitRow is a limit.
 type limitRow struct {
-	operate.Limit
+	api.Limit
 	Path   string
 	Status *status // nil: nothing is to be said
 
 	Singleton bool // of a workflow: its number is one
 }
+
+// Counts says what counts toward the limit.
+func (r limitRow) Counts() string { return ops.LimitCounts(&r.Limit) }
 
 // limitView is a limit, and a page of its keys.
 type limitView struct {
@@ -35,7 +39,7 @@ type limitView struct {
 
 // limitKeyRow is a key; Holders: where what holds it is listed.
 type limitKeyRow struct {
-	operate.LimitKey
+	api.LimitKey
 	Holders string
 }
 
@@ -43,7 +47,7 @@ type limitKeyRow struct {
 type holderRow struct{ ID, As, Path string }
 
 func holderRowOf(h *world.LimitHolder) holderRow {
-	row := holderRow{ID: visible(h.Run + h.Message), As: visible(operate.HeldAs(h)), Path: Base + "runs/" + url.PathEscape(h.Run)}
+	row := holderRow{ID: visible(h.Run + h.Message), As: visible(ops.HolderText(h)), Path: Base + "runs/" + url.PathEscape(h.Run)}
 	if h.Message != "" {
 		row.Path = Base + "queues/" + url.PathEscape(h.Name)
 	}
@@ -54,7 +58,7 @@ func holderRowOf(h *world.LimitHolder) holderRow {
 const limitsPage = 100
 
 func limitRowOf(l *world.Limit) limitRow {
-	row := limitRow{Limit: operate.LimitOf(l), Path: Base + "limits/" + url.PathEscape(l.Name), Singleton: world.SingleOf(l.Name) != ""}
+	row := limitRow{Limit: ops.LimitOf(l), Path: Base + "limits/" + url.PathEscape(l.Name), Singleton: world.SingleOf(l.Name) != ""}
 	if l.Number() == 0 {
 		row.Status = &status{"admits nobody", bad, "‖"}
 	} else if l.Set != nil {
@@ -105,7 +109,7 @@ func oneLimit(u *UI, v *visit) error {
 	for _, key := range keys {
 		at := p.Path + "?" + url.Values{"holders": {key.Key}}.Encode() + "#holders"
 		key.Key = visible(key.Key)
-		p.Rows = append(p.Rows, limitKeyRow{operate.LimitKey(key), at})
+		p.Rows = append(p.Rows, limitKeyRow{api.LimitKey(key), at})
 	}
 	if q := v.URL.Query(); q.Has("holders") {
 		held, err := k.ListHolders(v.Context(), name, q.Get("holders"), limitsPage)

@@ -13,7 +13,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/stepwell/stepwell/api"
 	"github.com/stepwell/stepwell/internal/human"
+	"github.com/stepwell/stepwell/internal/ops"
 )
 
 //go:embed templates
@@ -23,7 +25,7 @@ var templateFiles embed.FS
 var views = parseViews()
 
 func parseViews() map[string]*template.Template {
-	frame := template.Must(template.New("frame").Funcs(template.FuncMap{"list": listOf, "sorted": sortedBy, "add": func(a, b int) int { return a + b }, "rows": rowsOf}).ParseFS(templateFiles, "templates/frame.html", "templates/parts.html"))
+	frame := template.Must(template.New("frame").Funcs(template.FuncMap{"list": listOf, "sorted": sortedBy, "add": func(a, b int) int { return a + b }, "rows": rowsOf, "limitText": func(l api.QueueLimit) string { return ops.QueueLimitText(&l) }}).ParseFS(templateFiles, "templates/frame.html", "templates/parts.html"))
 	files, err := templateFiles.ReadDir("templates")
 	if err != nil {
 		panic(err) // they are part of the program

@@ -6,17 +6,16 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"slices"
 
-	"github.com/stepwell/stepwell/acting"
+	"github.com/stepwell/stepwell/api"
 	"github.com/stepwell/stepwell/internal/human"
-	"github.com/stepwell/stepwell/internal/operate"
+	"github.com/stepwell/stepwell/internal/ops"
 	"github.com/stepwell/stepwell/world"
 )
 
 // queueRow is a queue.
 type queueRow struct {
-	operate.Queue
+	api.MessageQueue
 	Path   string
 	Oldest *moment
 	Status *status // nil: nothing is to be said
@@ -26,7 +25,7 @@ type queueRow struct {
 
 // messageRow is a message.
 type messageRow struct {
-	operate.Message
+	api.Message
 	Status  status
 	Sent    *moment
 	Until   *moment
@@ -57,7 +56,7 @@ func keeperOf(u *UI) (world.Messenger, error) {
 func queuePath(queue string) string { return Base + "queues/" + url.PathEscape(queue) }
 
 func (v *visit) queueRow(q *world.QueueStats) queueRow {
-	row := queueRow{Queue: operate.QueueOf(q), Path: queuePath(q.Name), Oldest: v.moment(q.Oldest), May: v.may(Operator)}
+	row := queueRow{MessageQueue: ops.QueueOf(q), Path: queuePath(q.Name), Oldest: v.moment(q.Oldest), May: v.may(Operator)}
 	switch p := q.Paused; {
 	case p != nil:
 		row.Status = &status{"paused", warm, "‖"}
@@ -127,13 +126,13 @@ func oneQueue(u *UI, v *visit) error {
 	if err != nil {
 		return err
 	}
-	for i, m := range operate.MessagesOf(page.Messages) {
+	for i, m := range ops.MessagesOf(page.Messages) {
 		row := messageRow{
 			Message: m, Status: messageStates[m.State], Sent: v.moment(m.SentAt), Payload: payloadOf(m.Payload, someBytes, ""), Error: human.Cut(visible(m.Error), 300),
 		}
 		switch {
-		case m.Encrypted != "":
-			row.Payload = encryptedPayload(m.Encrypted, page.Messages[i].Payload)
+		case m.Sealed != "":
+			row.Payload = encryptedPayload(m.Sealed, page.Messages[i].Payload)
 		case m.Damage != "":
 			row.Error = human.Cut(visible(m.Damage), 300)
 		}
@@ -150,30 +149,21 @@ func oneQueue(u *UI, v *visit) error {
 	return nil
 }
 
-// mostRedriven is how many dead letters a page moves back at once, about.
-const mostRedriven = 20 * world.MaxBatch
-
-func queueAct(u *UI, v *visit) error {
-	k, err := keeperOf(u)
-	if err != nil {
-		return err
-	}
+func queueAct(u *UI, v *visit) (err error) {
 	name, act := v.PathValue("queue"), v.PathValue("act")
-	if err := world.CheckQueueName(name); err != nil {
-		return err
-	}
 	switch act {
 	case "pause":
-		err = k.PauseQueue(v.Context(), name, &world.QueuePause{By: acting.Who(v.Context()), Reason: v.Form.Get("reason"), Since: world.Now()})
+		_, err = api.Do(v.Context(), u.api, api.PauseQueueOp, api.PauseQueue{Queue: name, Reason: v.Form.Get("reason")})
 	case "resume":
-		err = k.PauseQueue(v.Context(), name, nil)
+		_, err = api.Do(v.Context(), u.api, api.ResumeQueueOp, api.ResumeQueue{Queue: name})
 	case "redrive":
-		ids := slices.DeleteFunc(slices.Clone(v.Form["message"]), func(id string) bool { return id == "" })
-		for n, more := 0, true; more && err == nil && n < mostRedriven; {
-			var some int
-			some, more, err = k.RedriveMessages(v.Context(), name, ids...)
-			n += some
+		in := api.RedriveQueue{Queue: name}
+		for _, id := range v.Form["message"] {
+			if id != "" {
+				in.IDs = append(in.IDs, id)
+			}
 		}
+		_, err = api.Do(v.Context(), u.api, api.RedriveQueueOp, in)
 	default:
 		return errNoPage
 	}

@@ -13,17 +13,17 @@ import (
 	"strings"
 	"time"
 
-	"github.com/stepwell/stepwell/acting"
+	"github.com/stepwell/stepwell/api"
 	"github.com/stepwell/stepwell/internal/human"
 	"github.com/stepwell/stepwell/internal/kit"
-	"github.com/stepwell/stepwell/internal/operate"
+	"github.com/stepwell/stepwell/internal/ops"
 	"github.com/stepwell/stepwell/internal/timetable"
 	"github.com/stepwell/stepwell/world"
 )
 
 // scheduleRow is a schedule.
 type scheduleRow struct {
-	operate.Schedule
+	api.Schedule
 	Path, RunsPath, WorkflowPath, LastPath string
 	Status                                 *status // nil: nothing is to be said
 	Note                                   string  // by whom it is paused and why, or what else there is to say
@@ -75,7 +75,7 @@ func schedules(u *UI, v *visit) error {
 }
 
 func scheduleRowOf(s *world.Schedule) scheduleRow {
-	row := scheduleRow{Schedule: operate.ScheduleOf(s), Path: Base + "schedules/" + url.PathEscape(s.Name)}
+	row := scheduleRow{Schedule: ops.ScheduleOf(s), Path: Base + "schedules/" + url.PathEscape(s.Name)}
 	row.WorkflowPath = Base + "workflows/" + url.PathEscape(row.Workflow)
 	row.RunsPath = Base + "runs?" + url.Values{"search": {world.AttributeSchedule + "=" + s.Name}}.Encode()
 	row.Expressions = visible(strings.Join(row.Times, ", "))
@@ -94,8 +94,8 @@ func scheduleRowOf(s *world.Schedule) scheduleRow {
 	if len(row.Input) > 0 {
 		row.Fields = payloadOf(row.Input, someBytes, "")
 	}
-	if row.Encrypted != "" {
-		row.Fields = encryptedPayload(row.Encrypted, s.Says.Input)
+	if row.Sealed != "" {
+		row.Fields = encryptedPayload(row.Sealed, s.Says.Input)
 	}
 	switch p := row.Paused; {
 	case row.Damage != "":
@@ -144,54 +144,49 @@ func valueIn[T any](v *visit, name, label string, read func(string) (T, error), 
 }
 
 func putSchedule(u *UI, v *visit) error {
-	k, err := timetableOf(u)
-	if err != nil {
-		return err
-	}
-	s := world.Schedule{Name: v.Form.Get("name"), Made: world.Provenance{By: acting.Who(v.Context()), At: world.Now()}}
-	s.Says = world.ScheduleSpec{
-		Workflow: v.Form.Get("workflow"), Zone: v.Form.Get("zone"), Overlap: world.Overlap(v.Form.Get("overlap")),
-		Input: json.RawMessage(v.Form.Get("input")), PauseOnFailure: v.Form.Get("pauseonfailure") != "",
-	}
+	var version, runs int
+	var from, until time.Time
+	var jitter, catchUp time.Duration
 	if err := errors.Join(
-		valueIn(v, "version", "Version", wholeIn, &s.Says.Version), valueIn(v, "runs", "Most runs", wholeIn, &s.Says.Runs),
-		valueIn(v, "from", "From", momentIn, &s.Says.From), valueIn(v, "until", "Until", momentIn, &s.Says.Until),
-		valueIn(v, "jitter", "Jitter", human.ParseSpan, &s.Says.Jitter), valueIn(v, "catchup", "Catch-up", human.ParseSpan, &s.Says.CatchUp),
+		valueIn(v, "version", "Version", wholeIn, &version), valueIn(v, "runs", "Most runs", wholeIn, &runs),
+		valueIn(v, "from", "From", momentIn, &from), valueIn(v, "until", "Until", momentIn, &until),
+		valueIn(v, "jitter", "Jitter", human.ParseSpan, &jitter), valueIn(v, "catchup", "Catch-up", human.ParseSpan, &catchUp),
 	); err != nil {
 		return err
 	}
+	in := api.PutSchedule{
+		Schedule: v.Form.Get("name"), Workflow: v.Form.Get("workflow"), Version: version, Zone: v.Form.Get("zone"), From: from, Until: until, Runs: runs,
+		Jitter: api.Span(jitter), CatchUp: api.Span(catchUp), Overlap: world.Overlap(v.Form.Get("overlap")),
+		PauseOnFailure: v.Form.Get("pauseonfailure") != "", Input: json.RawMessage(v.Form.Get("input")),
+	}
 	for text := range strings.SplitSeq(v.Form.Get("times"), ";") { // a comma stands in expressions
 		if text = strings.TrimSpace(text); text != "" {
-			s.Says.Times = append(s.Says.Times, text)
+			in.Times = append(in.Times, text)
 		}
 	}
-	if _, err := timetable.Put(v.Context(), k.Store, s); err != nil {
+	if _, err := api.Do(v.Context(), u.api, api.PutScheduleOp, in); err != nil {
 		return err
 	}
 	v.redirect(Base + "schedules?did=schedule-put")
 	return nil
 }
 
-func scheduleAct(u *UI, v *visit) error {
-	k, err := timetableOf(u)
-	if err != nil {
-		return err
-	}
+func scheduleAct(u *UI, v *visit) (err error) {
 	name, act := v.PathValue("schedule"), v.PathValue("act")
 	switch act {
 	case "pause":
-		_, err = timetable.Pause(v.Context(), k.Store, name, acting.Who(v.Context()), v.Form.Get("reason"))
+		_, err = api.Do(v.Context(), u.api, api.PauseScheduleOp, api.PauseSchedule{Schedule: name, Reason: v.Form.Get("reason")})
 	case "resume":
-		_, err = timetable.Resume(v.Context(), k.Store, name)
+		_, err = api.Do(v.Context(), u.api, api.ResumeScheduleOp, api.ResumeSchedule{Schedule: name})
 	case "trigger":
-		_, err = k.Trigger(v.Context(), name, nil)
+		_, err = api.Do(v.Context(), u.api, api.TriggerScheduleOp, api.TriggerSchedule{Schedule: name})
 	case "backfill":
-		var from, until time.Time
-		if err = errors.Join(valueIn(v, "from", "From", momentIn, &from), valueIn(v, "until", "Until", momentIn, &until)); err == nil {
-			_, err = k.Backfill(v.Context(), name, from, until)
+		in := api.BackfillSchedule{Schedule: name}
+		if err = errors.Join(valueIn(v, "from", "From", momentIn, &in.From), valueIn(v, "until", "Until", momentIn, &in.Until)); err == nil {
+			_, err = api.Do(v.Context(), u.api, api.BackfillScheduleOp, in)
 		}
 	case "delete":
-		err = k.Store.DeleteSchedule(v.Context(), name)
+		_, err = api.Do(v.Context(), u.api, api.DeleteScheduleOp, api.DeleteSchedule{Schedule: name})
 	default:
 		return errNoPage
 	}

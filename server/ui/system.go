@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/stepwell/stepwell"
+	"github.com/stepwell/stepwell/api"
 	"github.com/stepwell/stepwell/internal/human"
 	"github.com/stepwell/stepwell/internal/operate"
 	"github.com/stepwell/stepwell/webhook"
@@ -192,9 +193,9 @@ func holdAct(u *UI, v *visit) (err error) {
 	name, act := v.PathValue("workflow"), v.PathValue("act")
 	switch act {
 	case "hold":
-		err = u.app.Hold(v.Context(), name, human.Cut(v.Form.Get("note"), 300))
+		_, err = api.Do(v.Context(), u.api, api.HoldWorkflowOp, api.HoldWorkflow{Workflow: name, Note: v.Form.Get("note")})
 	case "release":
-		err = u.app.Release(v.Context(), name)
+		_, err = api.Do(v.Context(), u.api, api.ReleaseWorkflowOp, api.ReleaseWorkflow{Workflow: name})
 	default:
 		return errNoPage
 	}

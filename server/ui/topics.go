@@ -7,20 +7,19 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"slices"
 	"strings"
 
-	"github.com/stepwell/stepwell/acting"
+	"github.com/stepwell/stepwell/api"
 	"github.com/stepwell/stepwell/internal/courier"
 	"github.com/stepwell/stepwell/internal/human"
-	"github.com/stepwell/stepwell/internal/operate"
+	"github.com/stepwell/stepwell/internal/ops"
 	"github.com/stepwell/stepwell/internal/spread"
 	"github.com/stepwell/stepwell/world"
 )
 
 // subscriptionRow is a subscription.
 type subscriptionRow struct {
-	operate.Subscription
+	api.Subscription
 	To      string
 	ToPath  string // of a page about where it goes; "": there is none
 	Path    string // of its acts
@@ -33,7 +32,7 @@ type subscriptionRow struct {
 
 // publicationRow is something that was published.
 type publicationRow struct {
-	operate.Publication
+	api.Publication
 	Status  status
 	At      *moment
 	Payload *payload
@@ -60,8 +59,8 @@ func spreaderOf(u *UI) (*spread.Spreader, error) {
 }
 
 func (v *visit) subscriptionRow(s *courier.Standing) subscriptionRow {
-	row := subscriptionRow{Subscription: operate.SubscriptionOf(&s.Subscription, s.Stats), Path: Base + "topics/" + url.PathEscape(s.Name), Own: s.Subscription.Queue == ""}
-	row.To, row.Queue = visible(row.Target()), queuePath(row.Messages)
+	row := subscriptionRow{Subscription: ops.SubscriptionOf(&s.Subscription, s.Stats), Path: Base + "topics/" + url.PathEscape(s.Name), Own: s.Subscription.Queue == ""}
+	row.To, row.Queue = visible(ops.SubscriptionTarget(&row.Subscription)), queuePath(row.Messages)
 	if row.Workflow != nil {
 		row.ToPath = Base + "workflows/" + url.PathEscape(row.Workflow.Name)
 	}
@@ -102,7 +101,7 @@ func drawTopics(u *UI, v *visit, of, secret string) error {
 		return err
 	}
 	for i := range page.Publications {
-		x := operate.PublicationOf(&page.Publications[i])
+		x := ops.PublicationOf(&page.Publications[i])
 		row := publicationRow{Publication: x, Status: status{"spread", good, "●"}, At: v.moment(x.At), Payload: payloadOf(x.Payload, someBytes, ""), Error: human.Cut(visible(x.Error+x.Damage), 300)}
 		switch {
 		case x.Error != "":
@@ -112,8 +111,8 @@ func drawTopics(u *UI, v *visit, of, secret string) error {
 		case !x.Spread:
 			row.Status = status{"to be delivered", busy, "○"}
 		}
-		if x.Encrypted != "" {
-			row.Payload = encryptedPayload(x.Encrypted, page.Publications[i].Payload)
+		if x.Sealed != "" {
+			row.Payload = encryptedPayload(x.Sealed, page.Publications[i].Payload)
 		}
 		p.Publications = append(p.Publications, row)
 	}
@@ -125,12 +124,8 @@ func drawTopics(u *UI, v *visit, of, secret string) error {
 }
 
 func publish(u *UI, v *visit) error {
-	s, err := spreaderOf(u)
-	if err != nil {
-		return err
-	}
-	p := world.Publication{Topic: v.Form.Get("topic"), Payload: []byte(v.Form.Get("payload")), Dedupe: v.Form.Get("id")}
-	if _, err := s.Topics.Publish(v.Context(), []world.Publication{p}); err != nil {
+	in := api.Publish{Topic: v.Form.Get("topic"), Payload: []byte(v.Form.Get("payload")), DeliveryID: v.Form.Get("id")}
+	if _, err := api.Do(v.Context(), u.api, api.PublishOp, in); err != nil {
 		return err
 	}
 	v.redirect(Base + "topics?did=publish")
@@ -138,81 +133,54 @@ func publish(u *UI, v *visit) error {
 }
 
 func subscribe(u *UI, v *visit) error {
-	s, err := spreaderOf(u)
-	if err != nil {
-		return err
-	}
-	sub := world.Subscription{
-		Name: v.Form.Get("name"), Pattern: v.Form.Get("pattern"), Match: json.RawMessage(v.Form.Get("match")), Ordered: v.Form.Get("ordered") != "",
-		Made: world.Provenance{By: acting.Who(v.Context()), At: world.Now()},
+	in := api.Subscribe{
+		Subscription: v.Form.Get("name"), Pattern: v.Form.Get("pattern"), Match: json.RawMessage(v.Form.Get("match")), Ordered: v.Form.Get("ordered") != "",
 	}
 	switch to := v.Form.Get("to"); v.Form.Get("kind") {
 	case "queue":
-		sub.Queue = to
+		in.Queue = to
 	case "workflow":
-		sub.Workflow = &world.StartTarget{Name: to, Key: v.Form.Get("key")}
+		in.Workflow = &api.SubscribeWorkflow{Name: to, Key: v.Form.Get("key")}
 	case "endpoint":
-		sub.Endpoint = &world.PostTarget{URL: to}
+		in.Endpoint = &api.SubscribeEndpoint{URL: to}
 	default:
 		return fmt.Errorf("%w: a subscription needs one of a queue, a workflow or an endpoint", world.ErrInvalid)
 	}
-	if err := u.host.Postable(sub.Endpoint); err != nil {
-		return err
-	}
-	secret, err := courier.Subscribe(v.Context(), s, sub)
+	is, err := api.Do(v.Context(), u.api, api.SubscribeOp, in)
 	if err != nil {
 		return err
 	}
-	if secret != "" {
-		return drawTopics(u, v, sub.Name, string(secret))
+	if is.Secret != "" {
+		return drawTopics(u, v, in.Subscription, is.Secret)
 	}
 	v.redirect(Base + "topics?did=subscribe")
 	return nil
 }
 
-func subscriptionAct(u *UI, v *visit) error {
-	s, err := spreaderOf(u)
-	if err != nil {
-		return err
-	}
-	name, act := v.PathValue("subscription"), v.PathValue("act")
-	acts := []string{"pause", "resume", "redeliver", "rotate", "unsubscribe"}
-	if !slices.Contains(acts, act) {
-		return errNoPage
-	}
+func subscriptionAct(u *UI, v *visit) (err error) {
+	name, act, did := v.PathValue("subscription"), v.PathValue("act"), "topic-"+v.PathValue("act")
 	switch act {
 	case "unsubscribe":
-		if err := s.Unsubscribe(v.Context(), name); err != nil {
-			return err
-		}
-		v.redirect(Base + "topics?did=unsubscribe")
-		return nil
+		did = act
+		_, err = api.Do(v.Context(), u.api, api.UnsubscribeOp, api.Unsubscribe{Subscription: name})
 	case "rotate":
-		secret, err := courier.Rotate(v.Context(), s, name)
+		is, err := api.Do(v.Context(), u.api, api.RotateSecretOp, api.RotateSecret{Subscription: name})
 		if err != nil {
 			return err
 		}
-		return drawTopics(u, v, name, string(secret))
-	}
-	own, err := courier.Own(v.Context(), s, name)
-	if err != nil {
-		return err
-	}
-	switch act {
+		return drawTopics(u, v, name, is.Secret)
 	case "pause":
-		err = s.Queues.PauseQueue(v.Context(), own, &world.QueuePause{By: acting.Who(v.Context()), Reason: v.Form.Get("reason"), Since: world.Now()})
+		_, err = api.Do(v.Context(), u.api, api.PauseSubscriptionOp, api.PauseSubscription{Subscription: name, Reason: v.Form.Get("reason")})
 	case "resume":
-		err = s.Queues.PauseQueue(v.Context(), own, nil)
+		_, err = api.Do(v.Context(), u.api, api.ResumeSubscriptionOp, api.ResumeSubscription{Subscription: name})
 	case "redeliver":
-		for n, more := 0, true; more && err == nil && n < mostRedriven; {
-			var some int
-			some, more, err = s.Queues.RedriveMessages(v.Context(), own)
-			n += some
-		}
+		_, err = api.Do(v.Context(), u.api, api.RedeliverOp, api.Redeliver{Subscription: name})
+	default:
+		return errNoPage
 	}
 	if err != nil {
 		return err
 	}
-	v.redirect(Base + "topics?did=topic-" + act)
+	v.redirect(Base + "topics?did=" + did)
 	return nil
 }

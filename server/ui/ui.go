@@ -15,6 +15,7 @@ import (
 
 	"github.com/stepwell/stepwell"
 	"github.com/stepwell/stepwell/acting"
+	"github.com/stepwell/stepwell/api"
 	"github.com/stepwell/stepwell/internal/human"
 	"github.com/stepwell/stepwell/internal/operate"
 	"github.com/stepwell/stepwell/world"
@@ -28,6 +29,7 @@ type UI struct {
 	app     *stepwell.App
 	world   world.World
 	host    Host
+	api     api.Caller
 	mux     *http.ServeMux
 	left    left
 	wrong   wrongKeys
@@ -35,9 +37,9 @@ type UI struct {
 	history history
 }
 
-// New makes the pages of an App. It starts nothing.
-func New(app *stepwell.App, host Host) *UI {
-	u := &UI{app: app, world: app.World(), host: host, mux: http.NewServeMux()}
+// New makes the pages of an App; their forms call operations by c. It starts nothing.
+func New(app *stepwell.App, c api.Caller, host Host) *UI {
+	u := &UI{app: app, world: app.World(), api: c, host: host, mux: http.NewServeMux()}
 	if u.secret = host.FormSecret(); u.secret == nil { // that of this process
 		u.secret = make([]byte, 32)
 		rand.Read(u.secret) // never fails, says crypto/rand

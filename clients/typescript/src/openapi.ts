@@ -551,8 +551,8 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Show a run of whatever workflow */
-        get: operations["findRun"];
+        /** Show a run, or wait for its result, of whatever workflow */
+        get: operations["getRunByID"];
         put?: never;
         post?: never;
         /** Ask a run to end, of whatever workflow */
@@ -1527,6 +1527,10 @@ export interface components {
         Accepted: {
             accepted: boolean;
         };
+        /** @description AckMessages ends the receives of messages whose work is done. */
+        AckMessages: {
+            receipts: string[];
+        };
         Act: {
             /** Format: date-time */
             at: string;
@@ -1558,17 +1562,19 @@ export interface components {
             message: string;
             where?: string;
         };
+        /** @description BackfillSchedule selects past times. */
         BackfillSchedule: {
             /** Format: date-time */
             from: string;
             /**
              * Format: date-time
-             * @description Both are included, and past.
+             * @description Until is past, and included, as From is.
              */
             until: string;
         };
+        /** @description BackfilledSchedule has the runs of the times of a backfill. */
         BackfilledSchedule: {
-            /** @description Runs of times that had one. */
+            /** @description Existed are the runs of times that had one. */
             existed: string[];
             started: string[];
         };
@@ -1686,8 +1692,9 @@ export interface components {
             run: string;
             workflow: string;
         };
-        Bury: {
-            /** @description Why, for people. */
+        /** @description BuryMessages makes messages dead letters. */
+        BuryMessages: {
+            /** @description Error is for people. */
             error?: string;
             receipts: string[];
         };
@@ -1735,13 +1742,14 @@ export interface components {
         };
         /** @description What a page said; nothing else is one. */
         Cursor: string;
+        /** @description DeclareQueue creates a queue, or changes its settings. */
         DeclareQueue: {
-            /** @description What holds for messages that are sent from now on. Not said: what is declared stays. An empty list ends it. */
+            /** @description Limits apply to messages that are sent from now on. Without it the declared limits stay. An empty list ends them. */
             limits?: components["schemas"]["QueueLimit"][];
-            /** @description A message that was received so often and not acknowledged is a dead letter; 0: 20. */
+            /** @description MaxReceives is how often a message is received before it becomes a dead letter. 0: 20. */
             maxReceives?: number;
             /**
-             * @description How long a message that was received is nobody else's: 1s to 12h; 30s unless said.
+             * @description Visibility is how long a received message is hidden from others: 1s to 12h. Default 30s.
              * @example 30s
              */
             visibility?: string;
@@ -1752,6 +1760,7 @@ export interface components {
          */
         Duration: string;
         Empty: Record<string, never>;
+        /** @description Endpoint is where a subscription posts. Parts of the URL that may be secret are left out. */
         Endpoint: {
             /** @example 3d */
             giveUp?: string;
@@ -1971,13 +1980,14 @@ export interface components {
         /** @enum {string} */
         EventType: "run_created" | "run_started" | "run_continued" | "run_completed" | "run_failed" | "run_cancelled" | "cancel_requested" | "run_paused" | "run_resumed" | "step_created" | "step_started" | "step_retrying" | "step_woken" | "step_completed" | "step_failed" | "wait_created" | "wait_completed" | "hook_created" | "hook_conflict" | "hook_received" | "hook_disposed" | "signal_received" | "attr_set";
         EventTypes: components["schemas"]["EventType"][];
-        Extend: {
+        /** @description ExtendMessages keeps messages hidden from others for longer. */
+        ExtendMessages: {
             receipts: string[];
             /**
-             * @description From now: 1s to 12h.
+             * @description Visibility counts from now. None: as the queue declares.
              * @example 30s
              */
-            visibility: string;
+            visibility?: string;
         };
         Failures: {
             blocked: number;
@@ -1994,18 +2004,18 @@ export interface components {
             [key: string]: string;
         };
         Flag: boolean;
-        Fork: {
-            /** @description Number or ID of the last event that is taken over; 0: the last there is. */
+        /** @description ForkRun starts a new run from an event of another. */
+        ForkRun: {
+            /** @description At is the number or the ID of the last event that is taken over. None: the last one. */
             at?: number | string;
-            /** @description Of the new run. */
+            /** @description ID is the ID of the new run. */
             id?: string;
-            /** @description Any JSON. */
             input?: unknown;
-            /** @description By the step's name as it is shown, or its ID: what takes the place of its result. */
+            /** @description Results replace results of steps, by the name of the step as it is shown, or by its ID. */
             results?: {
                 [key: string]: unknown;
             };
-            /** @description 0: the source's. */
+            /** @description Version 0 is the version of the source. */
             version?: number;
         };
         /** @description The run takes inputs of further starts before it begins. With a quiet time it begins with the last, else with all. */
@@ -2033,13 +2043,18 @@ export interface components {
             run: string;
             status: components["schemas"]["Status"];
         };
-        /** @description A workflow of which no run begins. */
+        /** @description Held is a workflow whose runs do not begin. */
         Held: {
             by?: string;
             note?: string;
             /** Format: date-time */
             since: string;
             workflow: string;
+        };
+        /** @description HoldWorkflow holds a workflow. */
+        HoldWorkflow: {
+            /** @description Note is the reason, for people. */
+            note?: string;
         };
         Holds: components["schemas"]["Held"][];
         Hook: {
@@ -2154,29 +2169,30 @@ export interface components {
             /** @description signal_received, hook_received, cancel_requested, run_paused, run_resumed. */
             type: string;
         };
+        /** @description Limit is a limit as it is now. */
         Limit: {
-            /** @description Of a rate: how many may begin at one moment; none: one. */
+            /** @description Burst is how many a rate lets begin at one moment. */
             burst?: number;
-            /** @description Receives of messages of queues are under it. */
+            /** @description receives of messages of queues count */
             messages?: boolean;
             name: string;
-            /** @description How many runs of a key may be at work at once; of a rate, how many begin in a period. */
+            /** @description Number is how many runs of a key may be at work at once. For a rate: how many begin in each period. */
             number: number;
-            /** @description A rate: so many runs of a key begin in each period of this length, as 90s. None: it is no rate. */
+            /** @description Per makes it a rate: its period. */
             per?: string;
-            /** @description Of a rate: what is beyond it is refused at its start. */
+            /** @description Refuse means that a rate refuses what is too much, and nothing waits. */
             refuse?: boolean;
-            /** @description Runs are under it. */
+            /** @description runs count */
             runs?: boolean;
-            /** @description As code says. */
+            /** @description Said is the number in the code. */
             said: number;
-            /** @description As an operator says, and then that holds. None: nobody has. */
+            /** @description Set is the number that an operator has set; it replaces Said. None: nobody has. */
             set?: number;
-            /** @description Attempts of registered steps are under it. */
+            /** @description attempts of registered steps count */
             steps?: boolean;
-            /** @description Its places are held while runs wait, too. */
+            /** @description UntilEnd means that a run holds its place while it waits, too. */
             untilEnd?: boolean;
-            /** @description Of keys, as code says: one has so many times the number as its weight says. A key that is not here has 1. */
+            /** @description Weights multiply the number for some keys, as the code says. A key without a weight has 1. */
             weights?: {
                 [key: string]: number;
             };
@@ -2195,59 +2211,64 @@ export interface components {
             /** @description The ID of a step of the run, an attempt of which holds the place. None: the run itself does. */
             step?: string;
         };
+        /** @description LimitHolders are what holds the places of a key. */
         LimitHolders: {
-            /** @description Runs, then steps, then messages; of each the oldest first. */
+            /** @description Holders are runs, then steps, then messages, each oldest first. */
             holders: components["schemas"]["LimitHolder"][];
         };
+        /** @description LimitKey is the state of one key of a limit. */
         LimitKey: {
-            /** @description Empty: the limit has no keys. */
+            /** @description "": the limit has no keys */
             key: string;
             /**
              * Format: date-time
-             * @description Of a rate: when it lets in the next. None: now.
+             * @description Next is when a rate lets in the next. None: now.
              */
             next?: string;
             /**
              * Format: date-time
-             * @description Since when the one in line has waited that has for longest. None: nobody is in line.
+             * @description Oldest is since when the first has waited. None: nothing waits.
              */
             oldest?: string;
-            /** @description Places that are held; of a rate, runs that are let in and have not begun. */
+            /** @description Used is how many places are held. For a rate: what it let in that has not begun. */
             used: number;
-            /** @description Runs in line, at most 10,000. */
+            /** @description Waiting is how much waits: at most 10,000. */
             waiting: number;
-            /** @description It has so many times the number of the limit. None: 1. */
+            /** @description Weight multiplies the number. 0: 1. */
             weight?: number;
         };
+        /** @description LimitPage is a limit with some of its keys. */
         LimitPage: {
-            /** @description Of a rate: how many may begin at one moment; none: one. */
+            /** @description Burst is how many a rate lets begin at one moment. */
             burst?: number;
-            cursor?: components["schemas"]["Cursor"];
+            /** @description Cursor is where the next page begins. None: this is the end. */
+            cursor?: string;
             keys: components["schemas"]["LimitKey"][];
-            /** @description Receives of messages of queues are under it. */
+            /** @description receives of messages of queues count */
             messages?: boolean;
             name: string;
-            /** @description How many runs of a key may be at work at once; of a rate, how many begin in a period. */
+            /** @description Number is how many runs of a key may be at work at once. For a rate: how many begin in each period. */
             number: number;
-            /** @description A rate: so many runs of a key begin in each period of this length, as 90s. None: it is no rate. */
+            /** @description Per makes it a rate: its period. */
             per?: string;
-            /** @description Of a rate: what is beyond it is refused at its start. */
+            /** @description Refuse means that a rate refuses what is too much, and nothing waits. */
             refuse?: boolean;
-            /** @description Runs are under it. */
+            /** @description runs count */
             runs?: boolean;
-            /** @description As code says. */
+            /** @description Said is the number in the code. */
             said: number;
-            /** @description As an operator says, and then that holds. None: nobody has. */
+            /** @description Set is the number that an operator has set; it replaces Said. None: nobody has. */
             set?: number;
-            /** @description Attempts of registered steps are under it. */
+            /** @description attempts of registered steps count */
             steps?: boolean;
-            /** @description Its places are held while runs wait, too. */
+            /** @description UntilEnd means that a run holds its place while it waits, too. */
             untilEnd?: boolean;
-            /** @description Of keys, as code says: one has so many times the number as its weight says. A key that is not here has 1. */
+            /** @description Weights multiply the number for some keys, as the code says. A key without a weight has 1. */
             weights?: {
                 [key: string]: number;
             };
         };
+        /** @description Limits is a list of limits. */
         Limits: {
             limits: components["schemas"]["Limit"][];
         };
@@ -2316,66 +2337,67 @@ export interface components {
             workflowCoreVersion: string;
             workflows: components["schemas"]["Provided"][];
         };
+        /** @description Message is a message that was received, or is looked at. */
         Message: {
-            /** @description Why the payload cannot be read. */
+            /** @description Damage is why the payload cannot be read. */
             damage?: string;
-            /** @description What was said when it was given back last. */
+            /** @description Error is the last reason that a receiver gave. */
             error?: string;
             group?: string;
             headers?: {
                 [key: string]: string;
             };
             id: string;
-            /** @description Any JSON. */
+            /** @description Payload is any JSON. */
             payload?: unknown;
+            /** @description 1 to 4 */
             priority: number;
-            /** @description Of one that was received: the right to settle it. */
+            /** @description Receipt is the right to settle a received message. */
             receipt?: string;
-            /** @description How often it was received, this time too. */
+            /** @description Receives is how often it was received, this time included. */
             receives: number;
-            /** @description ID of the key that the payload is encrypted with, where the server does not have it. */
+            /** @description Sealed is the ID of the key that encrypts the payload, if the server lacks that key. */
             sealed?: string;
             /** Format: date-time */
             sentAt: string;
             state?: components["schemas"]["MessageState"];
             /**
              * Format: date-time
-             * @description Received: when it is ready again; looked at: when it is received at the earliest.
+             * @description Until is when a received message is ready again. For one that is looked at: when it can be received.
              */
             until?: string;
         };
-        /** @description The messages of a queue by their state; each is counted up to 100,000. */
+        /** @description MessageCounts are the messages of a queue by state. Each count stops at 100,000. */
         MessageCounts: {
-            /** @description Dead letters. */
             dead: number;
-            /** @description They were sent with a delay, or are tried again later. */
             delayed: number;
-            /** @description Somebody has received them, and may settle them. */
             out: number;
-            /** @description They wait behind another of their group. */
             parked: number;
-            /** @description They can be received. */
             ready: number;
         };
+        /** @description MessagePage is a page of messages. */
         MessagePage: {
-            /** @description None: this is the end. */
+            /** @description Cursor is where the next page begins. None: this is the end. */
             cursor?: string;
             messages: components["schemas"]["Message"][];
         };
+        /** @description MessageQueue is a queue, and how many messages it has. */
         MessageQueue: {
             counts: components["schemas"]["MessageCounts"];
             limits?: components["schemas"]["QueueLimit"][];
+            /** @description MaxReceives is how often a message is received before it becomes a dead letter. */
             maxReceives: number;
             name: string;
             /**
              * Format: date-time
-             * @description Since when the first message that is ready is so; none: none is.
+             * @description Oldest is since when the first ready message has waited. None: no message is ready.
              */
             oldest?: string;
             paused?: components["schemas"]["QueuePause"];
             /** @example 30s */
             visibility: string;
         };
+        /** @description MessageQueues is a list of queues. */
         MessageQueues: {
             queues: components["schemas"]["MessageQueue"][];
         };
@@ -2394,46 +2416,45 @@ export interface components {
          * @example 2h
          */
         Moment: string;
-        Nack: {
+        /** @description NackMessages gives messages back. */
+        NackMessages: {
             /**
-             * @description They are ready again so much later; none: at once.
+             * @description Delay is how much later they are ready again. None: at once.
              * @example 30s
              */
             delay?: string;
-            /** @description Why, for people. */
+            /** @description Error is for people. */
             error?: string;
             receipts: string[];
         };
+        /** @description NewMessage is a message to send. */
         NewMessage: {
-            /** @description Sent again under the same ID within dedupeWindow, it is the message that was sent before. */
+            /** @description DedupeID makes a second send within DedupeWindow the same message. */
             dedupeId?: string;
             /**
-             * @description At most 7d; 5m unless said.
+             * @description DedupeWindow is at most 7d. Default 5m.
              * @example 5m
              */
             dedupeWindow?: string;
             /**
-             * @description It is received so much later at the earliest; at most 365d.
+             * @description Delay is how much later it is received, at the earliest: at most 365d.
              * @example 30s
              */
             delay?: string;
-            /** @description Messages of a group are received one at a time, in the order in which they were sent. With one there is no delay. */
+            /** @description Group orders messages: those of a group are received one at a time, in the order in which they were sent. A message of a group has no delay. */
             group?: string;
-            /** @description What is about the message and not in it, 8 KiB at most. */
+            /** @description Headers are about the message, and not in it: at most 8 KiB. */
             headers?: {
                 [key: string]: string;
             };
-            /** @description Any JSON, at most 1 MiB. */
-            payload: unknown;
-            /** @description 1 to 4; 4 is received first; 0: 2. */
+            /** @description Payload is any JSON, at most 1 MiB. */
+            payload?: unknown;
+            /** @description Priority is 1 to 4. Messages with 4 are received first. 0: 2. */
             priority?: number;
         };
+        /** @description NewSecret is a new secret. It is shown only once. */
         NewSecret: {
             secret: string;
-        };
-        Note: {
-            /** @description Why, for people. */
-            note?: string;
         };
         OpenHook: {
             /** Format: date-time */
@@ -2457,6 +2478,26 @@ export interface components {
             detached?: boolean;
             run: string;
             step: string;
+        };
+        /** @description PauseQueue stops all receives from a queue. */
+        PauseQueue: {
+            /** @description Reason is for people. */
+            reason?: string;
+        };
+        /** @description PauseRun stops a run. */
+        PauseRun: {
+            /** @description Reason is kept in the log. */
+            reason?: string;
+        };
+        /** @description PauseSchedule stops a schedule. */
+        PauseSchedule: {
+            /** @description Reason is for people. */
+            reason?: string;
+        };
+        /** @description PauseSubscription stops the deliveries of a subscription. */
+        PauseSubscription: {
+            /** @description Reason is for people. */
+            reason?: string;
         };
         /** @description Any JSON, as the run's code expects it. */
         Payload: unknown;
@@ -2542,69 +2583,67 @@ export interface components {
             /** @description How many that are alive have it. */
             workers: number;
         };
+        /** @description Publication is what was published. */
         Publication: {
             /**
              * Format: date-time
-             * @description When it was published.
+             * @description when it was published
              */
             at: string;
-            /** @description Why the payload cannot be read. */
+            /** @description Damage is why the payload cannot be read. */
             damage?: string;
             /**
              * Format: date-time
-             * @description When it goes out.
+             * @description when it goes out
              */
             due: string;
-            /** @description Why it goes to nobody. */
+            /** @description Error is why nobody gets it. */
             error?: string;
             headers?: {
                 [key: string]: string;
             };
             id: string;
-            /** @description Any JSON. */
+            /** @description Payload is any JSON. */
             payload?: unknown;
-            /** @description ID of the key that the payload is encrypted with, where the server does not have it. */
+            /** @description Sealed is the ID of the key that encrypts the payload, if the server lacks that key. */
             sealed?: string;
             source?: string;
-            /** @description It went out. */
+            /** @description Spread means that it went out. */
             spread: boolean;
             topic: string;
         };
+        /** @description PublicationPage is a page of publications. */
         PublicationPage: {
-            /** @description None: this is the end. */
+            /** @description Cursor is where the next page begins. None: this is the end. */
             cursor?: string;
             publications: components["schemas"]["Publication"][];
         };
+        /** @description Publish publishes under a topic. */
         Publish: {
             /**
              * Format: date-time
-             * @description It goes out then; in the place of delay.
+             * @description At is when it goes out, instead of Delay.
              */
             at?: string;
             /**
-             * @description It goes out so much later, to those who are subscribed then; at most 365d.
+             * @description Delay is how much later it goes out, to the subscriptions of that moment: at most 365d.
              * @example 30s
              */
             delay?: string;
-            /** @description Published again under the same topic and ID within 24h, it is the same publication. */
+            /** @description DeliveryID makes a second publication under the same topic within 24h the same publication. */
             deliveryId?: string;
-            /** @description What is about it and not in it, 8 KiB at most. */
+            /** @description Headers are about the publication, and not in it: at most 8 KiB. */
             headers?: {
                 [key: string]: string;
             };
-            /** @description Any JSON, at most 1 MiB. */
+            /** @description Payload is any JSON, at most 1 MiB. */
             payload: unknown;
-            /** @description Who publishes it: an ordered subscription gets what one source publishes under one topic in order. */
+            /** @description Source is who publishes. An ordered subscription gets the publications of one source under one topic in order. */
             source?: string;
         };
-        Published: {
-            /** @description Its delivery ID was known: this is the one that was published before. */
-            duplicate?: boolean;
-            /** @example publ_01JD3V7Q5ZJ8K2M4N6P8R0T2V4 */
-            id: string;
-        };
-        Purge: {
-            /** @description Dead letters alone. */
+        /** @description PurgeQueue deletes messages. Nobody can bring them back. */
+        PurgeQueue: {
+            /** @description Dead deletes only dead letters. */
             dead?: boolean;
         };
         PushEndpoint: {
@@ -2621,27 +2660,29 @@ export interface components {
             /** @description Messages. */
             inFlight: number;
         };
+        /** @description PutSchedule creates a schedule, or changes its settings. */
         PutSchedule: {
-            catchUp?: components["schemas"]["Duration"];
+            /** @description CatchUp is how old a missed time may be to still have its run. */
+            catchUp?: string;
             /**
              * Format: date-time
-             * @description No time before.
+             * @description From is the earliest time.
              */
             from?: string;
-            /** @description Of each run. */
+            /** @description Input is the input of each run. */
             input?: unknown;
-            jitter?: components["schemas"]["Duration"];
+            jitter?: string;
             /**
-             * @description What becomes of a time whose schedule's last run is not over.
+             * @description Overlap says what happens at a time when the last run is not over.
              * @enum {string}
              */
             overlap?: "skip" | "queue-one" | "queue-all" | "cancel" | "allow";
-            /** @description It is paused where its last run failed. */
+            /** @description PauseOnFailure pauses the schedule if its last run failed. */
             pauseOnFailure?: boolean;
-            /** @description How many runs start at most; 0: any number. */
+            /** @description Runs is the most runs that it starts. 0: any number. */
             runs?: number;
             /**
-             * @description Cron expressions of 5 or 6 fields, @daily and the like, @every 6h, @every 6h+15m, @at 2026-12-24T18:00:00Z. Any of them is a time.
+             * @description Times are cron expressions of 5 or 6 fields, @daily and the like, @every 6h, @every 6h+15m, @at 2026-12-24T18:00:00Z. Each of them gives times.
              * @example [
              *       "0 3 * * *"
              *     ]
@@ -2649,14 +2690,14 @@ export interface components {
             times: string[];
             /**
              * Format: date-time
-             * @description No time after.
+             * @description Until is the latest time.
              */
             until?: string;
-            /** @description The highest that a live worker has unless said. */
+            /** @description Version is by default the highest that a live worker has. */
             version?: number;
             workflow: string;
             /**
-             * @description IANA time zone of the expressions; UTC unless said.
+             * @description Zone is the IANA time zone of the expressions. Default UTC.
              * @example Europe/Berlin
              */
             zone?: string;
@@ -2688,73 +2729,76 @@ export interface components {
              */
             wakeAt?: string;
         };
+        /** @description QueueChanged says how many messages an operation changed. */
         QueueChanged: {
             messages: number;
-            /** @description There are others: ask again. */
+            /** @description More means that there are others: ask again. */
             more: boolean;
         };
+        /** @description QueueLimit is a limit of a queue. */
         QueueLimit: {
-            /** @description Of a rate: how many are received at one moment; 0: one. */
+            /** @description Burst is how many messages a rate allows at one moment. 0: one. */
             burst?: number;
-            /** @description Code computes the key: only programs with the queue's definition send to it. */
+            /** @description Computed means that code computes the key. Only programs with the queue's definition can send to the queue. */
             computed?: boolean;
-            /** @description None: the queue's. Limits of one name are one, of whatever queue, workflow or step. */
+            /** @description Name is by default the queue's. Limits with the same name are one limit, whatever queue, workflow or step has them. */
             name?: string;
-            /** @description So many messages of a key are worked on at once; of a rate: so many are received in each period. */
+            /** @description Number is how many messages of a key may be worked on at once. For a rate: how many are received in each period. */
             number: number;
             /**
-             * @description Where the key stands in the payload: a text, a number or a truth. A message without it is refused. None: the limit has no keys.
+             * @description Path is where the key is in the payload: a text, a number or a truth. A message without it is refused. None: the limit has no keys.
              * @example customer.id
              */
             path?: string;
             /**
-             * @description A rate: the period, 1ms to 366d. None: it is no rate.
+             * @description Per makes the limit a rate: its period, 1ms to 366d.
              * @example 1m
              */
             per?: string;
-            /** @description Of keys: one has so many times the number as its weight says. A key that is not here has 1. A rate has none. */
+            /** @description Weights multiply the number for some keys. A key without a weight has 1. A rate has none. */
             weights?: {
                 [key: string]: number;
             };
         };
-        /** @description Nothing is received from the queue. */
+        /** @description QueuePause means that nobody receives from a queue, and that a schedule starts no runs. */
         QueuePause: {
             by?: string;
             reason?: string;
             /** Format: date-time */
             since?: string;
         };
-        Reason: {
-            /** @description The reason, kept in the log. */
-            reason?: string;
-        };
-        Receipts: {
-            receipts: string[];
-        };
-        Receive: {
-            /** @description Only messages whose payload contains this JSON, of the first 1,000 that are ready. */
+        /** @description ReceiveMessages receives messages that are ready. */
+        ReceiveMessages: {
+            /** @description Match selects messages whose payload contains this JSON, of the first 1,000 that are ready. */
             match?: unknown;
             /**
-             * @description At most this many.
+             * @description Most is the most messages.
              * @default 1
              */
             most?: number;
             /**
-             * @description How long they are nobody else's, where that is not what the queue says: 1s to 12h.
+             * @description Visibility is how long the messages are hidden from others: 1s to 12h. None: as the queue declares.
              * @example 30s
              */
             visibility?: string;
             /**
-             * @description Wait so long for a message where there is none; at most 30s.
+             * @description Wait is how long to wait for a message if there is none: at most 30s.
              * @example 20s
              */
             wait?: string;
         };
+        /** @description ReceivedMessages are the messages; none if none was ready. */
         ReceivedMessages: {
             messages: components["schemas"]["Message"][];
         };
-        Redrive: {
-            /** @description These messages alone; none: all dead letters. */
+        /** @description Redeliver delivers dead letters of a subscription again. */
+        Redeliver: {
+            /** @description IDs are the messages. None: all dead letters. */
+            ids?: string[];
+        };
+        /** @description RedriveQueue turns dead letters back into messages that were never received. */
+        RedriveQueue: {
+            /** @description IDs are the messages. None: all dead letters. */
             ids?: string[];
         };
         Refusal: {
@@ -2765,12 +2809,13 @@ export interface components {
             /** @description That one. */
             run: string;
         };
-        Restart: {
-            /** @description Of the new run. */
+        /** @description RestartRun starts a new run with the input of another. */
+        RestartRun: {
+            /** @description ID is the ID of the new run. */
             id?: string;
-            /** @description It takes the place of the other, which is over and did not complete: who starts with its key, or waits for its result, gets the new one. */
+            /** @description InPlace replaces the other run, which is over and did not complete: a start with its key, or a wait for its result, gets the new run. */
             inPlace?: boolean;
-            /** @description Any JSON. */
+            /** @description Input replaces the input. */
             input?: unknown;
             version?: number;
         };
@@ -2840,63 +2885,59 @@ export interface components {
             reached?: string;
             runs: components["schemas"]["ListedRun"][];
         };
+        /** @description Schedule is a schedule, explained, with its next times. */
         Schedule: {
-            /** @description Who made it; code: a program. */
+            /** @description By is who created it; code: a program. */
             by?: string;
-            /** @description How old a time may be that was missed and still has its run. */
+            /** @description CatchUp is how old a missed time may be to still have its run. */
             catchUp: string;
-            /** @description The program that declares it computes the input. */
+            /** @description Code means that the program that declares the schedule computes the input. */
             code?: boolean;
             /**
              * Format: date-time
-             * @description The last time whose run is known to have completed.
+             * @description Completed is the last time whose run is known to have completed.
              */
             completed?: string;
-            /** @description Runs that it started. */
+            /** @description Count is how many runs it started. */
             count: number;
-            /** @description Why it cannot be read. */
+            /** @description Damage is why it cannot be read. */
             damage?: string;
-            /** @description Why the run of the first of next could not be started. */
+            /** @description Error is why the run of the first of Next could not be started. */
             error?: string;
             /** Format: date-time */
             from?: string;
-            /** @description Of each run. */
+            /** @description Input is the input of each run. */
             input?: unknown;
             jitter?: string;
-            last?: {
-                /** Format: date-time */
-                at: string;
-                /** @description Its start was merged into this run. None: it was not. */
-                merged?: string;
-                run: string;
-            };
-            /** @description Times without a run, as nobody looked within the window. */
+            last?: components["schemas"]["ScheduledRun"];
+            /** @description Missed are times without a run because no worker looked within the window. */
             missed: number;
             name: string;
-            /** @description The next ten times. */
+            /** @description Next are the next ten times. None: it is over, or paused. */
             next?: string[];
             /**
-             * @description What becomes of a time whose schedule's last run is not over.
+             * @description Overlap says what happens at a time when the last run is not over.
              * @enum {string}
              */
             overlap: "skip" | "queue-one" | "queue-all" | "cancel" | "allow";
             /**
              * Format: date-time
-             * @description The last of those.
+             * @description Passed is the last missed time.
              */
             passed?: string;
             pauseOnFailure?: boolean;
             paused?: components["schemas"]["QueuePause"];
             revision?: number;
+            /** @description Runs is the most runs that it starts. None: any number. */
             runs?: number;
-            /** @description ID of the key that the input is encrypted with, which the server has not. */
+            /** @description Sealed is the ID of the key that encrypts the input, if the server lacks that key. */
             sealed?: string;
-            /** @description The set of a program that declares it. */
+            /** @description Set is the set of a program that declares it. */
             set?: string;
-            /** @description Times without a run: the last was not over, or their wait was ended. */
+            /** @description Skipped are times without a run: the last run was not over, or their wait was ended. */
             skipped: number;
             /**
-             * @description Cron expressions of 5 or 6 fields, @daily and the like, @every 6h, @every 6h+15m, @at 2026-12-24T18:00:00Z. Any of them is a time.
+             * @description Times are cron expressions of 5 or 6 fields, @daily and the like, @every 6h, @every 6h+15m, @at 2026-12-24T18:00:00Z. Each of them gives times.
              * @example [
              *       "0 3 * * *"
              *     ]
@@ -2907,20 +2948,28 @@ export interface components {
             version?: number;
             /**
              * Format: date-time
-             * @description Since when the first of next waits for the end of the last run.
+             * @description Waits is since when the first of Next waits for the end of the last run.
              */
             waits?: string;
             /**
-             * @description What the times are.
-             * @example at 03:00, in Europe/Berlin
+             * @description Words say in English when it starts runs.
+             * @example at 03:00
              */
             words: string;
             workflow: string;
             zone?: string;
         };
+        /** @description SchedulePage is a page of schedules, by name. */
         SchedulePage: {
+            /** @description Cursor is where the next page begins. None: this is the end. */
             cursor?: string;
             schedules: components["schemas"]["Schedule"][];
+        };
+        ScheduledRun: {
+            /** Format: date-time */
+            at: string;
+            merged?: string;
+            run: string;
         };
         /** @description What JSON a version of a workflow takes and makes. What is missing is not known, and not checked. */
         Schemas: {
@@ -2936,83 +2985,100 @@ export interface components {
             version?: number;
             workflow: string;
         };
-        /** @description One message, or messages and nothing beside them. */
+        /** @description SendMessages is one message, or Messages without any other field. */
         SendMessages: {
-            /** @description Sent again under the same ID within dedupeWindow, it is the message that was sent before. */
+            /** @description DedupeID makes a second send within DedupeWindow the same message. */
             dedupeId?: string;
             /**
-             * @description At most 7d; 5m unless said.
+             * @description DedupeWindow is at most 7d. Default 5m.
              * @example 5m
              */
             dedupeWindow?: string;
             /**
-             * @description It is received so much later at the earliest; at most 365d.
+             * @description Delay is how much later it is received, at the earliest: at most 365d.
              * @example 30s
              */
             delay?: string;
-            /** @description Messages of a group are received one at a time, in the order in which they were sent. With one there is no delay. */
+            /** @description Group orders messages: those of a group are received one at a time, in the order in which they were sent. A message of a group has no delay. */
             group?: string;
-            /** @description What is about the message and not in it, 8 KiB at most. */
+            /** @description Headers are about the message, and not in it: at most 8 KiB. */
             headers?: {
                 [key: string]: string;
             };
-            /** @description Several, all or none, 4 MiB at most. */
             messages?: components["schemas"]["NewMessage"][];
-            /** @description Any JSON, at most 1 MiB. */
+            /** @description Payload is any JSON, at most 1 MiB. */
             payload?: unknown;
-            /** @description 1 to 4; 4 is received first; 0: 2. */
+            /** @description Priority is 1 to 4. Messages with 4 are received first. 0: 2. */
             priority?: number;
         };
+        /** @description Sent are the messages that were sent, in the order in which they were given. */
         Sent: {
             messages: components["schemas"]["SentMessage"][];
         };
+        /** @description SentMessage is a message or a publication that is durable. */
         SentMessage: {
-            /** @description Its dedupe ID was known: the message with this ID was sent before. */
+            /** @description Duplicate means that it was sent before, under the same ID. */
             duplicate?: boolean;
             id: string;
         };
+        /** @description SetLimit changes the number of a limit. */
         SetLimit: {
-            /** @description 0 holds all runs back; null: what code says holds again. */
+            /** @description Number is the new number. 0 holds everything back. null: the number in the code applies again. */
             number: number | null;
         };
+        /** @description Settled says which receipts were valid. */
         Settled: {
-            /** @description Receipts of receives that are over: somebody else has received the message since, or it is gone. They changed nothing. */
+            /** @description Old are the receipts of receives that are over: another receiver has the message since, or it is gone. They changed nothing. */
             old: string[];
-            /** @description How many receipts held. */
+            /** @description Settled is how many receipts were valid. */
             settled: number;
         };
+        /** @description StartRun starts a run. */
         StartRun: {
             attributes?: {
                 [key: string]: unknown;
             };
+            /** @description Context are the tags of the run, such as the headers of a trace. */
             context?: {
                 [key: string]: string;
             };
-            delay?: components["schemas"]["Duration"];
-            /** @description Chosen by you: 1 to 128 of [A-Za-z0-9_.:@~-]. Used again: RUN_EXISTS, unless the run has the idempotency key too. */
+            /**
+             * @description Delay is how much later the run begins.
+             * @example 30s
+             */
+            delay?: string;
+            /** @description ID has 1 to 128 of A-Z a-z 0-9 _ . : @ ~ -. None: a new one. An ID that another run has is refused. */
             id?: string;
-            /** @description As the header Idempotency-Key. */
+            /** @description IdempotencyKey is the same as the header Idempotency-Key. */
             idempotencyKey?: string;
-            /** @description Any JSON. */
+            /** @description Input is any JSON. */
             input?: unknown;
-            /** @description 4 is served first; 0 means 2. */
+            /** @description Priority is 1 to 4. Runs with 4 are served first. 0: 2. */
             priority?: number;
-            /** @description How long the run is kept after its end; 0: as the workflow says. The server may lower it: retention in the answer is what holds. */
+            /** @description RetentionDays is how long the run is kept after its end. 0: as the workflow says. The server may lower it: retention in the answer applies. */
             retentionDays?: number;
-            /** @description Events that the run gets with its birth; where the idempotency key is a run's already, that gets them. */
-            signals?: {
-                /** @description The same ID is delivered to a run once for each event. */
-                deliveryId?: string;
-                event: string;
-                /** @description Any JSON. */
-                payload?: unknown;
-            }[];
-            /** @description Within which it has to begin, as 90s or 7d, or forever: none, whatever the workflow says. Absent: as the workflow says. */
+            /** @description Signals are events that the run gets with its start. If the idempotency key belongs to a run already, that run gets them. */
+            signals?: components["schemas"]["StartSignal"][];
+            /**
+             * @description StartTTL is how late the run may begin; forever: no limit. None: as the workflow says.
+             * @example 1h
+             */
             startTTL?: string;
-            /** @description How long the whole run may take, as 90s or 7d, or forever: none, whatever the workflow says. Absent: as the workflow says. */
+            /**
+             * @description Timeout limits the whole run; forever: no limit. None: as the workflow says.
+             * @example 7d
+             */
             timeout?: string;
-            /** @description 0: the highest that a live worker has. */
+            /** @description Version 0 is the highest that a live worker has. */
             version?: number;
+        };
+        /** @description StartSignal is an event that a start sends to its run. */
+        StartSignal: {
+            /** @description DeliveryID is delivered to a run once for each event. */
+            deliveryId?: string;
+            event: string;
+            /** @description Payload is any JSON. */
+            payload?: unknown;
         };
         /** @description A run is started. */
         StartTarget: {
@@ -3174,73 +3240,74 @@ export interface components {
                 next: number;
             }[];
         };
-        /** @description Of queue, workflow and endpoint there is one. */
+        /** @description Subscribe creates a subscription, or changes its settings. It has one of Queue, Workflow and Endpoint. */
         Subscribe: {
             endpoint?: components["schemas"]["SubscribeEndpoint"];
-            /** @description Only what contains this JSON. */
+            /** @description Match selects publications that contain this JSON. */
             match?: unknown;
-            /** @description What one source publishes under one topic comes one after the other, in order. */
+            /** @description Ordered delivers what one source publishes under one topic one after the other, in order. */
             ordered?: boolean;
             /**
-             * @description A topic whose words may be * (any one) and # (any number, none too).
+             * @description Pattern is a topic whose words may be * (any one word) and # (any number of words).
              * @example order.*
              */
             pattern: string;
-            /** @description A message is put into this queue, which is declared before. */
+            /** @description Queue gets a message for each publication. It is declared before. */
             queue?: string;
-            /** @description One that is lower than what stands is refused. */
+            /** @description Revision that is lower than the current one is refused. */
             revision?: number;
             workflow?: components["schemas"]["SubscribeWorkflow"];
         };
-        /** @description It is posted, signed as Standard Webhooks says. */
+        /** @description SubscribeEndpoint posts each publication. */
         SubscribeEndpoint: {
             /**
-             * @description How long one is posted again before it is a dead letter: 3d unless said, 30d at most.
+             * @description GiveUp is how long a message is tried. Then it becomes a dead letter.
              * @example 3d
              */
             giveUp?: string;
-            /** @description Addresses of private networks are allowed, where the server allows them too. */
+            /** @description Private permits addresses in private networks, if the server does. */
             private?: boolean;
-            /** @description whsec_ and 24 to 64 bytes in base64; none: one is made for a new endpoint, and an old one keeps its own. */
+            /** @description Secret signs the requests. None: a new subscription gets a new secret. */
             secret?: string;
-            /** @example https://billing.example.com/events */
             url: string;
         };
-        /** @description A run is started. */
+        /** @description SubscribeWorkflow starts a run for each publication. */
         SubscribeWorkflow: {
-            /** @description Templates of the runs' attributes. */
+            /** @description Attributes are templates of the attributes of the runs. */
             attributes?: {
                 [key: string]: string;
             };
             /**
-             * @description Template of the idempotency key: {payload.a.b}, {topic}, {id}, {header.name}; none: each message starts one run.
+             * @description Key is the template of the idempotency key: {payload.a.b}, {topic}, {id}, {header.name}. None: each message starts one run.
              * @example ship-{payload.order}
              */
             key?: string;
             name: string;
-            /** @description 0: the highest that a live worker has. */
+            /** @description Version 0 is the highest that a live worker has. */
             version?: number;
         };
+        /** @description Subscribed is the current state of a subscription. */
         Subscribed: {
-            /** @description Of its endpoint, where it was made just now: it is shown once. */
+            /** @description Secret is the new secret of its endpoint. It is shown only once. */
             secret?: string;
             subscription: components["schemas"]["Subscription"];
         };
+        /** @description Subscription is a subscription, and how many messages its queue has. */
         Subscription: {
             /** Format: date-time */
             at?: string;
-            /** @description Who made it; code: a program that has it in its definitions. */
+            /** @description By is who created it; code: a program that defines it. */
             by?: string;
             counts: components["schemas"]["MessageCounts"];
             endpoint?: components["schemas"]["Endpoint"];
-            /** @description Only what contains this JSON. */
+            /** @description Match selects publications that contain this JSON. */
             match?: unknown;
-            /** @description The queue that has its messages. */
+            /** @description Messages is the queue that has its messages. */
             messages: string;
             name: string;
             /**
              * Format: date-time
-             * @description Since when the first message that is ready is so; none: none is.
+             * @description Oldest is since when the first ready message has waited. None: no message is ready.
              */
             oldest?: string;
             ordered?: boolean;
@@ -3250,18 +3317,20 @@ export interface components {
             revision?: number;
             workflow?: components["schemas"]["StartTarget"];
         };
+        /** @description Subscriptions is a list of subscriptions. */
         Subscriptions: {
             subscriptions: components["schemas"]["Subscription"][];
         };
         Text: string;
+        /** @description TriggerSchedule starts one run. */
         TriggerSchedule: {
-            /** @description In the place of the schedule's. */
+            /** @description Input replaces the input of the schedule. */
             input?: unknown;
         };
+        /** @description TriggeredSchedule is the run that was started. */
         TriggeredSchedule: {
             run: string;
         };
-        Truth: boolean;
         Unread: {
             /** Format: date-time */
             at: string;
@@ -3291,13 +3360,13 @@ export interface components {
             versions: components["schemas"]["Version"][];
             workflow: string;
         };
-        /** @description What is to end. None of them: retries and sleeps. */
-        Wake: {
-            /** @description End the delays before the next attempts of steps, and try a blocked run again. */
+        /** @description WakeRun ends delays of a run. Without a choice: retries and sleeps. */
+        WakeRun: {
+            /** @description Retries ends the delays before the next attempts of steps, and tries a blocked run again. */
             retries?: boolean;
-            /** @description End sleeps and timers. */
+            /** @description Sleeps ends sleeps and timers. */
             sleeps?: boolean;
-            /** @description Begin what was to begin later. */
+            /** @description Starts ends the delay of the start. */
             starts?: boolean;
         };
         WebhookAccepted: {
@@ -3372,14 +3441,11 @@ export interface components {
             workers: number;
             workflow: string;
         };
+        /** @description Woken says how many delays a wake ended, in all and of each kind. */
         Woken: {
-            /** @description Delays before the next attempts of steps. */
             retries: number;
-            /** @description Sleeps and timers. */
             sleeps: number;
-            /** @description Delays of starts. */
             starts: number;
-            /** @description Delays that were ended, of all kinds. */
             woken: number;
         };
         Worker: {
@@ -4596,10 +4662,10 @@ export interface operations {
     getLimit: {
         parameters: {
             query?: {
-                /** @description Continue after the page that had this cursor. */
-                cursor?: components["schemas"]["Cursor"];
-                /** @description At most this many. */
-                limit?: components["schemas"]["Limit1000"];
+                /** @description Cursor continues after the page that had this cursor. */
+                cursor?: string;
+                /** @description Most is the most keys of the page. */
+                limit?: number;
             };
             header?: never;
             path: {
@@ -4667,10 +4733,10 @@ export interface operations {
     listLimitHolders: {
         parameters: {
             query?: {
-                /** @description The key. None: the limit has no keys. */
-                key?: components["schemas"]["Text"];
-                /** @description At most this many. */
-                limit?: components["schemas"]["Limit1000"];
+                /** @description Key is the key. None: the limit has no keys. */
+                key?: string;
+                /** @description Most is the most holders. */
+                limit?: number;
             };
             header?: never;
             path: {
@@ -4703,12 +4769,12 @@ export interface operations {
     listPublications: {
         parameters: {
             query?: {
-                /** @description Only under topics that match this pattern. */
-                topic?: components["schemas"]["Text"];
-                /** @description Continue after the page that had this cursor. */
-                cursor?: components["schemas"]["Cursor"];
-                /** @description At most this many. */
-                limit?: components["schemas"]["Limit1000"];
+                /** @description Topic selects topics that match this pattern. */
+                topic?: string;
+                /** @description Cursor continues after the page that had this cursor. */
+                cursor?: string;
+                /** @description Limit is the most publications of the page. */
+                limit?: number;
             };
             header?: never;
             path?: never;
@@ -4871,7 +4937,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["Receipts"];
+                "application/json": components["schemas"]["AckMessages"];
             };
         };
         responses: {
@@ -4906,7 +4972,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["Bury"];
+                "application/json": components["schemas"]["BuryMessages"];
             };
         };
         responses: {
@@ -4941,7 +5007,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["Extend"];
+                "application/json": components["schemas"]["ExtendMessages"];
             };
         };
         responses: {
@@ -4968,12 +5034,12 @@ export interface operations {
     peekMessages: {
         parameters: {
             query?: {
-                /** @description Only those in this state. */
+                /** @description State selects only messages in this state. */
                 state?: components["schemas"]["MessageState"];
-                /** @description Continue after the page that had this cursor. */
-                cursor?: components["schemas"]["Cursor"];
-                /** @description At most this many. */
-                limit?: components["schemas"]["Limit1000"];
+                /** @description Cursor continues after the page that had this cursor. */
+                cursor?: string;
+                /** @description Limit is the most messages of the page. */
+                limit?: number;
             };
             header?: never;
             path: {
@@ -5007,7 +5073,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The dedupe ID of one message, as dedupeId. */
+                /** @description Key is the dedupe ID of one message, as dedupeId. */
                 "Idempotency-Key"?: components["schemas"]["Text"];
             };
             path: {
@@ -5015,7 +5081,7 @@ export interface operations {
             };
             cookie?: never;
         };
-        requestBody: {
+        requestBody?: {
             content: {
                 "application/json": components["schemas"]["SendMessages"];
             };
@@ -5052,7 +5118,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["Nack"];
+                "application/json": components["schemas"]["NackMessages"];
             };
         };
         responses: {
@@ -5087,7 +5153,7 @@ export interface operations {
         };
         requestBody?: {
             content: {
-                "application/json": components["schemas"]["Reason"];
+                "application/json": components["schemas"]["PauseQueue"];
             };
         };
         responses: {
@@ -5122,7 +5188,7 @@ export interface operations {
         };
         requestBody?: {
             content: {
-                "application/json": components["schemas"]["Purge"];
+                "application/json": components["schemas"]["PurgeQueue"];
             };
         };
         responses: {
@@ -5157,7 +5223,7 @@ export interface operations {
         };
         requestBody?: {
             content: {
-                "application/json": components["schemas"]["Receive"];
+                "application/json": components["schemas"]["ReceiveMessages"];
             };
         };
         responses: {
@@ -5192,7 +5258,7 @@ export interface operations {
         };
         requestBody?: {
             content: {
-                "application/json": components["schemas"]["Redrive"];
+                "application/json": components["schemas"]["RedriveQueue"];
             };
         };
         responses: {
@@ -5319,13 +5385,13 @@ export interface operations {
             };
         };
     };
-    findRun: {
+    getRunByID: {
         parameters: {
             query?: {
-                /** @description Wait this long for the run to be over: 30s. At most 60 s, unless the server is configured otherwise. */
-                wait?: components["schemas"]["Duration"];
-                /** @description true: show the newest run that replaced this one, by a retry or a restart in place. With wait this is the default. */
-                newest?: components["schemas"]["Truth"];
+                /** @description Wait is how long to wait for the end of the run: at most 60s, unless the server is configured otherwise. */
+                wait?: Record<string, never>;
+                /** @description Newest is true or false: show the newest run that replaced this one. "": with Wait. */
+                newest?: string;
             };
             header?: never;
             path: {
@@ -5358,10 +5424,10 @@ export interface operations {
     cancelRunByID: {
         parameters: {
             query?: {
-                /** @description The reason, kept in the log. */
-                reason?: components["schemas"]["Text"];
-                /** @description End it at once, without its code cleaning up. Needs a key of scope admin. */
-                force?: components["schemas"]["Flag"];
+                /** @description Reason is kept in the log. */
+                reason?: string;
+                /** @description Force ends it at once; its code does not clean up. It needs a key of scope admin. */
+                force?: boolean;
             };
             header?: never;
             path: {
@@ -5450,7 +5516,7 @@ export interface operations {
         };
         requestBody?: {
             content: {
-                "application/json": components["schemas"]["Fork"];
+                "application/json": components["schemas"]["ForkRun"];
             };
         };
         responses: {
@@ -5485,7 +5551,7 @@ export interface operations {
         };
         requestBody?: {
             content: {
-                "application/json": components["schemas"]["Reason"];
+                "application/json": components["schemas"]["PauseRun"];
             };
         };
         responses: {
@@ -5520,7 +5586,7 @@ export interface operations {
         };
         requestBody?: {
             content: {
-                "application/json": components["schemas"]["Restart"];
+                "application/json": components["schemas"]["RestartRun"];
             };
         };
         responses: {
@@ -5663,7 +5729,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The delivery ID: the same ID is delivered to a run once for each event, for at least 24 hours and the last 10,000 deliveries of the run. */
+                /** @description Key is the delivery ID: the same ID is delivered to a run once for each event, for at least 24 hours and the last 10,000 deliveries of the run. */
                 "Idempotency-Key"?: components["schemas"]["Text"];
             };
             path: {
@@ -5850,7 +5916,7 @@ export interface operations {
         };
         requestBody?: {
             content: {
-                "application/json": components["schemas"]["Wake"];
+                "application/json": components["schemas"]["WakeRun"];
             };
         };
         responses: {
@@ -5908,10 +5974,10 @@ export interface operations {
     listSchedules: {
         parameters: {
             query?: {
-                /** @description Continue after the page that had this cursor. */
-                cursor?: components["schemas"]["Cursor"];
-                /** @description At most this many. */
-                limit?: components["schemas"]["Limit1000"];
+                /** @description Cursor continues after the page that had this cursor. */
+                cursor?: string;
+                /** @description Limit is the most schedules of the page. */
+                limit?: number;
             };
             header?: never;
             path?: never;
@@ -6080,7 +6146,7 @@ export interface operations {
         };
         requestBody?: {
             content: {
-                "application/json": components["schemas"]["Reason"];
+                "application/json": components["schemas"]["PauseSchedule"];
             };
         };
         responses: {
@@ -6507,7 +6573,7 @@ export interface operations {
         };
         requestBody?: {
             content: {
-                "application/json": components["schemas"]["Reason"];
+                "application/json": components["schemas"]["PauseSubscription"];
             };
         };
         responses: {
@@ -6542,7 +6608,7 @@ export interface operations {
         };
         requestBody?: {
             content: {
-                "application/json": components["schemas"]["Redrive"];
+                "application/json": components["schemas"]["Redeliver"];
             };
         };
         responses: {
@@ -6640,7 +6706,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The delivery ID, as deliveryId. */
+                /** @description Key is the delivery ID, as deliveryId. */
                 "Idempotency-Key"?: components["schemas"]["Text"];
             };
             path: {
@@ -6660,7 +6726,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Published"];
+                    "application/json": components["schemas"]["SentMessage"];
                 };
             };
             /** @description What went wrong. */
@@ -6777,7 +6843,7 @@ export interface operations {
         };
         requestBody?: {
             content: {
-                "application/json": components["schemas"]["Note"];
+                "application/json": components["schemas"]["HoldWorkflow"];
             };
         };
         responses: {
@@ -6910,7 +6976,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The idempotency key: with the same key you get the run that has it. */
+                /** @description Key is the idempotency key: with the same key you get the run that has it. */
                 "Idempotency-Key"?: components["schemas"]["Text"];
             };
             path: {
@@ -6956,10 +7022,10 @@ export interface operations {
     getRun: {
         parameters: {
             query?: {
-                /** @description Wait this long for the run to be over: 30s. At most 60 s, unless the server is configured otherwise. */
-                wait?: components["schemas"]["Duration"];
-                /** @description true: show the newest run that replaced this one, by a retry or a restart in place. With wait this is the default. */
-                newest?: components["schemas"]["Truth"];
+                /** @description Wait is how long to wait for the end of the run: at most 60s, unless the server is configured otherwise. */
+                wait?: Record<string, never>;
+                /** @description Newest is true or false: show the newest run that replaced this one. "": with Wait. */
+                newest?: string;
             };
             header?: never;
             path: {
@@ -6993,10 +7059,10 @@ export interface operations {
     cancelRun: {
         parameters: {
             query?: {
-                /** @description The reason, kept in the log. */
-                reason?: components["schemas"]["Text"];
-                /** @description End it at once, without its code cleaning up. Needs a key of scope admin. */
-                force?: components["schemas"]["Flag"];
+                /** @description Reason is kept in the log. */
+                reason?: string;
+                /** @description Force ends it at once; its code does not clean up. It needs a key of scope admin. */
+                force?: boolean;
             };
             header?: never;
             path: {
@@ -7088,7 +7154,7 @@ export interface operations {
         };
         requestBody?: {
             content: {
-                "application/json": components["schemas"]["Fork"];
+                "application/json": components["schemas"]["ForkRun"];
             };
         };
         responses: {
@@ -7124,7 +7190,7 @@ export interface operations {
         };
         requestBody?: {
             content: {
-                "application/json": components["schemas"]["Reason"];
+                "application/json": components["schemas"]["PauseRun"];
             };
         };
         responses: {
@@ -7160,7 +7226,7 @@ export interface operations {
         };
         requestBody?: {
             content: {
-                "application/json": components["schemas"]["Restart"];
+                "application/json": components["schemas"]["RestartRun"];
             };
         };
         responses: {
@@ -7306,7 +7372,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The delivery ID: the same ID is delivered to a run once for each event, for at least 24 hours and the last 10,000 deliveries of the run. */
+                /** @description Key is the delivery ID: the same ID is delivered to a run once for each event, for at least 24 hours and the last 10,000 deliveries of the run. */
                 "Idempotency-Key"?: components["schemas"]["Text"];
             };
             path: {
@@ -7499,7 +7565,7 @@ export interface operations {
         };
         requestBody?: {
             content: {
-                "application/json": components["schemas"]["Wake"];
+                "application/json": components["schemas"]["WakeRun"];
             };
         };
         responses: {
