@@ -94,12 +94,11 @@ type Config struct {
 	// FailOn says what fails a run instead of blocking it: see the function [FailOn], which
 	// overrides it for one workflow. Default: nothing.
 	FailOn []string
-	// FailUnknown fails runs that no worker can run, with code NO_WORKER: those ready, or waiting
-	// for a registered step, whose workflow version or step no live worker has had for this long.
-	// This worker decides for all runs of the database. It counts only the time in which it worked
-	// itself; a worker that has the code, even briefly, resets the time. Choose more than the
-	// longest deploy or outage. A run is undone (see [Undo]) only if some worker has its workflow.
-	// Default: runs wait.
+	// FailUnknown fails a run with code NO_WORKER if no live worker has had its workflow version, or
+	// a registered step that it waits for, for this long. This worker decides for all runs of the
+	// database. It counts only the time in which it worked itself; a worker that has the code, even
+	// briefly, resets the time. Choose more than the longest deploy or outage. A run is undone (see
+	// [Undo]) only if some worker has its workflow. Default: runs wait.
 	FailUnknown time.Duration
 	// PublicURL is the address at which the outside world reaches the server:
 	// https://hooks.example.com, with or without a path. Package webhook makes URLs with it. Each

@@ -9,14 +9,14 @@ import (
 )
 
 // Call runs fn with in as a step and returns its result. It is [Step] for an existing function. The
-// log records the name, but neither fn nor in. So in need not encode as JSON, and a Step and a Call
-// of the same name can replace each other while runs are live.
+// log records the name, not the function or its input. The input need not encode as JSON, and a
+// Step and a Call of the same name can replace each other while runs are live.
 //
 //	receipt, err := stepwell.Call(ctx, "charge", bank.Charge, order)
 //
-// fn gets its idempotency key from [Info]. For a second argument use a struct, or a closure with
-// [Step]. If the parameter of fn is an interface, convert the argument: io.Reader(buf). A method
-// value of a nil interface panics in the workflow's code, not in the step.
+// fn can call [Info]. For a second argument use a struct, or a closure with [Step]. If the parameter
+// of fn is an interface, convert the argument: io.Reader(buf). A method value of a nil interface
+// panics in the workflow's code, not in the step.
 func Call[In, Out any](ctx Context, name string, fn func(ctx context.Context, in In) (Out, error), in In, opts ...StepOption) (Out, error) {
 	if fn == nil {
 		return Step[Out](ctx, name, nil, opts...)

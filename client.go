@@ -218,8 +218,8 @@ type ListFilter struct {
 	Until    time.Time      // created before
 
 	// Search is text by which a person knows a run: its ID, its idempotency key, its workflow, an
-	// attribute as name=value, or the beginning of its ID. The first of these that any run matches
-	// counts. "": all.
+	// attribute as name=value, or the beginning of its ID. They are tried in this order, and the
+	// first that matches any run counts. "": all.
 	Search string
 
 	// Key selects the run of each workflow with this idempotency key, or with a start of this key

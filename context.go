@@ -97,8 +97,9 @@ type StepInfo struct {
 	// Attempt counts from 1. In Undoes it is the last attempt that the log knows; at least that
 	// many have begun.
 	Attempt int
-	// IdempotencyKey is the same on every attempt, and unique to the step. Pass it to what the step
-	// calls.
+	// IdempotencyKey is the same on every attempt, and unique to the step. A new run has others: one
+	// that [App.Retry], [App.Restart] or [App.Fork] makes. So for a payment use a key of your own,
+	// such as the order's number.
 	IdempotencyKey string
 	Undoes         *StepInfo // the step that this one undoes; nil: none
 }

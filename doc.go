@@ -31,8 +31,8 @@
 // Side effects belong in steps. [Call] and [Exec] run an existing function as a step; [Step] and
 // [Do] run a closure. [DefineStep] makes a step that any worker can run from its recorded input.
 //
-// A completed step never runs again. If the process dies during a step, the step runs again with
-// the same idempotency key ([Info]). A failed step is tried again as its [Retry] says. [Fatal],
+// A completed step never runs again. If the process dies during a step, the step runs again. So
+// give systems that must not act twice an idempotency key: see [Step]. A failed step is tried again as its [Retry] says. [Fatal],
 // [RetryAfter] and [NonRetryable] change that for single errors, and [Timeout] limits an attempt. A
 // step that fails for good returns a [*StepError]. [Transactional] steps commit together with their
 // writes to the application's own tables.

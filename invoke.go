@@ -85,8 +85,7 @@ func checkMessage(m *push.Message, slice time.Duration) error {
 
 // Close ends the worker of [App.Invoke]. Further messages are refused. Steps have [Config].Drain to
 // end, unfinished work is handed back, and the worker leaves; then Close returns. It does not close
-// the store. Calling Close twice is harmless. Without Invoke, Close only writes metrics that would
-// be written within 10 s.
+// the store. Calling Close twice is harmless. Without Invoke, Close only flushes metrics.
 func (a *App) Close() error { return a.engine.Close() }
 
 // Manifest lists what this App has registered, in the order of its definitions.

@@ -60,10 +60,10 @@ type Limit struct {
 	Name string
 	// Burst is how many runs of a key may begin at once after a pause. Only for a Rate. Default 1.
 	Burst int
-	// Weights gives keys unequal shares, for AtOnce: a key of weight 3 gets three times the places
-	// of others, and so three times the share of workers and of further limits while all keys have
-	// runs in line. A weight is 1 to 100, and 1 for other keys. At most 1,000 keys can have one.
-	// The worker that joined last sets the weights; nil leaves them unchanged.
+	// Weights gives keys unequal shares, for AtOnce: a key of weight 3 has three times the places.
+	// While all keys have runs in line, it also gets three times the share of workers and of further
+	// limits. A weight is 1 to 100, and 1 for other keys. At most 1,000 keys can have one. The
+	// worker that joined last sets the weights; nil leaves them unchanged.
 	Weights map[string]int
 	// UntilEnd makes a run keep its place until it is over, also while it waits. Use it for one
 	// order of a customer at a time.

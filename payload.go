@@ -30,8 +30,8 @@ func (e *PayloadError) Unwrap() error { return e.Err }
 // payloadErrorsOption fits waits for events and hooks.
 type payloadErrorsOption struct{}
 
-// PayloadErrors makes a wait return a payload that its type cannot hold as a [*PayloadError].
-// Without it such a payload is set aside: the log records it, [App.Why] and [App.Story] show it
+// PayloadErrors makes a wait fail with a [*PayloadError] if its type cannot hold a payload. Without
+// it such a payload is set aside: the log records it, [App.Why] and [App.Story] show it
 // with the reason, the code never gets it, and the wait continues.
 //
 // On replay the log decides, even if the type or this option has changed since.

@@ -24,8 +24,8 @@ import (
 //	func main() { stepwell.Main(stepwell.Config{Definitions: definitions}) }
 //
 // With a function, Main works until the function returns: see [App.RunUntil]. The function's ctx
-// ends at the signal, or when the worker fails. An error that the function returns then is still an
-// error of the program.
+// ends at the signal, or when the worker fails. If the function then returns an error, the program
+// fails with it.
 //
 // Main also answers the command stepwell check, as check.Main does, so call it before you open
 // anything. Programs that need more control use [Open], [New] and [App.Run].

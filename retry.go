@@ -24,8 +24,8 @@ type RetryAdvice struct {
 	// Anew means that the run had timed out, and that the new run gets its whole timeout again.
 	Anew bool `json:"anew,omitempty"`
 
-	// Healed are the names of the steps that failed the run because another run failed, and that
-	// now succeed: that run, or its newest replacement, has completed since.
+	// Healed are the names of steps that failed because another run failed. That run, or its newest
+	// replacement, has completed since, so the steps now succeed.
 	Healed []string `json:"healed,omitempty"`
 	// Results are the new results of the healed steps, by step ID.
 	Results map[string]json.RawMessage `json:"-"`
@@ -35,8 +35,8 @@ type RetryAdvice struct {
 	// ID of the failed run that was awaited, to retry instead
 	Awaited string `json:"awaited,omitempty"`
 
-	// Peer is the newest replacement of Child or Awaited if a retry of that would not help, because
-	// it still runs or was cancelled. PeerIs says which.
+	// Peer is the newest replacement of Child or Awaited, if that still runs or was cancelled: a
+	// retry would not help. PeerIs says which.
 	Peer string `json:"peer,omitempty"`
 	// PeerIs is a status, or blocked, or paused.
 	PeerIs string `json:"peerIs,omitempty"`
@@ -90,8 +90,8 @@ func (e *RetryRefusedError) Is(target error) bool { return target == ErrInvalid 
 // for a new request. For a step that must not act twice, such as a payment, use a key of your own,
 // such as the order's number.
 //
-// The new run takes over events, and results that arrived after the failure if the run had asked
-// for them before.
+// The new run takes over events. It takes over a result that arrived after the failure only if the
+// failed run had asked for it.
 //
 // The new run replaces the failed one. A start with the failed run's key, and a wait for its
 // result, get the new run: see [App.Newest]. The failed run does not change.

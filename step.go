@@ -22,9 +22,10 @@ import (
 // occurrence.
 //
 // fn runs at least once. If the process dies before the result is recorded, fn runs again as the
-// next attempt. So pass [StepInfo].IdempotencyKey to systems that must not act twice. A failed fn
-// is tried again as [Retry] says, with three attempts by default; then Step returns a [*StepError].
-// fn overrides that with [Fatal] and [RetryAfter].
+// next attempt. So pass an idempotency key to systems that must not act twice: for a payment one
+// that you make of the order's number, otherwise [StepInfo].IdempotencyKey. A failed fn is tried
+// again as [Retry] says, with three attempts by default; then Step returns a [*StepError]. fn
+// overrides that with [Fatal] and [RetryAfter].
 //
 // The result always makes the round trip through JSON, on the first run too.
 func Step[T any](ctx Context, name string, fn func(ctx context.Context) (T, error), opts ...StepOption) (T, error) {
@@ -361,7 +362,8 @@ type Retry struct {
 	// Jitter is the random share by which each delay is shortened, 0 to 1. Default 0.2; below 0:
 	// none.
 	Jitter float64
-	Total  time.Duration // no attempt starts later than this after the first; default: no limit
+	// Total is time from the first attempt; no attempt starts after it. Default: no limit.
+	Total time.Duration
 }
 
 type nonRetryable struct{ is func(error) bool }

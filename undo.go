@@ -19,7 +19,7 @@ type undoOption engine.Undo
 
 // Undo adds an undo function for a step to the run's undo stack when the step is requested. If the
 // run fails or is cancelled, it runs the functions on the stack, last first, one after another;
-// then it ends. [UndoAll] runs them at once, and the run goes on. [DropUndo] discards them.
+// then it ends. [UndoAll] runs them now, and the run goes on. [DropUndo] discards them.
 //
 //	err := stepwell.Exec(ctx, "reserve", stock.Reserve, order, stepwell.Undo("release", stock.Release, order))
 //
@@ -29,9 +29,8 @@ type undoOption engine.Undo
 // was up, its process died, its answer was lost. So fn must be harmless if there is nothing to
 // undo.
 //
-// [Info] gives fn the step in Undoes. Its IdempotencyKey is that of all attempts. Its Attempt is
-// the last attempt that the log knows; at least that many have begun. If fn needs the step's
-// result, use [AddUndo].
+// [Info] gives fn the step in Undoes. Its Attempt is the last attempt that the log knows; at least
+// that many have begun. If fn needs the step's result, use [AddUndo].
 //
 // An undo is a step of its own. Its name is recorded; fn and in are not. It runs at least once,
 // [Info] has its own idempotency key, and no cancel reaches it. A failed undo is tried again
@@ -44,9 +43,9 @@ type undoOption engine.Undo
 // Nothing is undone if the run completes, is cancelled by force, is cancelled while it is blocked,
 // or is ended by a worker without its code.
 //
-// [App.Fork] and [App.Retry] give each step that runs again a new idempotency key. They also give
-// new keys to steps whose results they take over, so an undo in the new run cannot use the key with
-// which the step acted. Use a key of your own for both, such as the order's number.
+// If step and undo need a common key, such as that of a payment, make it of the order's number. In
+// a run that [App.Fork] or [App.Retry] made, Undoes has a new IdempotencyKey, also if the step acted
+// in the old run.
 func Undo[In any](name string, fn func(ctx context.Context, in In) error, in In, opts ...StepOption) StepOption {
 	u := engine.Undo{Name: name, Run: undoing(fn, in), At: engine.Caller(0)}
 	u.Fault = undoPolicy(&u.Policy, opts)

@@ -73,7 +73,7 @@ type Why struct {
 	Match   json.RawMessage `json:"match,omitempty"` // what its payload must contain
 	// Listens means that a publication ends the wait too: see [Listen].
 	Listens bool `json:"listens,omitempty"`
-	// Lost is how many payloads of Event earlier waits took and no code read.
+	// Lost is how many payloads of Event were taken by earlier waits, but read by no code.
 	Lost  int    `json:"lost,omitempty"`
 	Token string `json:"token,omitempty"` // of a hook
 	// ID of the other run, or of its newest replacement

@@ -43,16 +43,19 @@ type Row struct {
 	Scope   Scope  // the least that a key must have
 	Summary string // one line
 	Answers string // what the answer is, for the description of the API
-	Status  int    // of the answer; 0: 200, or 204 if there is no answer
-	Audit   bool   // an operator's act: the audit records each call
-	Twice   bool   // to do it twice is to do it once: a client may repeat it if the answer was lost
-	Wide    bool   // the answer may be large: the server counts it before it is put together
-	Waits   bool   // the call may wait for something to happen
+	// Existing is what the answer is with status 200, if nothing new was made. "": it always is.
+	Existing string
+	Status   int  // of the answer; 0: 200, or 204 if there is no answer
+	Audit    bool // an operator's act: the audit records each call
+	Twice    bool // to do it twice is to do it once: a client may repeat it if the answer was lost
+	Wide     bool // the answer may be large: the server counts it before it is put together
+	Waits    bool // the call may wait for something to happen
 
 	In     reflect.Type // a struct
 	Out    reflect.Type
 	Fields []Field // of In that are not in the body
 	Body   bool    // In has fields in the body
+	Whole  int     // index of the field that is the whole body; -1: none
 	Needs  bool    // one of those is required, so the body is, too
 }
 
@@ -105,8 +108,13 @@ var pathName = regexp.MustCompile(`\{(\w+)\}`)
 // program.
 func op[In, Out any](r Row) Op[In, Out] {
 	r.In, r.Out = reflect.TypeFor[In](), reflect.TypeFor[Out]()
+	r.Whole = -1
 	for i := range r.In.NumField() {
 		f := r.In.Field(i)
+		if _, ok := f.Tag.Lookup("body"); ok {
+			r.Whole = i
+			continue
+		}
 		at := Field{Index: i}
 		for _, place := range []Place{InPath, InQuery, InHeader} {
 			if name, ok := f.Tag.Lookup(string(place)); ok {

@@ -30,3 +30,41 @@ func (s *Span) UnmarshalJSON(b []byte) error {
 	*s = Span(d)
 	return nil
 }
+
+// Forever is the [Lasting] without an end.
+const Forever Lasting = -1
+
+// Lasting is a [Span], or forever.
+type Lasting time.Duration
+
+func (l Lasting) String() string {
+	if l == Forever {
+		return "forever"
+	}
+	return Span(l).String()
+}
+
+// MarshalText returns the same text as String.
+func (l Lasting) MarshalText() ([]byte, error) { return []byte(l.String()), nil }
+
+// UnmarshalJSON reads a text. It returns [world.ErrInvalid] for another.
+func (l *Lasting) UnmarshalJSON(b []byte) error {
+	if string(b) == `"forever"` {
+		*l = Forever
+		return nil
+	}
+	return (*Span)(l).UnmarshalJSON(b)
+}
+
+// Position names an event of a run: by its number or its ID.
+type Position string
+
+// UnmarshalJSON reads a number or a text.
+func (p *Position) UnmarshalJSON(b []byte) error {
+	var text string // null: none
+	if json.Unmarshal(b, &text) != nil {
+		text = string(b)
+	}
+	*p = Position(text)
+	return nil
+}

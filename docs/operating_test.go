@@ -46,7 +46,7 @@ func TestWordsAndCodesAreAllThere(t *testing.T) {
 		stepwell.WhyOver, stepwell.WhyCancelling, stepwell.WhyPaused, stepwell.WhyBlocked, stepwell.WhyDelayed, stepwell.WhyQueued,
 		stepwell.WhyNoWorker, stepwell.WhyWorking, stepwell.WhyWorkerLost, stepwell.WhyRetry, stepwell.WhySleep, stepwell.WhyEvent,
 		stepwell.WhyCondition, stepwell.WhyTask, stepwell.WhyChild, stepwell.WhyRun, stepwell.WhySuspect, stepwell.WhyHook,
-		stepwell.WhyStalled, stepwell.WhyWaiting,
+		stepwell.WhyStalled, stepwell.WhyWaiting, stepwell.WhyGathers, stepwell.WhyHeld, stepwell.WhyLimit,
 	} {
 		if !strings.Contains(text, "`"+string(kind)+"`") {
 			t.Errorf("no row for the answer %q", kind)

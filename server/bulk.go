@@ -14,6 +14,15 @@ import (
 	"github.com/stepwell/stepwell/world"
 )
 
+// wake chooses what a wake ends. None: retry delays and sleeps.
+type wake struct {
+	Retries bool `json:"retries"`
+	Starts  bool `json:"starts"`
+	Sleeps  bool `json:"sleeps"`
+}
+
+func (b *wake) what() []world.Waking { return operate.Waking(b.Retries, b.Starts, b.Sleeps) }
+
 func bulkRoutes() []route {
 	return []route{{method: "POST", path: "/v1/bulk/{act}", scope: Admin, handle: (*Server).bulk, audit: true, op: operation{
 		id: "bulk", summary: "Cancel, pause, resume, signal, wake, retry or restart the runs that a filter finds", body: "Bulk",

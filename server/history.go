@@ -16,16 +16,16 @@ import (
 
 func historyRoutes() []route {
 	return []route{
-		{method: "GET", path: longForm + "steps", scope: Viewer, wide: true, handle: (*Server).steps, op: operation{
+		{method: "GET", path: longForm + "/steps", scope: Viewer, wide: true, handle: (*Server).steps, op: operation{
 			id: "getSteps", summary: "Show the journal of a run: its steps, waits and hooks, in order of creation",
 			query:     []param{{name: "payloads", schema: "Flag", about: "With inputs, outputs and payloads; true unless told."}},
 			responses: []response{{200, "Journal", "", "The journal."}},
 		}},
-		{method: "GET", path: longForm + "why", scope: Viewer, handle: (*Server).why, op: operation{
+		{method: "GET", path: longForm + "/why", scope: Viewer, handle: (*Server).why, op: operation{
 			id: "whyRun", summary: "Tell why a run does not move, or what it does",
 			responses: []response{{200, "Why", "", "The answer: kind for programs, text for people."}},
 		}},
-		{method: "GET", path: longForm + "events", scope: Viewer, wide: true, handle: (*Server).events, op: operation{
+		{method: "GET", path: longForm + "/events", scope: Viewer, wide: true, handle: (*Server).events, op: operation{
 			id: "getEvents", summary: "Read the log of a run, or follow it live with Accept: text/event-stream",
 			query: []param{
 				{name: "cursor", schema: "Cursor", about: "Continue after the page that had this cursor, or after the event with this ID."}, limit("Limit1000"),
@@ -38,7 +38,7 @@ func historyRoutes() []route {
 				{204, "", "", "There is nothing to follow: the run is over, and all of its log after Last-Event-ID was read."},
 			},
 		}},
-		{method: "GET", path: longForm + "signals", scope: Viewer, wide: true, handle: signals, op: operation{
+		{method: "GET", path: longForm + "/signals", scope: Viewer, wide: true, handle: signals, op: operation{
 			id: "listSignals", summary: "List the events that were sent to a run, in the order in which they came",
 			query:     []param{{name: "cursor", schema: "Cursor", about: "Continue after the page that had this cursor, or after the event with this ID."}, limit("Limit1000")},
 			responses: []response{{200, "EventPage", "", "A page of its log, with the events of type signal_received only. An event that was sent to a run without a worker appears when a worker takes the run."}},

@@ -23,16 +23,14 @@ var (
 		"Accepted": reflect.TypeFor[accepted](), "Bulked": reflect.TypeFor[bulked](), "EventPage": reflect.TypeFor[eventPage](), "Health": reflect.TypeFor[health](),
 		"Hooks": reflect.TypeFor[[]hook](), "Journal": reflect.TypeFor[shownJournal](), "Manifest": reflect.TypeFor[manifest](), "OpenHook": reflect.TypeFor[openHook](),
 		"Problem": reflect.TypeFor[Problem](), "Run": reflect.TypeFor[stepwell.RunInfo](), "RunPage": reflect.TypeFor[runPage](), "StreamList": reflect.TypeFor[streamList](),
-		"WebhookAccepted": reflect.TypeFor[webhookAccepted](), "Why": reflect.TypeFor[stepwell.Why](), "Woken": reflect.TypeFor[woken](), "UploadedBlob": reflect.TypeFor[uploadedBlob](), "Workers": reflect.TypeFor[[]worker](),
+		"WebhookAccepted": reflect.TypeFor[webhookAccepted](), "Why": reflect.TypeFor[stepwell.Why](), "UploadedBlob": reflect.TypeFor[uploadedBlob](), "Workers": reflect.TypeFor[[]worker](),
 		"Workflows": reflect.TypeFor[[]counts](), "Versions": reflect.TypeFor[operate.Versions](), "Failures": reflect.TypeFor[operate.Failures](), "Class": reflect.TypeFor[world.Class](),
 		"InLine": reflect.TypeFor[world.InLine](), "LimitHolder": reflect.TypeFor[world.LimitHolder](), "StartTarget": reflect.TypeFor[world.StartTarget](),
 		"StepsTaken": reflect.TypeFor[claimedSteps](), "StepsBeaten": reflect.TypeFor[heardSteps](), "StepFailed": reflect.TypeFor[stepFailed](),
 		"StepWritten": reflect.TypeFor[stepWritten](),
 	}
 	readTypes = map[string]reflect.Type{
-		"Bulk": reflect.TypeFor[bulk](), "Empty": reflect.TypeFor[struct{}](), "Fork": reflect.TypeFor[fork](), "Reason": reflect.TypeFor[reason](), "Restart": reflect.TypeFor[restart](),
-		"Wake":     reflect.TypeFor[wake](),
-		"StartRun": reflect.TypeFor[start](),
+		"Bulk": reflect.TypeFor[bulk](), "Empty": reflect.TypeFor[struct{}](),
 		"StepTake": reflect.TypeFor[stepClaim](), "StepBeat": reflect.TypeFor[stepHeartbeat](), "StepOutput": reflect.TypeFor[stepOutput](),
 		"StepFailure": reflect.TypeFor[stepFailure](), "StepWrite": reflect.TypeFor[stepWrite](), "StepWorker": reflect.TypeFor[stepWorker](),
 	}

@@ -86,8 +86,12 @@ func (ts *typeSchemas) of(t reflect.Type) object {
 		return object{"type": "string", "format": "date-time"}
 	case t == reflect.TypeFor[json.RawMessage]():
 		return object{"nullable": true}
-	case t == reflect.TypeFor[api.Span]():
+	case t == reflect.TypeFor[api.Span](), t == reflect.TypeFor[api.Lasting]():
 		return object{"type": "string"}
+	case t == reflect.TypeFor[api.Position]():
+		return object{"oneOf": []object{{"type": "integer", "minimum": 0}, {"type": "string"}}}
+	case t == reflect.TypeFor[api.StartedRun](): // Existed is its status
+		return ts.of(reflect.TypeFor[api.Run]())
 	case ts.made[t.Name()] != nil && t.PkgPath() != "":
 		return schemaRef(t.Name())
 	}
@@ -163,7 +167,7 @@ func (ts *typeSchemas) fields(t reflect.Type, properties object, required *[]str
 
 // rules adds the rules of a tag to a schema; those of numbers to the values of a map.
 func rules(is object, tag reflect.StructTag) {
-	for rule, keyword := range map[string]string{"min": "minimum", "max": "maximum", "default": "default", "minItems": "minItems", "maxItems": "maxItems"} {
+	for rule, keyword := range map[string]string{"min": "minimum", "max": "maximum", "default": "default", "minItems": "minItems", "maxItems": "maxItems", "maxLength": "maxLength"} {
 		if n, err := strconv.Atoi(api.Rule(tag, rule)); err == nil {
 			to := is
 			if values, ok := is["additionalProperties"].(object); ok {
@@ -198,7 +202,7 @@ func (ts *typeSchemas) operation(row *api.Row, op *operation) {
 			op.key = about
 		case api.InQuery:
 			for i := range op.query {
-				if op.query[i].name == f.Name {
+				if op.query[i].name == f.Name && op.query[i].schema == "" {
 					op.query[i].about = about
 				}
 			}

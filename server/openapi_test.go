@@ -170,7 +170,7 @@ func describe(rt *route) object {
 
 // querySchema returns the schema of a query parameter.
 func querySchema(rt *route, p *param) object {
-	if rt.row == nil {
+	if p.schema != "" {
 		return schemaRef(p.schema)
 	}
 	for _, f := range rt.row.Fields {

@@ -7,41 +7,55 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"net/url"
 	"reflect"
 	"strconv"
 	"time"
 
 	"github.com/stepwell/stepwell/api"
+	"github.com/stepwell/stepwell/internal/logs"
 	"github.com/stepwell/stepwell/internal/ops"
 	"github.com/stepwell/stepwell/world"
 )
 
-// opRoutes are the routes of all rows that have a function.
+// byHand are the handlers of rows that need more of the server than their function.
+var byHand = map[*api.Row]func(*Server, http.ResponseWriter, *request) error{
+	api.ReceiveMessagesOp.Row: serveReceive,
+	api.GetRunOp.Row:          (*Server).getRun,
+	api.ListRunsOp.Row:        (*Server).listRuns,
+}
+
+// opRoutes are the routes of all rows.
 func opRoutes() (all []route) {
 	for _, row := range api.Rows() {
-		if !ops.Serves(row) {
-			continue
-		}
 		rt := route{
 			method: row.Method, path: row.Path, scope: Scope(row.Scope), audit: row.Audit, wide: row.Wide, row: row, handle: serveOp,
-			op: operation{id: row.ID, summary: row.Summary, responses: []response{{row.Status, row.Out.Name(), "", row.Answers}}},
+			op: operation{id: row.ID, summary: row.Summary, responses: []response{{row.Status, schemaOf(row), "", row.Answers}}},
 		}
-		if row == api.ReceiveMessagesOp.Row {
-			rt.handle = serveReceive
+		if byHand[row] != nil {
+			rt.handle = byHand[row]
 		}
-		if row.Status == http.StatusNoContent {
-			rt.op.responses[0].schema = ""
+		if row == api.ListRunsOp.Row {
+			rt.op.query = filterParams
+		}
+		if row.Existing != "" {
+			rt.op.responses = append(rt.op.responses, response{http.StatusOK, schemaOf(row), "", row.Existing})
 		}
 		if row.Method != http.MethodGet && row.Method != http.MethodDelete {
 			rt.op.body, rt.op.optional = "Empty", !row.Needs
-			if row.Body {
+			switch {
+			case row.Body:
 				rt.op.body = row.In.Name()
+			case row.Whole >= 0:
+				rt.op.body = "Payload"
 			}
 		}
 		for _, f := range row.Fields {
 			switch f.Place {
 			case api.InQuery:
-				rt.op.query = append(rt.op.query, param{name: f.Name})
+				if row != api.ListRunsOp.Row {
+					rt.op.query = append(rt.op.query, param{name: f.Name})
+				}
 			case api.InHeader:
 				rt.op.key = f.Name
 			}
@@ -51,11 +65,24 @@ func opRoutes() (all []route) {
 	return all
 }
 
+// schemaOf names the schema of an answer; "": there is no answer.
+func schemaOf(row *api.Row) string {
+	switch {
+	case row.Status == http.StatusNoContent:
+		return ""
+	case row.Out == reflect.TypeFor[api.StartedRun]():
+		return "Run"
+	}
+	return row.Out.Name()
+}
+
 // input reads the input of an operation: a pointer to a value of the type row.In.
 func (r *request) input() (any, error) {
 	row := r.route.row
 	in := reflect.New(row.In)
-	if err := r.decodeBody(in.Elem()); err != nil {
+	if row.Whole >= 0 {
+		in.Elem().Field(row.Whole).SetBytes(r.payload())
+	} else if err := r.decodeBody(in.Elem()); err != nil {
 		return nil, err
 	}
 	for _, f := range row.Fields {
@@ -134,25 +161,53 @@ func serveOp(s *Server, w http.ResponseWriter, r *request) error {
 	if err != nil {
 		return err
 	}
-	name := ""
+	ctx, name, status := r.Context(), "", row.Status
 	if row.Method != http.MethodGet {
 		name = s.doors.callOf(r)
 	}
-	text, err := s.doors.calls.once(r.Context(), name, func() ([]byte, error) {
+	switch in := in.(type) {
+	case *api.StartRun:
+		r.body = nil // its parts are copies, and one may be large
+		in.Context = traceOf(r.Header, in.Context)
+		if s.pusher.pushes(in.Workflow) {
+			ctx = logs.Served(ctx)
+		}
+	case *api.CancelRun:
+		if in.Force && !r.sees(Admin) {
+			return errForce
+		}
+	}
+	text, err := s.doors.calls.once(ctx, name, func() ([]byte, error) {
 		out := reflect.New(row.Out).Interface()
-		if err := s.ops.Call(r.Context(), row, in, out); err != nil {
+		if err := s.ops.Call(ctx, row, in, out); err != nil {
 			return nil, err
+		}
+		if run, ok := out.(*api.StartedRun); ok {
+			status = r.started(w, run)
 		}
 		return encoded(out)
 	})
 	if err != nil {
 		return err
 	}
-	if row.Status == http.StatusNoContent {
-		w.WriteHeader(row.Status)
+	if status == http.StatusNoContent {
+		w.WriteHeader(status)
 		return nil
 	}
-	return answerText(w, row.Status, text)
+	return answerText(w, status, text)
+}
+
+// started notes for the audit which run was started, says where it is, and returns the status of the answer.
+func (r *request) started(w http.ResponseWriter, run *api.StartedRun) int {
+	r.created = run.ID
+	if r.PathValue("run") != "" { // a retry, a fork or a restart of another run
+		r.noted = append(r.noted, "new_run", run.ID)
+	}
+	w.Header().Set("Location", api.PathWith(api.GetRunOp.Row, url.PathEscape(run.Workflow), url.PathEscape(run.ID)))
+	if run.Existed {
+		return http.StatusOK
+	}
+	return http.StatusCreated
 }
 
 // serveReceive receives messages. Those that nobody could be told of are given back.

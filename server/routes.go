@@ -80,7 +80,6 @@ func (o *operation) param(name string) *param {
 func routes() []route {
 	return short(slices.Concat(
 		runRoutes(),
-		operateRoutes(),
 		bulkRoutes(),
 		historyRoutes(),
 		valueRoutes(),
@@ -100,8 +99,8 @@ func routes() []route {
 
 // The address of a run, which names its workflow or does not: an ID is enough.
 const (
-	longForm  = "/v1/workflows/{workflow}/runs/{run}/"
-	shortForm = "/v1/runs/{run}/"
+	longForm  = "/v1/workflows/{workflow}/runs/{run}"
+	shortForm = "/v1/runs/{run}"
 )
 
 // short are routes about a run, each beside the same in the short form.
@@ -120,8 +119,6 @@ func short(long []route) []route {
 // Parameters that several routes have.
 var (
 	paramCursor = param{name: "cursor", schema: "Cursor", about: "Continue after the page that had this cursor."}
-	paramNewest = param{name: "newest", schema: "Truth", about: "true: show the newest run that replaced this one, by a retry or a restart in place. With wait this is the default."}
-	paramWait   = param{name: "wait", schema: "Duration", about: "Wait this long for the run to be over: 30s. At most 60 s, unless the server is configured otherwise."}
 )
 
 func limit(most string) param {

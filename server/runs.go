@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"github.com/stepwell/stepwell"
-	"github.com/stepwell/stepwell/internal/logs"
 	"github.com/stepwell/stepwell/internal/operate"
 	"github.com/stepwell/stepwell/world"
 )
@@ -41,42 +40,12 @@ var filterParams = []param{
 	paramCursor, limit("Limit200"),
 }
 
+// runRoutes are the routes about runs that are not rows of package api.
 func runRoutes() []route {
-	list := filterParams
-	page := []response{{200, "RunPage", "", "A page of runs, newest first. A page of a filtered list may be short, even empty, and have a cursor."}}
-	cancel := []param{
-		{name: "reason", schema: "Text", about: "The reason, kept in the log."},
-		{name: "force", schema: "Flag", about: "End it at once, without its code cleaning up. Needs a key of scope admin."},
-	}
-	asked := []response{{202, "Run", "", "The request is durable; forced, the run is over."}}
 	return []route{
-		{method: "POST", path: "/v1/workflows/{workflow}/runs", scope: Operator, handle: (*Server).startRun, audit: true, op: operation{
-			id: "startRun", summary: "Start a run", key: "The idempotency key: with the same key you get the run that has it.", body: "StartRun", optional: true,
-			responses: []response{{201, "Run", "", "The run, which is durable."}, {200, "Run", "", "The run that has the idempotency key, or the live run of a singleton."}},
-		}},
-		{method: "GET", path: "/v1/workflows/{workflow}/runs", scope: Viewer, wide: true, handle: (*Server).listRuns, op: operation{
-			id: "listRuns", summary: "List the runs of a workflow", query: list, responses: page,
-		}},
 		{method: "GET", path: "/v1/runs", scope: Viewer, wide: true, handle: (*Server).listRuns, op: operation{
-			id: "listAllRuns", summary: "List the runs of all workflows", query: list, responses: page,
-		}},
-		{method: "GET", path: "/v1/workflows/{workflow}/runs/{run}", scope: Viewer, handle: (*Server).getRun, op: operation{
-			id: "getRun", summary: "Show a run, or wait for its result", query: []param{paramWait, paramNewest},
-			responses: []response{{200, "Run", "", "The current state of the run; with wait, possibly still not over, and the newest run that replaced it."}},
-		}},
-		{method: "GET", path: "/v1/runs/{run}", scope: Viewer, handle: (*Server).getRun, op: operation{
-			id: "findRun", summary: "Show a run of whatever workflow", query: []param{paramWait, paramNewest},
-			responses: []response{{200, "Run", "", "The current state of the run; with wait, possibly still not over, and the newest run that replaced it."}},
-		}},
-		{method: "DELETE", path: strings.TrimSuffix(longForm, "/"), scope: Operator, handle: (*Server).cancelRun, audit: true, op: operation{
-			id: "cancelRun", summary: "Ask a run to end", query: cancel, responses: asked,
-		}},
-		{method: "DELETE", path: strings.TrimSuffix(shortForm, "/"), scope: Operator, handle: (*Server).cancelRun, audit: true, op: operation{
-			id: "cancelRunByID", summary: "Ask a run to end, of whatever workflow", query: cancel, responses: asked,
-		}},
-		{method: "POST", path: longForm + "signals/{event}", scope: Operator, handle: (*Server).signalRun, audit: true, op: operation{
-			id: "signalRun", summary: "Send an event to a run", key: "The delivery ID: the same ID is delivered to a run once for each event, for at least 24 hours and the last 10,000 deliveries of the run.", body: "Payload", optional: true,
-			responses: []response{{202, "Accepted", "", "The payload is durable; it is kept until a wait takes it."}},
+			id: "listAllRuns", summary: "List the runs of all workflows", query: filterParams,
+			responses: []response{{200, "RunPage", "", "A page of runs, newest first. A page of a filtered list may be short, even empty, and have a cursor."}},
 		}},
 	}
 }
@@ -93,116 +62,6 @@ type runPage struct {
 type listedRun struct {
 	stepwell.RunInfo
 	Why stepwell.Why `json:"why"`
-}
-
-// start is the body of a start.
-type start struct {
-	Input          json.RawMessage            `json:"input"`
-	ID             string                     `json:"id"`
-	Version        int                        `json:"version"`
-	IdempotencyKey string                     `json:"idempotencyKey"`
-	RetentionDays  int                        `json:"retentionDays"`
-	Delay          duration                   `json:"delay"`
-	Timeout        orForever                  `json:"timeout"`
-	StartTTL       orForever                  `json:"startTTL"`
-	Priority       int                        `json:"priority"`
-	Attributes     map[string]json.RawMessage `json:"attributes"`
-	Context        map[string]string          `json:"context"`
-	Signals        []signal                   `json:"signals"`
-}
-
-// signal is an event that a start sends too.
-type signal struct {
-	Event      string          `json:"event"`
-	Payload    json.RawMessage `json:"payload"`
-	DeliveryID string          `json:"deliveryId"`
-}
-
-func (s *signal) option() stepwell.StartOption {
-	var opts []stepwell.SendOption
-	if s.DeliveryID != "" {
-		opts = append(opts, stepwell.DeliveryID(s.DeliveryID))
-	}
-	if s.Payload == nil {
-		s.Payload = json.RawMessage("null")
-	}
-	return stepwell.AlsoSignal(s.Event, s.Payload, opts...)
-}
-
-// mostSignals is how many events a start may send.
-const mostSignals = 100
-
-// mostRetentionDays is a hundred years: more does not fit into a duration.
-const mostRetentionDays = 36525
-
-func (s *Server) startRun(w http.ResponseWriter, r *request) error {
-	var b start
-	if err := r.decode(&b); err != nil {
-		return err
-	}
-	r.body = nil // its parts are copies, and one may be large
-	key, err := r.idempotencyKey()
-	switch {
-	case err != nil:
-		return err
-	case key != "" && b.IdempotencyKey != "" && key != b.IdempotencyKey:
-		return errConditional
-	case key == "":
-		key = b.IdempotencyKey
-	}
-	if b.RetentionDays < 0 || b.RetentionDays > mostRetentionDays {
-		return invalid("retentionDays is %d: want 1 to %d", b.RetentionDays, mostRetentionDays)
-	}
-	if b.Input == nil {
-		b.Input = json.RawMessage("null")
-	}
-	attributes := make(map[string]any, len(b.Attributes))
-	for name, v := range b.Attributes {
-		attributes[name] = v
-	}
-	opts := []stepwell.StartOption{
-		stepwell.RunID(b.ID), stepwell.Key(key), stepwell.Version(b.Version), stepwell.Priority(b.Priority), stepwell.Delay(time.Duration(b.Delay)),
-		stepwell.Retention(time.Duration(b.RetentionDays) * 24 * time.Hour), stepwell.Tags(traceOf(r.Header, b.Context)), stepwell.Attributes(attributes),
-	}
-	if b.Timeout != 0 { // 0: as the workflow says
-		opts = append(opts, stepwell.Timeout(time.Duration(b.Timeout)))
-	}
-	if b.StartTTL != 0 {
-		opts = append(opts, stepwell.StartTTL(time.Duration(b.StartTTL)))
-	}
-	if len(b.Signals) > mostSignals {
-		return invalid("%d signals, more than %d", len(b.Signals), mostSignals)
-	}
-	for i := range b.Signals {
-		opts = append(opts, b.Signals[i].option())
-	}
-	ctx := r.Context()
-	if s.pusher.pushes(r.PathValue("workflow")) {
-		ctx = logs.Served(ctx)
-	}
-	started, err := s.app.Start(ctx, r.PathValue("workflow"), b.Input, opts...)
-	if err != nil {
-		return err
-	}
-	return s.created(w, r, started)
-}
-
-// created answers with a run that was begun, or was there.
-func (s *Server) created(w http.ResponseWriter, r *request, started *stepwell.Run[json.RawMessage]) error {
-	r.created = started.ID()
-	if r.PathValue("run") != "" { // a retry, a fork or a restart of another run
-		r.noted = append(r.noted, "new_run", started.ID())
-	}
-	info, err := s.app.Get(r.Context(), started.ID())
-	if err != nil {
-		return err
-	}
-	status := http.StatusCreated
-	if info.Merged = started.Merged(); started.Existed() {
-		status = http.StatusOK
-	}
-	w.Header().Set("Location", "/v1/workflows/"+url.PathEscape(info.Workflow)+"/runs/"+url.PathEscape(info.ID))
-	return answer(w, status, info)
 }
 
 // find reads the run that a path names. One of another workflow is not found.
@@ -440,53 +299,6 @@ func sizeOf(r *stepwell.RunInfo) int {
 		n += r.Error.Size()
 	}
 	return n
-}
-
-func (s *Server) cancelRun(w http.ResponseWriter, r *request) error {
-	force, err := r.flag("force", false)
-	if err != nil {
-		return err
-	}
-	r.because(r.query.Get("reason"))
-	if force && !r.sees(Admin) {
-		return errForce
-	}
-	id, err := s.findID(r)
-	if err != nil {
-		return err
-	}
-	cancel := s.app.Cancel
-	if force {
-		cancel = s.app.ForceCancel
-	}
-	if err := cancel(r.Context(), id, r.query.Get("reason")); err != nil {
-		return err
-	}
-	return s.now(w, r, id)
-}
-
-// now answers with a run as it stands after an act.
-func (s *Server) now(w http.ResponseWriter, r *request, id string) error {
-	info, err := s.app.Get(r.Context(), id)
-	if err != nil {
-		return err
-	}
-	return answer(w, http.StatusAccepted, info)
-}
-
-func (s *Server) signalRun(w http.ResponseWriter, r *request) error {
-	opts, err := r.delivery()
-	if err != nil {
-		return err
-	}
-	id, err := s.findID(r)
-	if err != nil {
-		return err
-	}
-	if err := s.app.Signal(r.Context(), id, r.PathValue("event"), r.payload(), opts...); err != nil {
-		return err
-	}
-	return accept(w)
 }
 
 // delivery is the delivery ID that a request names.

@@ -15,6 +15,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/stepwell/stepwell/api"
 	"github.com/stepwell/stepwell/internal/kit"
 	"github.com/stepwell/stepwell/internal/logs"
 	"github.com/stepwell/stepwell/world"
@@ -117,10 +118,10 @@ func keyOfTask(t *world.Task) world.TaskKey {
 type stepClaim struct {
 	Worker string   `json:"worker"`
 	Name   string   `json:"name"`
-	Lease  duration `json:"lease"`
+	Lease  api.Span `json:"lease"`
 	Steps  []string `json:"steps"`
 	Most   int      `json:"most"`
-	Wait   duration `json:"wait"`
+	Wait   api.Span `json:"wait"`
 	Holds  []string `json:"holds"`
 	Number int64    `json:"number"`
 }

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/stepwell/stepwell/api"
 	"github.com/stepwell/stepwell/internal/apart"
 	"github.com/stepwell/stepwell/internal/kit"
 	"github.com/stepwell/stepwell/world"
@@ -190,7 +191,7 @@ type stepFailure struct {
 	Receipt string    `json:"receipt"`
 	Error   stepError `json:"error"`
 	Final   bool      `json:"final"`
-	Delay   *duration `json:"delay"`
+	Delay   *api.Span `json:"delay"`
 	Silent  bool      `json:"silent"`
 }
 

@@ -13,7 +13,7 @@ import (
 
 func valueRoutes() []route {
 	return []route{
-		{method: "GET", path: longForm + "values/{value}", scope: Viewer, wide: true, handle: value, op: operation{
+		{method: "GET", path: longForm + "/values/{value}", scope: Viewer, wide: true, handle: value, op: operation{
 			id:      "getValue",
 			summary: "Read a value over 1 MiB, or a blob, that the log of the run refers to",
 			responses: []response{

@@ -175,7 +175,7 @@ func (c bodies) keys(f *function) {
 	for cur := range f.cur.Preorder((*ast.CallExpr)(nil), (*ast.KeyValueExpr)(nil), (*ast.AssignStmt)(nil)) {
 		c.src.keyPlaces(cur, func(e ast.Expr, _ string, once bool) {
 			if what := c.src.drawn(e); what != "" {
-				c.report(ruleKeys, e, fmt.Sprintf("a key of %s in the body of a step: the next attempt has another, and does it twice; use stepwell.Info(ctx).IdempotencyKey", what))
+				c.report(ruleKeys, e, fmt.Sprintf("a key of %s in the body of a step: the next attempt has another, and does it twice; use a key of the order, or stepwell.Info(ctx).IdempotencyKey", what))
 			} else if once && shared && c.src.same(e, loop) {
 				c.report(ruleKeys, e, "each round of the loop has the same key: what the first has done is not done again; use stepwell.Info(ctx).IdempotencyKey, or a key of what the round is about")
 			}

@@ -32,7 +32,7 @@ var Order = stepwell.Define("order", func(ctx stepwell.Context, p Purchase) (str
 	if err := stepwell.Exec(ctx, "reserve", shop.reserve, p, stepwell.Undo("release", shop.release, p)); err != nil {
 		return "", err
 	}
-	payment, err := stepwell.Call(ctx, "charge", shop.charge, p.Cents)
+	payment, err := stepwell.Call(ctx, "charge", shop.charge, p)
 	if err != nil {
 		return "", err
 	}
@@ -46,9 +46,10 @@ type systems struct {
 	stock    map[string]int
 	reserved map[string]bool // by order: what is reserved twice is reserved once, and what is not is not released
 	cash     int
+	keys     map[string]bool // of charges
 }
 
-var shop = &systems{stock: map[string]int{"lamp": 5}, reserved: map[string]bool{}}
+var shop = &systems{stock: map[string]int{"lamp": 5}, reserved: map[string]bool{}, keys: map[string]bool{}}
 
 func (s *systems) reserve(_ context.Context, p Purchase) error {
 	return s.hold(p, true, -1, "reserve ")
@@ -69,9 +70,22 @@ func (s *systems) hold(p Purchase, hold bool, n int, what string) error {
 	return nil
 }
 
-// charge takes the money. A real bank gets the step's idempotency key: asked twice with one key, it charges once.
-func (s *systems) charge(_ context.Context, cents int) (string, error) {
-	return fmt.Sprint(cents), s.book(cents, fmt.Sprintf("charge %d", cents))
+// charge takes the money, once for each key. The key is made of the order's number, which a retry of the run has too.
+func (s *systems) charge(_ context.Context, p Purchase) (string, error) {
+	key := "charge-" + p.Number
+	if s.charged(key) {
+		return fmt.Sprint(p.Cents), nil
+	}
+	return fmt.Sprint(p.Cents), s.book(p.Cents, fmt.Sprintf("charge %d", p.Cents))
+}
+
+// charged reports whether the key was used, and uses it.
+func (s *systems) charged(key string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	used := s.keys[key]
+	s.keys[key] = true
+	return used
 }
 
 func (s *systems) refund(_ context.Context, payment string) error {

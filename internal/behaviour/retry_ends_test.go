@@ -188,7 +188,7 @@ var retryEnds = map[string]retryEnd{
 		},
 		refused: `it has undone its work ("refund")`,
 	},
-	"failed, and could undo nothing": {
+	"failed, and its undo functions failed, too": {
 		body: func(ctx stepwell.Context, s *shop) (string, error) {
 			if err := s.do(ctx, "charge"); err != nil {
 				return "", err
@@ -201,7 +201,7 @@ var retryEnds = map[string]retryEnd{
 		},
 		ran: []string{"ship"},
 	},
-	"failed of a step, and did more behind that": {
+	"failed of a step, and did more after the failure": {
 		body: func(ctx stepwell.Context, s *shop) (string, error) {
 			if err := s.broken(ctx, "charge-card", errNoStock); err != nil {
 				return "", errors.Join(err, s.do(ctx, "charge-account"))

@@ -93,6 +93,16 @@ func bind[In, Out any](op api.Op[In, Out], f func(*Ops, context.Context, In) (Ou
 }
 
 func init() {
+	bind(api.StartRunOp, (*Ops).StartRun)
+	bind(api.CancelRunOp, (*Ops).CancelRun)
+	bind(api.SignalRunOp, (*Ops).SignalRun)
+	bind(api.PauseRunOp, (*Ops).PauseRun)
+	bind(api.ResumeRunOp, (*Ops).ResumeRun)
+	bind(api.WakeRunOp, (*Ops).WakeRun)
+	bind(api.RestartRunOp, (*Ops).RestartRun)
+	bind(api.ForkRunOp, (*Ops).ForkRun)
+	bind(api.RetryRunOp, (*Ops).RetryRun)
+
 	bind(api.ListQueuesOp, (*Ops).ListQueues)
 	bind(api.GetQueueOp, (*Ops).GetQueue)
 	bind(api.DeclareQueueOp, (*Ops).DeclareQueue)

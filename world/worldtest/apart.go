@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/stepwell/stepwell/internal/apart"
 	"github.com/stepwell/stepwell/world"
 )
 
@@ -22,6 +23,20 @@ func (r *rig) keep(run string, pieces ...string) string {
 		r.must(r.able.ApartKeeper.Values().KeepPiece(r.ctx, &world.Piece{Run: run, Value: id, Number: i, Data: []byte(piece), Birth: errors.Is(err, world.ErrNotFound)}), "keep a piece")
 	}
 	return id
+}
+
+// keepInput keeps the input of a birth as package apart writes values, and has the birth refer to
+// it. A server reads the input of a start before it commits it.
+func (r *rig) keepInput(c *world.Commit) string {
+	r.Helper()
+	w := apart.NewWriter(r.ctx, r.able.ApartKeeper, c.Run, world.MaxApart)
+	w.ForBirth(true)
+	_, err := w.Write(c.Events[0].Payload)
+	r.must(err, "write an input")
+	of, err := w.Finish()
+	r.must(err, "finish an input")
+	c.Events[0].Payload, c.Events[0].Apart = of.JSON(), of.ID
+	return of.ID
 }
 
 // kept are the pieces that a run can read of a value.
@@ -93,8 +108,7 @@ var aparts = []check{
 	{"what a log names comes back", "the ID of a value stands in the event, in the log and in the run's row; a payload that looks like a reference is none", needs("ApartKeeper", func(r *rig) {
 		k := r.worker("greet")
 		c := birth("greet")
-		in := r.keep(c.Run, "in")
-		c.Events[0] = refer(c.Events[0], in)
+		in := r.keepInput(c)
 		r.commit(c)
 		s, _ := k.get(c.Run)
 		a, out := r.keep(s.run, "one"), r.keep(s.run, "out")

@@ -217,7 +217,12 @@ var limitsOfTasks = []check{
 		l.queue(s, under("bank:1"), "step_a")
 		first := l.tasksOf(k, "the other waits for its retry", "step_a")[0]
 		l.same(wake(), false, "a wake of who waits is one that was made")
-		k.idle("its time has come, and it has no place")
+		l.until("it stands in line", func() bool {
+			k.idle("its time has come, and it has no place")
+			in, err := l.l.InLine(l.ctx, s.run, "step_b")
+			l.must(err, "place in line")
+			return in != nil
+		})
 		l.stands("bank", "", 1, 1)
 		l.same(wake(), true, "a wake of who stands in line was made")
 		got, err := l.w.Claim(l.ctx, world.ClaimQuery{Worker: k.id, Steps: k.steps, Tasks: 1, Run: s.run, Step: "step_b"})

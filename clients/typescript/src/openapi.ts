@@ -551,8 +551,8 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Show a run of whatever workflow */
-        get: operations["findRun"];
+        /** Show a run, or wait for its result, of whatever workflow */
+        get: operations["getRunByID"];
         put?: never;
         post?: never;
         /** Ask a run to end, of whatever workflow */
@@ -2735,18 +2735,18 @@ export interface components {
             [key: string]: string;
         };
         Flag: boolean;
-        Fork: {
-            /** @description Number or ID of the last event that is taken over; 0: the last there is. */
+        /** @description ForkRun starts a new run from an event of another. */
+        ForkRun: {
+            /** @description At is the number or the ID of the last event that is taken over. None: the last one. */
             at?: number | string;
-            /** @description Of the new run. */
+            /** @description ID is the ID of the new run. */
             id?: string;
-            /** @description Any JSON. */
             input?: unknown;
-            /** @description By the step's name as it is shown, or its ID: what takes the place of its result. */
+            /** @description Results replace results of steps, by the name of the step as it is shown, or by its ID. */
             results?: {
                 [key: string]: unknown;
             };
-            /** @description 0: the source's. */
+            /** @description Version 0 is the version of the source. */
             version?: number;
         };
         /** @description The run takes inputs of further starts before it begins. With a quiet time it begins with the last, else with all. */
@@ -3215,6 +3215,11 @@ export interface components {
             /** @description Reason is for people. */
             reason?: string;
         };
+        /** @description PauseRun stops a run. */
+        PauseRun: {
+            /** @description Reason is kept in the log. */
+            reason?: string;
+        };
         /** @description PauseSchedule stops a schedule. */
         PauseSchedule: {
             /** @description Reason is for people. */
@@ -3493,10 +3498,6 @@ export interface components {
             /** Format: date-time */
             since?: string;
         };
-        Reason: {
-            /** @description The reason, kept in the log. */
-            reason?: string;
-        };
         /** @description ReceiveMessages receives messages that are ready. */
         ReceiveMessages: {
             /** @description Match selects messages whose payload contains this JSON, of the first 1,000 that are ready. */
@@ -3539,12 +3540,13 @@ export interface components {
             /** @description That one. */
             run: string;
         };
-        Restart: {
-            /** @description Of the new run. */
+        /** @description RestartRun starts a new run with the input of another. */
+        RestartRun: {
+            /** @description ID is the ID of the new run. */
             id?: string;
-            /** @description It takes the place of the other, which is over and did not complete: who starts with its key, or waits for its result, gets the new one. */
+            /** @description InPlace replaces the other run, which is over and did not complete: a start with its key, or a wait for its result, gets the new run. */
             inPlace?: boolean;
-            /** @description Any JSON. */
+            /** @description Input replaces the input. */
             input?: unknown;
             version?: number;
         };
@@ -3762,38 +3764,52 @@ export interface components {
             /** @description Settled is how many receipts were valid. */
             settled: number;
         };
+        /** @description StartRun starts a run. */
         StartRun: {
             attributes?: {
                 [key: string]: unknown;
             };
+            /** @description Context are the tags of the run, such as the headers of a trace. */
             context?: {
                 [key: string]: string;
             };
-            delay?: components["schemas"]["Duration"];
-            /** @description Chosen by you: 1 to 128 of [A-Za-z0-9_.:@~-]. Used again: RUN_EXISTS, unless the run has the idempotency key too. */
+            /**
+             * @description Delay is how much later the run begins.
+             * @example 30s
+             */
+            delay?: string;
+            /** @description ID has 1 to 128 of A-Z a-z 0-9 _ . : @ ~ -. None: a new one. An ID that another run has is refused. */
             id?: string;
-            /** @description As the header Idempotency-Key. */
+            /** @description IdempotencyKey is the same as the header Idempotency-Key. */
             idempotencyKey?: string;
-            /** @description Any JSON. */
+            /** @description Input is any JSON. */
             input?: unknown;
-            /** @description 4 is served first; 0 means 2. */
+            /** @description Priority is 1 to 4. Runs with 4 are served first. 0: 2. */
             priority?: number;
-            /** @description How long the run is kept after its end; 0: as the workflow says. The server may lower it: retention in the answer is what holds. */
+            /** @description RetentionDays is how long the run is kept after its end. 0: as the workflow says. The server may lower it: retention in the answer applies. */
             retentionDays?: number;
-            /** @description Events that the run gets with its birth; where the idempotency key is a run's already, that gets them. */
-            signals?: {
-                /** @description The same ID is delivered to a run once for each event. */
-                deliveryId?: string;
-                event: string;
-                /** @description Any JSON. */
-                payload?: unknown;
-            }[];
-            /** @description Within which it has to begin, as 90s or 7d, or forever: none, whatever the workflow says. Absent: as the workflow says. */
+            /** @description Signals are events that the run gets with its start. If the idempotency key belongs to a run already, that run gets them. */
+            signals?: components["schemas"]["StartSignal"][];
+            /**
+             * @description StartTTL is how late the run may begin; forever: no limit. None: as the workflow says.
+             * @example 1h
+             */
             startTTL?: string;
-            /** @description How long the whole run may take, as 90s or 7d, or forever: none, whatever the workflow says. Absent: as the workflow says. */
+            /**
+             * @description Timeout limits the whole run; forever: no limit. None: as the workflow says.
+             * @example 7d
+             */
             timeout?: string;
-            /** @description 0: the highest that a live worker has. */
+            /** @description Version 0 is the highest that a live worker has. */
             version?: number;
+        };
+        /** @description StartSignal is an event that a start sends to its run. */
+        StartSignal: {
+            /** @description DeliveryID is delivered to a run once for each event. */
+            deliveryId?: string;
+            event: string;
+            /** @description Payload is any JSON. */
+            payload?: unknown;
         };
         /** @description A run is started. */
         StartTarget: {
@@ -4046,7 +4062,6 @@ export interface components {
         TriggeredSchedule: {
             run: string;
         };
-        Truth: boolean;
         Unread: {
             /** Format: date-time */
             at: string;
@@ -4076,13 +4091,13 @@ export interface components {
             versions: components["schemas"]["Version"][];
             workflow: string;
         };
-        /** @description What is to end. None of them: retries and sleeps. */
-        Wake: {
-            /** @description End the delays before the next attempts of steps, and try a blocked run again. */
+        /** @description WakeRun ends delays of a run. Without a choice: retries and sleeps. */
+        WakeRun: {
+            /** @description Retries ends the delays before the next attempts of steps, and tries a blocked run again. */
             retries?: boolean;
-            /** @description End sleeps and timers. */
+            /** @description Sleeps ends sleeps and timers. */
             sleeps?: boolean;
-            /** @description Begin what was to begin later. */
+            /** @description Starts ends the delay of the start. */
             starts?: boolean;
         };
         WebhookAccepted: {
@@ -5365,14 +5380,11 @@ export interface components {
             running: number;
             workflow: string;
         };
+        /** @description Woken says how many delays a wake ended, in all and of each kind. */
         Woken: {
-            /** @description Delays before the next attempts of steps. */
             retries: number;
-            /** @description Sleeps and timers. */
             sleeps: number;
-            /** @description Delays of starts. */
             starts: number;
-            /** @description Delays that were ended, of all kinds. */
             woken: number;
         };
         Worker: {
@@ -7312,13 +7324,13 @@ export interface operations {
             };
         };
     };
-    findRun: {
+    getRunByID: {
         parameters: {
             query?: {
-                /** @description Wait this long for the run to be over: 30s. At most 60 s, unless the server is configured otherwise. */
-                wait?: components["schemas"]["Duration"];
-                /** @description true: show the newest run that replaced this one, by a retry or a restart in place. With wait this is the default. */
-                newest?: components["schemas"]["Truth"];
+                /** @description Wait is how long to wait for the end of the run: at most 60s, unless the server is configured otherwise. */
+                wait?: Record<string, never>;
+                /** @description Newest is true or false: show the newest run that replaced this one. "": with Wait. */
+                newest?: string;
             };
             header?: never;
             path: {
@@ -7351,10 +7363,10 @@ export interface operations {
     cancelRunByID: {
         parameters: {
             query?: {
-                /** @description The reason, kept in the log. */
-                reason?: components["schemas"]["Text"];
-                /** @description End it at once, without its code cleaning up. Needs a key of scope admin. */
-                force?: components["schemas"]["Flag"];
+                /** @description Reason is kept in the log. */
+                reason?: string;
+                /** @description Force ends it at once; its code does not clean up. It needs a key of scope admin. */
+                force?: boolean;
             };
             header?: never;
             path: {
@@ -7443,7 +7455,7 @@ export interface operations {
         };
         requestBody?: {
             content: {
-                "application/json": components["schemas"]["Fork"];
+                "application/json": components["schemas"]["ForkRun"];
             };
         };
         responses: {
@@ -7478,7 +7490,7 @@ export interface operations {
         };
         requestBody?: {
             content: {
-                "application/json": components["schemas"]["Reason"];
+                "application/json": components["schemas"]["PauseRun"];
             };
         };
         responses: {
@@ -7513,7 +7525,7 @@ export interface operations {
         };
         requestBody?: {
             content: {
-                "application/json": components["schemas"]["Restart"];
+                "application/json": components["schemas"]["RestartRun"];
             };
         };
         responses: {
@@ -7656,7 +7668,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The delivery ID: the same ID is delivered to a run once for each event, for at least 24 hours and the last 10,000 deliveries of the run. */
+                /** @description Key is the delivery ID: the same ID is delivered to a run once for each event, for at least 24 hours and the last 10,000 deliveries of the run. */
                 "Idempotency-Key"?: components["schemas"]["Text"];
             };
             path: {
@@ -7843,7 +7855,7 @@ export interface operations {
         };
         requestBody?: {
             content: {
-                "application/json": components["schemas"]["Wake"];
+                "application/json": components["schemas"]["WakeRun"];
             };
         };
         responses: {
@@ -8903,7 +8915,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The idempotency key: with the same key you get the run that has it. */
+                /** @description Key is the idempotency key: with the same key you get the run that has it. */
                 "Idempotency-Key"?: components["schemas"]["Text"];
             };
             path: {
@@ -8949,10 +8961,10 @@ export interface operations {
     getRun: {
         parameters: {
             query?: {
-                /** @description Wait this long for the run to be over: 30s. At most 60 s, unless the server is configured otherwise. */
-                wait?: components["schemas"]["Duration"];
-                /** @description true: show the newest run that replaced this one, by a retry or a restart in place. With wait this is the default. */
-                newest?: components["schemas"]["Truth"];
+                /** @description Wait is how long to wait for the end of the run: at most 60s, unless the server is configured otherwise. */
+                wait?: Record<string, never>;
+                /** @description Newest is true or false: show the newest run that replaced this one. "": with Wait. */
+                newest?: string;
             };
             header?: never;
             path: {
@@ -8986,10 +8998,10 @@ export interface operations {
     cancelRun: {
         parameters: {
             query?: {
-                /** @description The reason, kept in the log. */
-                reason?: components["schemas"]["Text"];
-                /** @description End it at once, without its code cleaning up. Needs a key of scope admin. */
-                force?: components["schemas"]["Flag"];
+                /** @description Reason is kept in the log. */
+                reason?: string;
+                /** @description Force ends it at once; its code does not clean up. It needs a key of scope admin. */
+                force?: boolean;
             };
             header?: never;
             path: {
@@ -9081,7 +9093,7 @@ export interface operations {
         };
         requestBody?: {
             content: {
-                "application/json": components["schemas"]["Fork"];
+                "application/json": components["schemas"]["ForkRun"];
             };
         };
         responses: {
@@ -9117,7 +9129,7 @@ export interface operations {
         };
         requestBody?: {
             content: {
-                "application/json": components["schemas"]["Reason"];
+                "application/json": components["schemas"]["PauseRun"];
             };
         };
         responses: {
@@ -9153,7 +9165,7 @@ export interface operations {
         };
         requestBody?: {
             content: {
-                "application/json": components["schemas"]["Restart"];
+                "application/json": components["schemas"]["RestartRun"];
             };
         };
         responses: {
@@ -9299,7 +9311,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The delivery ID: the same ID is delivered to a run once for each event, for at least 24 hours and the last 10,000 deliveries of the run. */
+                /** @description Key is the delivery ID: the same ID is delivered to a run once for each event, for at least 24 hours and the last 10,000 deliveries of the run. */
                 "Idempotency-Key"?: components["schemas"]["Text"];
             };
             path: {
@@ -9492,7 +9504,7 @@ export interface operations {
         };
         requestBody?: {
             content: {
-                "application/json": components["schemas"]["Wake"];
+                "application/json": components["schemas"]["WakeRun"];
             };
         };
         responses: {

@@ -36,7 +36,7 @@ export class StepCancelledError extends Error {
 /** The attempt that a function runs. */
 export interface StepContext {
   readonly name: string;
-  /** The same on every attempt, and for no other step: an idempotency key for whatever the step calls. */
+  /** The same on every attempt, and for no other step. A retry of the run has another: for a payment use a key of the order. */
   readonly id: string;
   readonly run: string;
   readonly workflow: string;

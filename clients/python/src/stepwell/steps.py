@@ -60,7 +60,7 @@ class _Attempt:
     def __init__(self, worker: Worker, task: types.StepTask) -> None:
         self._worker, self._task = worker, task
         self.name, self.run, self.workflow = task["step"], task["run"], task["workflow"]
-        self.id = task["id"]  # the same on every attempt: an idempotency key for whatever the step calls
+        self.id = task["id"]  # the same on every attempt; a retry of the run has another
         self.attempt = task["attempt"]  # from 1
         self.progress = task.get("progress")  # what an attempt before said last
         self.why: Optional[str] = None  # it is to end: ended, timeout, silence, lost or shutdown
