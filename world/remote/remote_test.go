@@ -500,3 +500,16 @@ func TestSentTwice(t *testing.T) {
 	_, err = w.Join(t.Context(), world.Worker{ID: "w1"})
 	wantErr(t, "a join that is never known", err, world.ErrUnknownOutcome)
 }
+
+// TestNewerServer: what a newer server adds to an answer is ignored; one that speaks another protocol is refused.
+func TestNewerServer(t *testing.T) {
+	t.Parallel()
+	w, _ := begin(t, map[string][]string{"run": {`{"id": "r1", "later": {"a": 1}}`}})
+	if run, err := w.Run(t.Context(), "r1"); err != nil || run.ID != "r1" {
+		t.Errorf("got %+v, %v, want the run", run, err)
+	}
+	s := httptest.NewServer(&fake{answers: map[string][]string{"": {`{"protocol": 2, "server": "srv_1"}`}}})
+	defer s.Close()
+	_, err := Open(t.Context(), s.URL)
+	wantErr(t, "open", err, world.ErrFormat)
+}
