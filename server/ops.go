@@ -255,6 +255,7 @@ func serveReceive(s *Server, w http.ResponseWriter, r *request) error {
 // newOps are the operations as this server does them.
 func newOps(s *Server) *ops.Ops {
 	return ops.New(s.app, ops.Options{
+		Requests:  true,
 		Endpoint:  func(t *world.PostTarget) error { return checkEndpoint(t, s.opts.PrivateEndpoints) },
 		PageBytes: func() int { return s.pageBytes },
 		MaxWait:   min(s.opts.MaxWait, 30*time.Second),

@@ -19,7 +19,6 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/stepwell/stepwell"
 	"github.com/stepwell/stepwell/internal/human"
 	"github.com/stepwell/stepwell/world"
 	"github.com/stepwell/stepwell/world/remote/wire"
@@ -336,30 +335,6 @@ func ParseDuration(text string) (time.Duration, error) {
 		return 0, invalid("duration %.40q: %v", text, err)
 	}
 	return d, nil
-}
-
-// duration is a duration in a body.
-type duration time.Duration
-
-func (d *duration) UnmarshalJSON(b []byte) error {
-	var text string
-	if err := json.Unmarshal(b, &text); err != nil {
-		return invalid("duration %.40s: want a string like \"90s\"", b)
-	}
-	v, err := ParseDuration(text)
-	*d = duration(v)
-	return err
-}
-
-// orForever is a duration in a body, or "forever": what the workflow says does not hold then.
-type orForever time.Duration
-
-func (d *orForever) UnmarshalJSON(b []byte) error {
-	if string(b) == `"forever"` {
-		*d = orForever(stepwell.Forever)
-		return nil
-	}
-	return (*duration)(d).UnmarshalJSON(b)
 }
 
 // invalid is an error about the request.

@@ -15,6 +15,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/stepwell/stepwell/api"
 	"github.com/stepwell/stepwell/internal/kit"
 	"github.com/stepwell/stepwell/internal/logs"
 	"github.com/stepwell/stepwell/world"
@@ -63,7 +64,6 @@ type stepDoor struct {
 	log    *slog.Logger
 	says   *logs.Seldom
 	world  world.World
-	able   world.Abilities // of world
 
 	mu          sync.Mutex
 	quarantined map[string]world.TaskKey        // of workers: what they run that may end their process; guarded by mu
@@ -117,10 +117,10 @@ func keyOfTask(t *world.Task) world.TaskKey {
 type stepClaim struct {
 	Worker string   `json:"worker"`
 	Name   string   `json:"name"`
-	Lease  duration `json:"lease"`
+	Lease  api.Span `json:"lease"`
 	Steps  []string `json:"steps"`
 	Most   int      `json:"most"`
-	Wait   duration `json:"wait"`
+	Wait   api.Span `json:"wait"`
 	Holds  []string `json:"holds"`
 	Number int64    `json:"number"`
 }
@@ -274,15 +274,13 @@ func (s *stepDoor) claimTasks(r *request, b *stepClaim) (tasks []world.Task, err
 			}
 		}()
 	}
-	if s.able.Holder != nil {
-		var held world.Account
-		if held, err = s.able.Holder.Held(r.Context(), b.Worker); err != nil {
-			return nil, err
-		}
-		for _, k := range held.Tasks {
-			if !slices.Contains(known, k) {
-				s.giveBack(r.Context(), &world.Task{Run: k.Run, Step: k.Step, Attempt: k.Attempt, Worker: b.Worker}, 0, "its worker never heard of it")
-			}
+	held, err := s.world.Held(r.Context(), b.Worker)
+	if err != nil {
+		return nil, err
+	}
+	for _, k := range held.Tasks {
+		if !slices.Contains(known, k) {
+			s.giveBack(r.Context(), &world.Task{Run: k.Run, Step: k.Step, Attempt: k.Attempt, Worker: b.Worker}, 0, "its worker never heard of it")
 		}
 	}
 	q := world.ClaimQuery{Worker: b.Worker, Steps: b.Steps, Tasks: b.Most, Number: b.Number}

@@ -55,9 +55,6 @@ func (d *doors) held(r *request, in *wire.HeldIn) (world.Account, error) {
 	if in.Number <= 0 {
 		return world.Account{}, invalid("n is %d: claims are numbered from 1, and this counts as one", in.Number)
 	}
-	if d.able.Holder == nil {
-		return world.Account{}, fmt.Errorf("a list of what a worker of the server's database holds: %w", world.ErrNotFound)
-	}
 	if err := d.claims.fence(r.Context(), r.who(), in.Worker, in.Number); err != nil {
 		return world.Account{}, err
 	}
@@ -65,7 +62,7 @@ func (d *doors) held(r *request, in *wire.HeldIn) (world.Account, error) {
 		if _, err := d.below.Claim(ctx, world.ClaimQuery{Worker: in.Worker, Number: in.Number}); err != nil { // the fence for other servers
 			return world.Account{}, err
 		}
-		return d.able.Holder.Held(ctx, in.Worker)
+		return d.below.Held(ctx, in.Worker)
 	})
 	if errors.Is(err, world.ErrLeaseLost) {
 		d.claims.forget(in.Worker)
@@ -102,16 +99,14 @@ func (d *doors) awaitWork(ctx context.Context, wait time.Duration, claim func() 
 	}
 	defer done()
 	news := make(chan struct{}, 1)
-	if d.able.Notifier != nil {
-		defer d.able.Notifier.Notify(func(n world.Notice) {
-			if n.Kind == world.NoticeWork {
-				select {
-				case news <- struct{}{}:
-				default:
-				}
+	defer d.below.Notify(func(n world.Notice) {
+		if n.Kind == world.NoticeWork {
+			select {
+			case news <- struct{}{}:
+			default:
 			}
-		})()
-	}
+		}
+	})()
 	over := time.NewTimer(wait)
 	defer over.Stop()
 	for {

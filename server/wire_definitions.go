@@ -15,10 +15,6 @@ import (
 )
 
 func (d *doors) define(r *request, in *wire.DefineIn) (wire.Nothing, error) {
-	definer, err := definerOf(d)
-	if err != nil {
-		return done(err)
-	}
 	for i := range in.Definitions {
 		if err := d.guard.mayActFor(r, in.Definitions[i].By); err != nil {
 			return done(err)
@@ -28,7 +24,7 @@ func (d *doors) define(r *request, in *wire.DefineIn) (wire.Nothing, error) {
 		return done(err)
 	}
 	return lasting(r.Context(), func(ctx context.Context) (wire.Nothing, error) {
-		return done(definer.Define(ctx, in.Definitions))
+		return done(d.below.Define(ctx, in.Definitions))
 	})
 }
 
@@ -38,7 +34,7 @@ func (d *doors) maySay(r *request, definitions []world.Definition, steps []world
 	for i := range definitions {
 		classes[i] = definitions[i].Class
 	}
-	if err := r.mayHave(classes, nil); err != nil || r.limited() == nil || d.able.LimitKeeper == nil {
+	if err := r.mayHave(classes, nil); err != nil || r.limited() == nil {
 		return err
 	}
 	said := append(world.LimitsOf(definitions), steps...)
@@ -57,7 +53,7 @@ func (d *doors) maySay(r *request, definitions []world.Definition, steps []world
 // limitsOfOthers are the limits that workflows say which the key is not for, and that steps and queues are under, with
 // how many they let in as they stand.
 func (d *doors) limitsOfOthers(r *request) (map[string]string, error) {
-	all, err := d.able.LimitKeeper.Limits().ListLimits(r.Context())
+	all, err := d.below.Limits().ListLimits(r.Context())
 	if err != nil {
 		return nil, err
 	}
@@ -73,9 +69,6 @@ func (d *doors) limitsOfOthers(r *request) (map[string]string, error) {
 
 // othersSay are the limits in the definitions of workflows that the key is not for: those that have runs, or workers.
 func (d *doors) othersSay(r *request) (map[string]bool, error) {
-	if d.able.Definer == nil {
-		return nil, nil
-	}
 	stats, err := d.below.Stats(r.Context())
 	if err != nil {
 		return nil, err
@@ -90,7 +83,7 @@ func (d *doors) othersSay(r *request) (map[string]bool, error) {
 		}
 	}
 	maps.DeleteFunc(others, func(name string, _ bool) bool { return r.mayWorkflow(name) == nil })
-	known, err := d.able.Definer.Defined(r.Context(), slices.Sorted(maps.Keys(others)))
+	known, err := d.below.Defined(r.Context(), slices.Sorted(maps.Keys(others)))
 	out := map[string]bool{}
 	for _, l := range world.LimitsOf(known.Definitions) {
 		out[l.Name] = true
@@ -98,7 +91,7 @@ func (d *doors) othersSay(r *request) (map[string]bool, error) {
 	return out, err
 }
 
-func wireSchemas(of world.Definer, ctx context.Context, in wire.SchemasIn) (out wire.SchemasOut, err error) {
+func wireSchemas(of world.World, ctx context.Context, in wire.SchemasIn) (out wire.SchemasOut, err error) {
 	if out.Schemas, err = of.Schemas(ctx, in.Class); !json.Valid(out.Schemas) {
 		out.Schemas = nil // damaged, or none
 	}
@@ -108,10 +101,6 @@ func wireSchemas(of world.Definer, ctx context.Context, in wire.SchemasIn) (out 
 // limitRetention is for everybody who asks, for workers who lower it, as they do when they join, and for admins who raise it. A worker whose key is limited does not
 // lower it for others: it is only told.
 func (d *doors) limitRetention(r *request, in *wire.RetentionIn) (out wire.RetentionOut, err error) {
-	definer, err := definerOf(d)
-	if err != nil {
-		return out, err
-	}
 	if needs := limitNeeds(in); !r.sees(needs) {
 		return out, fmt.Errorf("%w: that takes a key with the scope %s", errScope, needs)
 	}
@@ -119,7 +108,7 @@ func (d *doors) limitRetention(r *request, in *wire.RetentionIn) (out wire.Reten
 		in.Retention = 0
 	}
 	return lasting(r.Context(), func(ctx context.Context) (out wire.RetentionOut, err error) {
-		out.Before, out.Now, err = definer.LimitRetention(ctx, in.Retention, in.Raise)
+		out.Before, out.Now, err = d.below.LimitRetention(ctx, in.Retention, in.Raise)
 		return out, err
 	})
 }
@@ -136,10 +125,6 @@ func limitNeeds(in *wire.RetentionIn) Scope {
 
 // keepMetrics leaves out what a key that is limited may not have.
 func (d *doors) keepMetrics(r *request, m *world.ProcessMetrics) (wire.Nothing, error) {
-	k, err := metricsOf(d)
-	if err != nil {
-		return done(err)
-	}
 	if r.limited() != nil {
 		if len(m.Absorbs) > 0 {
 			return done(fmt.Errorf("%w: a key that is limited to workflows does not absorb what others have counted", errScope))
@@ -153,18 +138,19 @@ func (d *doors) keepMetrics(r *request, m *world.ProcessMetrics) (wire.Nothing, 
 				delete(counts, of)
 			}
 		}
-		if m.Says, err = json.Marshal(counts); err != nil {
+		says, err := json.Marshal(counts)
+		if err != nil {
 			return done(err)
 		}
+		m.Says = says
 	}
-	return lasting(r.Context(), func(ctx context.Context) (wire.Nothing, error) { return done(k.KeepMetrics(ctx, m)) })
+	return lasting(r.Context(), func(ctx context.Context) (wire.Nothing, error) { return done(d.below.KeepMetrics(ctx, m)) })
 }
 
 // metrics is for who absorbs what others have counted: a key that is limited hears of none.
 func (d *doors) metrics(r *request, _ *wire.Nothing) ([]world.ProcessMetrics, error) {
-	k, err := metricsOf(d)
-	if err != nil || r.limited() != nil {
-		return nil, err
+	if r.limited() != nil {
+		return nil, nil
 	}
-	return k.Metrics(r.Context())
+	return d.below.Metrics(r.Context())
 }

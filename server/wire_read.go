@@ -3,6 +3,7 @@ package server
 // This file reads for remote workers and clients.
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/stepwell/stepwell/world"
@@ -103,19 +104,8 @@ func (d *doors) hooks(r *request, in *world.HookQuery) ([]world.HookRow, error) 
 	return hooks, err
 }
 
-func (d *doors) tasks(r *request, in *wire.RunID) ([]world.Task, error) {
-	if d.able.TaskReader == nil {
-		return nil, nil
-	}
-	return d.able.TaskReader.Tasks(r.Context(), in.Run)
-}
-
 func (d *doors) ready(r *request, in *world.ReadyQuery) (world.Ready, error) {
-	reader, err := partOf(d.able.ReadyReader, "a list of what is ready")
-	if err != nil {
-		return world.Ready{}, err
-	}
-	ready, err := reader.Ready(r.Context(), *in)
+	ready, err := d.below.Ready(r.Context(), *in)
 	if l := r.limited(); l != nil { // runs to be cancelled are listed whatever their workflow is
 		ready.Items = slices.DeleteFunc(ready.Items, func(it world.ReadyItem) bool {
 			return it.Step == "" && !slices.Contains(l.Workflows, it.Class.Workflow)
@@ -128,4 +118,11 @@ func (d *doors) stats(r *request, _ *wire.Nothing) (world.Stats, error) {
 	stats, err := d.below.Stats(r.Context())
 	r.ours(&stats)
 	return stats, err
+}
+
+func (d *doors) examine(r *request, _ *wire.Nothing) ([]world.Finding, error) {
+	if d.able.Doctor == nil {
+		return nil, fmt.Errorf("an examination of the server's database: %w", world.ErrNotFound)
+	}
+	return world.Findings(r.Context(), d.able.Doctor)
 }

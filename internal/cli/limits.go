@@ -44,11 +44,7 @@ begin in a period. The others wait in line. Limits are defined in code; you can 
 // withLimits opens the limits of the database for f. name is the limit that the command is about; "": none.
 func withLimits(ctx context.Context, c *cli, name string, f func(l world.Limiter) error) error {
 	return c.with(ctx, func(db *database) error {
-		able := world.AbilitiesOf(db.app.World())
-		if able.LimitKeeper == nil {
-			return &fault{exitFailure, fmt.Errorf("%s has no limits", c.place()), "name another database, with --db"}
-		}
-		err := f(able.LimitKeeper.Limits())
+		err := f(db.app.World().Limits())
 		switch {
 		case errors.Is(err, stepwell.ErrNotFound):
 			return &fault{exitNotFound, coded{fmt.Errorf("there is no limit %s in %s", human.Visible(name), c.place()), err},

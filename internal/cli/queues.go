@@ -3,17 +3,11 @@ package cli
 // This file is the group of commands about queues of messages, and what they share.
 
 import (
-	"context"
-	"errors"
 	"fmt"
-	"strconv"
-	"strings"
 
 	"github.com/spf13/cobra"
 
-	"github.com/stepwell/stepwell"
-	"github.com/stepwell/stepwell/internal/human"
-	"github.com/stepwell/stepwell/world"
+	"github.com/stepwell/stepwell/api"
 )
 
 func queuesCommand(c *cli) *cobra.Command {
@@ -39,61 +33,19 @@ its queue.
 	return cmd
 }
 
-// withQueues opens the queues of the database for f. queue is what the command is about; "": none.
-func (c *cli) withQueues(ctx context.Context, queue string, f func(k world.Messenger, by world.Notifier) error) error {
-	if queue != "" {
-		if err := world.CheckQueueName(queue); err != nil {
-			return c.explainQueue(err, queue)
-		}
+// aboutQueues is what the commands about queues share.
+func aboutQueues(c *cli) *subject {
+	return &subject{
+		kind: "queue", before: "queue ",
+		missing: func(name string) string {
+			return "a program declares it on first use, or:  " + c.command("queues declare "+shellWord(name))
+		},
+		conflict: func(name string) string {
+			return "nothing was changed; see them:  " + c.command("queues peek "+name) +
+				"\n  delete them:  " + c.command("queues purge "+name+" --all")
+		},
+		complete: completes(c, api.ListQueuesOp, func(q *api.MessageQueue) string {
+			return fmt.Sprintf("%s\t%d messages are ready", q.Name, q.Counts.Ready)
+		}),
 	}
-	return c.with(ctx, func(db *database) error {
-		able := world.AbilitiesOf(db.app.World())
-		if able.MessageKeeper == nil {
-			return &fault{exitFailure, fmt.Errorf("%s has no queues", c.place()), "name another database, with --db"}
-		}
-		return c.explainQueue(f(able.MessageKeeper.Messages(), able.Notifier), queue)
-	})
-}
-
-// explainQueue says what went wrong with a queue, and what next.
-func (t *target) explainQueue(err error, queue string) error {
-	var f *fault
-	switch {
-	case err == nil || errors.As(err, &f):
-		return err
-	case errors.Is(err, stepwell.ErrNotFound):
-		return &fault{exitNotFound, coded{fmt.Errorf("there is no queue %s in %s", human.Visible(queue), t.place()), err},
-			"a program declares it on first use, or:  " + t.command("queues declare "+shellWord(queue))}
-	case errors.Is(err, world.ErrConflict):
-		return &fault{exitFailure, coded{fmt.Errorf("queue %s has messages", queue), err},
-			"nothing was changed; see them:  " + t.command("queues peek "+queue) + "\n  delete them:  " + t.command("queues purge "+queue+" --all")}
-	case errors.Is(err, world.ErrInvalid), errors.Is(err, world.ErrTooLarge):
-		return &fault{exitUsage, err, "nothing was changed"}
-	}
-	return err
-}
-
-// completeQueue offers queues for the first argument.
-func (c *cli) completeQueue(cmd *cobra.Command, args []string, begins string) (names []string, _ cobra.ShellCompDirective) {
-	if len(args) > 0 {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-	// A shell has no place for an error.
-	_ = c.withQueues(cmd.Context(), "", func(k world.Messenger, _ world.Notifier) error {
-		all, err := k.Queues(cmd.Context())
-		for _, q := range all {
-			if strings.HasPrefix(q.Name, begins) && len(names) < mostCompleted {
-				names = append(names, q.Name+"\t"+strconv.FormatInt(q.Counts[world.MessageReady], 10)+" messages are ready")
-			}
-		}
-		return err
-	})
-	return names, cobra.ShellCompDirectiveNoFileComp
-}
-
-// queueActed is what --json says of something that was done to a queue.
-type queueActed struct {
-	acted
-	Queue    string `json:"queue"`
-	Messages int    `json:"messages,omitempty"` // how many were purged, or are messages again
 }

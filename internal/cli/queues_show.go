@@ -3,7 +3,6 @@ package cli
 // This file lists queues, shows one, and looks at messages.
 
 import (
-	"context"
 	"fmt"
 	"strconv"
 	"strings"
@@ -18,64 +17,38 @@ import (
 )
 
 func queuesListCommand(c *cli) *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "list",
-		Short: "List the queues, and how many messages each has",
+	return list(c, aboutQueues(c), api.ListQueuesOp, &api.ListQueues{}, &cobra.Command{
+		Use: "list",
 		Long: `List the queues, and how many messages each has: ready, delayed, out (received and not settled), parked (behind another
 message of their group, or in line for a limit) and dead. Each count stops at 100,000. OLDEST is how long the first ready message has waited.
-With --json each queue is one line.
-
-` + exitHelp,
+With --json each queue is one line.`,
 		Example: `  stepwell queues list
   stepwell queues list --json | jq -r 'select(.counts.dead > 0) | .name'`,
-		Args: arguments(0, 0, "no arguments"),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return c.withQueues(cmd.Context(), "", func(k world.Messenger, _ world.Notifier) error {
-				all, err := k.Queues(cmd.Context())
-				if err != nil {
-					return err
-				}
-				return listQueues(c, all)
-			})
-		},
-	}
-	c.jsonFlag(cmd, "write one JSON object per queue")
-	return cmd
-}
-
-func listQueues(c *cli, all []world.QueueStats) error {
-	t := &table{Gap: "  "}
-	t.Add(cell{Text: "QUEUE", Tone: dim}, cell{Text: "READY", Tone: dim, Right: true}, cell{Text: "DELAYED", Tone: dim, Right: true}, cell{Text: "OUT", Tone: dim, Right: true},
-		cell{Text: "PARKED", Tone: dim, Right: true}, cell{Text: "DEAD", Tone: dim, Right: true}, cell{Text: "OLDEST", Tone: dim, Right: true}, cell{Text: "", Tone: dim})
-	for i := range all {
-		q := ops.QueueOf(&all[i])
-		if c.json {
-			if err := c.encoder().Encode(q); err != nil {
-				return err
-			}
-			continue
-		}
-		count := func(n int64) cell { return cell{Text: strconv.FormatInt(n, 10), Right: true} }
-		dead, oldest, state := count(q.Counts.Dead), "", cell{}
-		if q.Counts.Dead > 0 {
-			dead.Tone = bad
-		}
+	}, heads("QUEUE", ">READY", ">DELAYED", ">OUT", ">PARKED", ">DEAD", ">OLDEST", ""), func(q *api.MessageQueue) []cell {
+		n, oldest := q.Counts, ""
 		if !q.Oldest.IsZero() {
 			oldest = human.Age(c.now().Sub(q.Oldest))
 		}
-		if q.Paused != nil {
-			state = cell{Text: pausedText(c, q.Paused), Tone: busy}
-		}
-		t.Add(cell{Text: q.Name}, count(q.Counts.Ready), count(q.Counts.Delayed), count(q.Counts.Out), count(q.Counts.Parked), dead, cell{Text: oldest, Right: true}, state)
+		return []cell{{Text: q.Name}, number(n.Ready), number(n.Delayed), number(n.Out), number(n.Parked), deadCell(n.Dead),
+			{Text: oldest, Right: true}, pausedCell(c, q.Paused)}
+	}, none(c, "no queues"))
+}
+
+// deadCell is how many dead letters there are.
+func deadCell(n int64) cell {
+	dead := number(n)
+	if n > 0 {
+		dead.Tone = bad
 	}
-	switch {
-	case c.json:
-	case len(all) == 0:
-		fmt.Fprintf(c.stderr, "no queues in %s\n", c.place())
-	default:
-		t.Write(c.stdout, c.style())
+	return dead
+}
+
+// pausedCell says who paused a queue, when and why; nothing: nobody.
+func pausedCell(c *cli, p *api.QueuePause) cell {
+	if p == nil {
+		return cell{}
 	}
-	return nil
+	return cell{Text: pausedText(c, p), Tone: busy}
 }
 
 // pausedText says who paused a queue, when and why.
@@ -94,38 +67,14 @@ func pausedText(c *cli, p *api.QueuePause) string {
 }
 
 func queuesShowCommand(c *cli) *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "show QUEUE",
-		Short: "Show a queue: its settings, its messages, and what you can do",
+	return show(c, aboutQueues(c), api.GetQueueOp, &api.GetQueue{}, &cobra.Command{
+		Use: "show QUEUE", Short: "Show a queue: its settings, its messages, and what you can do",
 		Long: `Show a queue: how long a received message is hidden from others, how often one is received before it becomes a dead
 letter, and its limits as they were declared. You also see how many messages there are, and what you can do about those
-that are stuck.
-
-` + exitHelp,
+that are stuck.`,
 		Example: `  stepwell queues show mails
   stepwell queues show mails --json | jq .counts.ready`,
-		Args:              arguments(1, 1, "QUEUE"),
-		ValidArgsFunction: c.completeQueue,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.withQueues(cmd.Context(), args[0], func(k world.Messenger, _ world.Notifier) error {
-				all, err := k.Queues(cmd.Context(), args[0])
-				if err == nil && len(all) == 0 {
-					err = world.NoQueue(args[0])
-				}
-				if err != nil {
-					return err
-				}
-				q := ops.QueueOf(&all[0])
-				if c.json {
-					return c.encoder().Encode(q)
-				}
-				showQueue(c, &q)
-				return nil
-			})
-		},
-	}
-	c.jsonFlag(cmd, "write one JSON object")
-	return cmd
+	}, showQueue)
 }
 
 func showQueue(c *cli, q *api.MessageQueue) {
@@ -168,83 +117,39 @@ func showQueue(c *cli, q *api.MessageQueue) {
 const somePeeked = 20
 
 func queuesPeekCommand(c *cli) *cobra.Command {
-	var state string
-	limit := somePeeked
-	cmd := &cobra.Command{
-		Use:   "peek QUEUE",
-		Short: "Look at the messages of a queue without changing anything",
+	in := api.PeekMessages{Limit: somePeeked}
+	cmd := list(c, aboutQueues(c), api.PeekMessagesOp, &in, &cobra.Command{
+		Use: "peek QUEUE", Short: "Look at the messages of a queue without changing anything",
 		Long: `Look at the messages of a queue in the order in which they were sent. This does not count as a receive and changes
-nothing. With --json each message is one line.
-
-` + exitHelp,
+nothing. With --json each message is one line.`,
 		Example: `  stepwell queues peek mails
   stepwell queues peek mails --state dead --json | jq -r '.error'`,
-		Args:              arguments(1, 1, "QUEUE"),
-		ValidArgsFunction: c.completeQueue,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if limit < 1 {
-				return usagef("see stepwell queues peek --help", "--limit %d: want 1 or more", limit)
-			}
-			return c.withQueues(cmd.Context(), args[0], func(k world.Messenger, _ world.Notifier) error {
-				return peekAt(c, cmd.Context(), k, world.PeekQuery{Queue: args[0], State: world.MessageState(state)}, limit)
-			})
-		},
-	}
-	cmd.Flags().StringVar(&state, "state", "", "only messages of this `state`: ready, delayed, out, parked or dead")
-	cmd.Flags().IntVar(&limit, "limit", limit, "show at most this many")
+	}, messageHeads("STATE"), func(m *api.Message) []cell {
+		return messageRow(c, m, cell{Text: string(m.State), Tone: messageTones[m.State]})
+	}, func(n int, more bool) string {
+		switch {
+		case more:
+			return "there may be more: --limit, --state"
+		case n == 0:
+			return "queue " + in.Queue + " has no such messages"
+		}
+		return ""
+	})
+	cmd.Flags().StringVar((*string)(&in.State), "state", "", "only messages of this `state`: ready, delayed, out, parked or dead")
+	numberFlag(cmd, &in.Limit, "limit", 1, 0, "show at most this many")
 	states := cobra.FixedCompletions([]string{"ready", "delayed", "out", "parked", "dead"}, cobra.ShellCompDirectiveNoFileComp)
 	_ = cmd.RegisterFlagCompletionFunc("state", states) // it is there
-	c.jsonFlag(cmd, "write one JSON object per message")
 	return cmd
-}
-
-func peekAt(c *cli, ctx context.Context, k world.Messenger, q world.PeekQuery, limit int) error {
-	n := 0
-	t := messageTable("STATE")
-	for {
-		q.Limit = min(limit-n, 100)
-		page, err := k.PeekMessages(ctx, q)
-		if err != nil {
-			return err
-		}
-		for _, m := range ops.MessagesOf(page.Messages) {
-			if c.json {
-				if err := c.encoder().Encode(m); err != nil {
-					return err
-				}
-			} else {
-				addMessage(c, t, &m, cell{Text: string(m.State), Tone: messageTones[m.State]})
-			}
-			n++
-		}
-		if q.Cursor = page.Cursor; q.Cursor == "" || n >= limit {
-			break
-		}
-	}
-	switch {
-	case c.json:
-	case n == 0:
-		fmt.Fprintf(c.stderr, "queue %s has no such messages\n", q.Queue)
-	default:
-		t.Write(c.stdout, c.style())
-	}
-	if q.Cursor != "" && !c.json {
-		fmt.Fprintln(c.stderr, "there may be more: --limit, --state")
-	}
-	return nil
 }
 
 var messageTones = map[world.MessageState]tone{world.MessageReady: good, world.MessageOut: busy, world.MessageDead: bad}
 
-// messageTable is a table of messages, whose second column is state or receipt.
-func messageTable(second string) *table {
-	t := &table{Gap: "  "}
-	t.Add(cell{Text: "MESSAGE", Tone: dim}, cell{Text: second, Tone: dim}, cell{Text: "AGE", Tone: dim, Right: true}, cell{Text: "RECEIVES", Tone: dim, Right: true},
-		cell{Text: "GROUP", Tone: dim}, cell{Text: "PAYLOAD", Tone: dim})
-	return t
+// messageHeads are the heads of a table of messages, whose second column is state or receipt.
+func messageHeads(second string) []cell {
+	return heads("MESSAGE", second, ">AGE", ">RECEIVES", "GROUP", "PAYLOAD")
 }
 
-func addMessage(c *cli, t *table, m *api.Message, second cell) {
+func messageRow(c *cli, m *api.Message, second cell) []cell {
 	payload := human.Fold(string(m.Payload), draw.PayloadWidth)
 	switch {
 	case m.Sealed != "":
@@ -255,6 +160,6 @@ func addMessage(c *cli, t *table, m *api.Message, second cell) {
 	if m.Error != "" {
 		payload += "  " + strings.TrimSpace(human.Cut(m.Error, draw.PayloadWidth))
 	}
-	t.Add(cell{Text: m.ID}, second, cell{Text: human.Age(c.now().Sub(m.SentAt)), Right: true}, cell{Text: strconv.Itoa(m.Receives), Right: true},
-		cell{Text: m.Group}, cell{Text: payload})
+	age := cell{Text: human.Age(c.now().Sub(m.SentAt)), Right: true}
+	return []cell{{Text: m.ID}, second, age, number(m.Receives), {Text: m.Group}, {Text: payload}}
 }

@@ -42,11 +42,7 @@ runs now, or the runs of past times. Workers and servers on the database start t
 // withSchedules opens the schedules of the database for f. name is the schedule that the command is about; "": none.
 func withSchedules(c *cli, ctx context.Context, name string, f func(k *timetable.Keeper) error) error {
 	return c.with(ctx, func(db *database) error {
-		k := kit.AppOf(db.app).Timetable
-		if k == nil {
-			return &fault{exitFailure, fmt.Errorf("%s has no schedules", c.place()), "name another database, with --db"}
-		}
-		return explainSchedule(c.target, f(k), name)
+		return explainSchedule(c.target, f(kit.AppOf(db.app).Timetable), name)
 	})
 }
 

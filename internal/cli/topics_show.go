@@ -3,109 +3,38 @@ package cli
 // This file lists subscriptions and publications, and shows a subscription.
 
 import (
-	"context"
 	"fmt"
-	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/stepwell/stepwell/api"
-	"github.com/stepwell/stepwell/internal/courier"
 	"github.com/stepwell/stepwell/internal/human"
 	"github.com/stepwell/stepwell/internal/ops"
-	"github.com/stepwell/stepwell/internal/spread"
-	"github.com/stepwell/stepwell/world"
 )
 
 func topicsListCommand(c *cli) *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "list",
-		Short: "List the subscriptions, and the state of their queues",
+	return list(c, aboutTopics(c), api.ListSubscriptionsOp, &api.ListSubscriptions{}, &cobra.Command{
+		Use: "list",
 		Long: `List the subscriptions: their topics, their targets, how many messages wait, and how many are dead letters. With --json
-each subscription is one line.
-
-` + exitHelp,
+each subscription is one line.`,
 		Example: `  stepwell topics list
   stepwell topics list --json | jq -r 'select(.counts.dead > 0) | .name'`,
-		Args: arguments(0, 0, "no arguments"),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return c.withTopics(cmd.Context(), "", func(t *spread.Spreader) error {
-				all, err := courier.Standings(cmd.Context(), t)
-				if err != nil {
-					return err
-				}
-				return listSubscriptions(c, all)
-			})
-		},
-	}
-	c.jsonFlag(cmd, "write one JSON object per subscription")
-	return cmd
-}
-
-func listSubscriptions(c *cli, all []courier.Standing) error {
-	t := &table{Gap: "  "}
-	t.Add(cell{Text: "SUBSCRIPTION", Tone: dim}, cell{Text: "PATTERN", Tone: dim}, cell{Text: "TO", Tone: dim}, cell{Text: "WAITING", Tone: dim, Right: true},
-		cell{Text: "OUT", Tone: dim, Right: true}, cell{Text: "DEAD", Tone: dim, Right: true}, cell{Text: "", Tone: dim})
-	for i := range all {
-		s := ops.SubscriptionOf(&all[i].Subscription, all[i].Stats)
-		if c.json {
-			if err := c.encoder().Encode(s); err != nil {
-				return err
-			}
-			continue
-		}
-		count := func(n int64) cell { return cell{Text: strconv.FormatInt(n, 10), Right: true} }
-		dead, state := count(s.Counts.Dead), cell{}
-		if s.Counts.Dead > 0 {
-			dead.Tone = bad
-		}
-		if s.Paused != nil {
-			state = cell{Text: pausedText(c, s.Paused), Tone: busy}
-		}
-		t.Add(cell{Text: s.Name}, cell{Text: s.Pattern}, cell{Text: ops.SubscriptionTarget(&s)}, count(s.Counts.Ready+s.Counts.Delayed+s.Counts.Parked), count(s.Counts.Out), dead, state)
-	}
-	switch {
-	case c.json:
-	case len(all) == 0:
-		fmt.Fprintf(c.stderr, "no subscriptions in %s\n", c.place())
-	default:
-		t.Write(c.stdout, c.style())
-	}
-	return nil
+	}, heads("SUBSCRIPTION", "PATTERN", "TO", ">WAITING", ">OUT", ">DEAD", ""), func(s *api.Subscription) []cell {
+		n := s.Counts
+		return []cell{{Text: s.Name}, {Text: s.Pattern}, {Text: ops.SubscriptionTarget(s)}, number(n.Ready + n.Delayed + n.Parked),
+			number(n.Out), deadCell(n.Dead), pausedCell(c, s.Paused)}
+	}, none(c, "no subscriptions"))
 }
 
 func topicsShowCommand(c *cli) *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "show NAME",
-		Short: "Show a subscription, the state of its queue, and what you can do",
+	return show(c, aboutTopics(c), api.GetSubscriptionOp, &api.GetSubscription{}, &cobra.Command{
+		Use: "show NAME", Short: "Show a subscription, the state of its queue, and what you can do",
 		Long: `Show a subscription: its topics, its filter, its target, how many messages its queue has, and what you can do about
-those that are stuck.
-
-` + exitHelp,
+those that are stuck.`,
 		Example: `  stepwell topics show billing
   stepwell topics show billing --json | jq .counts.dead`,
-		Args:              arguments(1, 1, "NAME"),
-		ValidArgsFunction: c.completeSubscription,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.withTopics(cmd.Context(), args[0], func(t *spread.Spreader) error {
-				if _, err := courier.Find(cmd.Context(), t, args[0]); err != nil {
-					return err
-				}
-				all, err := courier.Standings(cmd.Context(), t, args[0])
-				if err != nil || len(all) == 0 {
-					return err
-				}
-				s := ops.SubscriptionOf(&all[0].Subscription, all[0].Stats)
-				if c.json {
-					return c.encoder().Encode(s)
-				}
-				showSubscription(c, &s)
-				return nil
-			})
-		},
-	}
-	c.jsonFlag(cmd, "write one JSON object")
-	return cmd
+	}, showSubscription)
 }
 
 func showSubscription(c *cli, s *api.Subscription) {
@@ -158,76 +87,32 @@ func showSubscription(c *cli, s *api.Subscription) {
 }
 
 func topicsPublicationsCommand(c *cli) *cobra.Command {
-	limit := somePeeked
-	cmd := &cobra.Command{
-		Use:   "publications [PATTERN]",
-		Short: "List publications, newest first",
+	in := api.ListPublications{Limit: somePeeked}
+	cmd := list(c, aboutTopics(c), api.ListPublicationsOp, &in, &cobra.Command{
+		Use: "publications [PATTERN]", Short: "List publications, newest first",
 		Long: `List publications, newest first: all of them, or those under topics that match a pattern. Each is kept for at least a
-day. With --json each publication is one line.
-
-` + exitHelp,
+day. With --json each publication is one line.`,
 		Example: `  stepwell topics publications 'order.*'
   stepwell topics publications --json | jq -r 'select(.error != null) | .id'`,
-		Args: arguments(0, 1, "perhaps PATTERN"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if limit < 1 {
-				return usagef("see stepwell topics publications --help", "--limit %d: want 1 or more", limit)
-			}
-			q := world.PublicationQuery{}
-			if len(args) > 0 {
-				q.Topic = args[0]
-			}
-			return c.withTopics(cmd.Context(), "", func(t *spread.Spreader) error { return listPublications(c, cmd.Context(), t, q, limit) })
-		},
-	}
-	cmd.Flags().IntVar(&limit, "limit", limit, "list at most this many")
-	c.jsonFlag(cmd, "write one JSON object per publication")
+		Args:   arguments(0, 1, "perhaps PATTERN"),
+		PreRun: func(_ *cobra.Command, args []string) { in.Topic = strings.Join(args, "") },
+	}, heads("PUBLICATION", "TOPIC", ">AGE", "STATE", "PAYLOAD"), func(p *api.Publication) []cell {
+		state := cell{Text: "spread", Tone: good}
+		switch {
+		case p.Error != "":
+			state = cell{Text: "set aside: " + p.Error, Tone: bad}
+		case !p.Spread && p.Due.After(c.now()):
+			state = cell{Text: "due in " + human.Age(p.Due.Sub(c.now())), Tone: busy}
+		case !p.Spread:
+			state = cell{Text: "to be delivered", Tone: busy}
+		}
+		payload := string(p.Payload)
+		if p.Sealed != "" {
+			payload = "encrypted with the key " + p.Sealed
+		}
+		age := cell{Text: human.Age(c.now().Sub(p.At)), Right: true}
+		return []cell{{Text: p.ID, Whole: true}, {Text: p.Topic}, age, state, {Text: payload}}
+	}, none(c, "nothing was published"))
+	numberFlag(cmd, &in.Limit, "limit", 1, 0, "list at most this many")
 	return cmd
-}
-
-func listPublications(c *cli, ctx context.Context, from *spread.Spreader, q world.PublicationQuery, limit int) error {
-	t := &table{Gap: "  "}
-	t.Add(cell{Text: "PUBLICATION", Tone: dim}, cell{Text: "TOPIC", Tone: dim}, cell{Text: "AGE", Tone: dim, Right: true}, cell{Text: "STATE", Tone: dim}, cell{Text: "PAYLOAD", Tone: dim})
-	for n := 0; n < limit; {
-		q.Limit = min(limit-n, 100)
-		page, err := from.Topics.Publications(ctx, q)
-		if err != nil {
-			return err
-		}
-		for i := range page.Publications {
-			n++
-			p := ops.PublicationOf(&page.Publications[i])
-			if c.json {
-				if err := c.encoder().Encode(p); err != nil {
-					return err
-				}
-				continue
-			}
-			state := cell{Text: "spread", Tone: good}
-			switch {
-			case p.Error != "":
-				state = cell{Text: "set aside: " + p.Error, Tone: bad}
-			case !p.Spread && p.Due.After(c.now()):
-				state = cell{Text: "due in " + human.Age(p.Due.Sub(c.now())), Tone: busy}
-			case !p.Spread:
-				state = cell{Text: "to be delivered", Tone: busy}
-			}
-			payload := string(p.Payload)
-			if p.Sealed != "" {
-				payload = "encrypted with the key " + p.Sealed
-			}
-			t.Add(cell{Text: p.ID, Whole: true}, cell{Text: p.Topic}, cell{Text: human.Age(c.now().Sub(p.At)), Right: true}, state, cell{Text: payload})
-		}
-		if q.Cursor = page.Cursor; q.Cursor == "" {
-			break
-		}
-	}
-	switch {
-	case c.json:
-	case t.Rows() == 1:
-		fmt.Fprintf(c.stderr, "nothing was published in %s\n", c.place())
-	default:
-		t.Write(c.stdout, c.style())
-	}
-	return nil
 }

@@ -29,7 +29,8 @@ var layers = []layer{
 	{"", []string{"world", "world/journal", "internal/engine", "internal/replay", "internal/apart", "internal/causes", "internal/check", "internal/codec", "internal/courier", "internal/crypt", "internal/history", "internal/human", "internal/kit", "internal/logs", "internal/metrics", "internal/schema", "internal/spread", "internal/timetable", "acting", "keyring", "observe", "push"}},
 	{"keyring", []string{"world"}},
 	{"acting", nil},
-	{"api", []string{"world", "internal/human"}}, // clients import it
+	{"api", []string{"world", "internal/human"}},
+	{"client", []string{"api", "world", "world/remote/wire"}}, // no engine and no store
 	{"observe", []string{"world"}},
 	{"push", nil},
 	{"webhook", []string{"", "world", "internal/codec", "internal/engine", "internal/replay", "internal/kit"}},
@@ -43,7 +44,7 @@ var layers = []layer{
 	{"world", nil},
 	{"world/journal", []string{"world"}},
 	{"world/layout", []string{"world"}},
-	{"world/worldtest/...", []string{"world", "world/journal", "internal/spread"}},
+	{"world/worldtest/...", []string{"world", "world/journal", "internal/apart", "internal/spread"}},
 	{"world/remote/...", []string{"world", "world/remote/..."}}, // and the messages that it shares with the server
 	{"world/rules", []string{"world"}},
 	{"world/...", []string{"world", "world/layout", "world/rules", "internal/sqlfile"}}, // a world and its driver: worlds never import each other
@@ -72,7 +73,7 @@ var layers = []layer{
 	{"internal/lint/...", []string{"internal/sqlfile"}},
 	{"internal/limits/...", []string{"", "queue", "world"}}, // tests of limits
 	{"internal/starts/...", []string{"", "world"}},          // tests of what becomes of starts
-	{"internal/ops/...", []string{"", "acting", "api", "queue", "world", "internal/courier", "internal/human", "internal/kit", "internal/spread", "internal/timetable"}},
+	{"internal/ops/...", []string{"", "acting", "api", "queue", "world", "internal/courier", "internal/human", "internal/kit", "internal/operate", "internal/spread", "internal/timetable"}},
 	{"internal/operate/...", []string{"", "world", "internal/causes", "internal/human"}},
 	{"internal/logs/...", []string{"internal/human"}},
 	{"internal/openapi/...", nil}, // for tests of the server
@@ -102,7 +103,7 @@ var layers = []layer{
 	{"stepwelltest/sqlitetest", []string{"stepwelltest", "world", "world/sqlite"}},
 	{"stepwelltest/postgrestest", []string{"stepwelltest", "world", "world/postgres"}},
 	{"stepwelltest/...", []string{"", "world", "world/journal", "world/memory", "world/worldtest", "internal/engine", "internal/replay", "internal/codec", "internal/faults", "internal/kit", "internal/timeline"}},
-	{"server/...", []string{"", "acting", "api", "docs", "world", "world/journal", "world/remote/...", "server/...", "internal/apart", "internal/courier", "internal/devalue", "internal/human", "internal/kit", "internal/logs", "internal/metrics", "internal/operate", "internal/ops", "internal/schema", "internal/spread", "internal/timeline", "internal/timetable"}},
+	{"server/...", []string{"", "acting", "api", "client", "docs", "world", "world/journal", "world/remote/...", "server/...", "internal/apart", "internal/courier", "internal/devalue", "internal/human", "internal/kit", "internal/logs", "internal/metrics", "internal/operate", "internal/ops", "internal/schema", "internal/spread", "internal/timeline", "internal/timetable"}},
 	{"internal/cli", []string{"", "acting", "api", "world/...", "server/...", "telemetry", "internal/courier", "internal/crypt", "internal/demo", "internal/draw", "internal/human", "internal/kit", "internal/logs", "internal/operate", "internal/ops", "internal/schema", "internal/spread", "internal/terminal", "internal/timeline", "internal/timetable"}},
 	{"cmd/demo", []string{"world/sqlite", "internal/demo", "internal/draw"}},
 	{"cmd/...", []string{"internal/cli"}},                                          // a main function each

@@ -67,7 +67,7 @@ func (o *Ops) SendMessages(ctx context.Context, in api.SendMessages) (out api.Se
 	for i, m := range sent {
 		out.Messages[i] = api.SentMessage(m)
 	}
-	return out, create(err, api.DeclareQueueOp.Row, in.Queue)
+	return out, o.create(err, api.DeclareQueueOp.Row, in.Queue)
 }
 
 // PeekMessages returns a page of messages, and changes nothing.
@@ -80,7 +80,7 @@ func (o *Ops) PeekMessages(ctx context.Context, in api.PeekMessages) (out api.Me
 		return out, err
 	}
 	page, err := o.queues.PeekMessages(ctx, world.PeekQuery{Queue: in.Queue, State: in.State, Cursor: in.Cursor, Limit: limit})
-	return api.MessagePage{Messages: MessagesOf(page.Messages), Cursor: page.Cursor}, create(err, api.DeclareQueueOp.Row, in.Queue)
+	return api.MessagePage{Messages: MessagesOf(page.Messages), Cursor: page.Cursor}, o.create(err, api.DeclareQueueOp.Row, in.Queue)
 }
 
 // mostReceiveWait is how long a receive may wait.
@@ -98,7 +98,7 @@ func (o *Ops) ReceiveMessages(ctx context.Context, in api.ReceiveMessages) (out 
 	}
 	got, err := queue.Await(ctx, o.queues, o.by, q, min(wait, o.opt.MaxWait))
 	if err != nil {
-		return out, create(err, api.DeclareQueueOp.Row, in.Queue)
+		return out, o.create(err, api.DeclareQueueOp.Row, in.Queue)
 	}
 	bytes := o.opt.PageBytes()
 	for i := range got.Messages {

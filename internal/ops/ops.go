@@ -26,6 +26,8 @@ type Options struct {
 	PageBytes func() int
 	// MaxWait is the longest that a receive waits. 0: 30 s.
 	MaxWait time.Duration
+	// Requests adds to an error about a missing queue or subscription the request that creates it.
+	Requests bool
 	// More reports whether an operation in pieces that began at a time may do another piece. Nil:
 	// it does all.
 	More func(began time.Time) bool
@@ -48,7 +50,7 @@ type Ops struct {
 // New returns the operations of an App. It starts nothing.
 func New(app *stepwell.App, o Options) *Ops {
 	room := kit.AppOf(app)
-	s := &Ops{app: app, world: app.World(), queues: room.Messages, by: room.Notifier, times: room.Timetable, opt: o}
+	s := &Ops{app: app, world: app.World(), queues: app.World().Messages(), by: app.World(), times: room.Timetable, opt: o}
 	if room.Courier != nil {
 		s.topics = room.Courier.Spread
 	}
@@ -159,8 +161,8 @@ func invalid(format string, args ...any) error {
 }
 
 // create adds to [world.ErrNotFound] how to create what is missing.
-func create(err error, row *api.Row, name string) error {
-	if errors.Is(err, world.ErrNotFound) {
+func (o *Ops) create(err error, row *api.Row, name string) error {
+	if o.opt.Requests && errors.Is(err, world.ErrNotFound) {
 		return fmt.Errorf("%w: %s %s", err, row.Method, api.PathWith(row, url.PathEscape(name)))
 	}
 	return err

@@ -46,7 +46,7 @@ func (o *Ops) GetQueue(ctx context.Context, in api.GetQueue) (out api.MessageQue
 		err = world.NoQueue(in.Queue)
 	}
 	if err != nil {
-		return out, create(err, api.DeclareQueueOp.Row, in.Queue)
+		return out, o.create(err, api.DeclareQueueOp.Row, in.Queue)
 	}
 	return QueueOf(&all[0]), nil
 }
@@ -57,7 +57,7 @@ func (o *Ops) queueAfter(ctx context.Context, queue string, act func() error) (o
 		err = act()
 	}
 	if err != nil {
-		return out, create(err, api.DeclareQueueOp.Row, queue)
+		return out, o.create(err, api.DeclareQueueOp.Row, queue)
 	}
 	return o.GetQueue(ctx, api.GetQueue{Queue: queue})
 }
@@ -79,7 +79,7 @@ func (o *Ops) DropQueue(ctx context.Context, in api.DropQueue) (out api.None, er
 	if err = world.CheckQueueName(in.Queue); err == nil {
 		err = o.queues.DropQueue(ctx, in.Queue)
 	}
-	return out, create(err, api.DeclareQueueOp.Row, in.Queue)
+	return out, o.create(err, api.DeclareQueueOp.Row, in.Queue)
 }
 
 // PauseQueue stops all receives from a queue.
@@ -118,7 +118,7 @@ func (o *Ops) inPieces(queue string, piece func() (n int, more bool, err error))
 	for began := time.Now(); ; {
 		n, more, err := piece()
 		if err != nil {
-			return out, create(err, api.DeclareQueueOp.Row, queue)
+			return out, o.create(err, api.DeclareQueueOp.Row, queue)
 		}
 		out.Messages, out.More = out.Messages+n, more
 		if !more || o.opt.More != nil && !o.opt.More(began) {

@@ -144,7 +144,7 @@ func (o *Ops) GetSubscription(ctx context.Context, in api.GetSubscription) (out 
 	}
 	all, err := courier.Standings(ctx, o.topics, in.Subscription)
 	if err == nil && len(all) == 0 {
-		err = create(fmt.Errorf("subscription %q: %w", in.Subscription, world.ErrNotFound), api.SubscribeOp.Row, in.Subscription)
+		err = o.create(fmt.Errorf("subscription %q: %w", in.Subscription, world.ErrNotFound), api.SubscribeOp.Row, in.Subscription)
 	}
 	if err != nil {
 		return out, err
@@ -181,7 +181,7 @@ func (o *Ops) Subscribe(ctx context.Context, in api.Subscribe) (out api.Subscrib
 	secret, err := courier.Subscribe(ctx, o.topics, sub)
 	if err != nil {
 		if sub.Queue != "" {
-			err = create(err, api.DeclareQueueOp.Row, sub.Queue)
+			err = o.create(err, api.DeclareQueueOp.Row, sub.Queue)
 		}
 		return out, err
 	}

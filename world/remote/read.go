@@ -31,12 +31,12 @@ func (w *World) Hooks(ctx context.Context, q world.HookQuery) ([]world.HookRow, 
 	return call(ctx, w, wire.Hooks, q)
 }
 
-// Tasks lists the tasks of a run; see [world.TaskReader].
+// Tasks lists the tasks of a run; see [world.Admin].
 func (w *World) Tasks(ctx context.Context, run string) ([]world.Task, error) {
 	return call(ctx, w, wire.Tasks, wire.RunID{Run: run})
 }
 
-// Ready lists what could be claimed; see [world.ReadyReader].
+// Ready lists what could be claimed; see [world.Admin].
 func (w *World) Ready(ctx context.Context, q world.ReadyQuery) (world.Ready, error) {
 	return call(ctx, w, wire.Ready, q)
 }

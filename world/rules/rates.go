@@ -37,6 +37,15 @@ func (r *Rate) Gap() int64 {
 	return int64(r.Per) / int64(r.Number)
 }
 
+// counted is the rate by which begins count. At 0 nobody is let in, but who was let in before may
+// begin: they count as at one burst in a period.
+func (r Rate) counted() Rate {
+	if r.Number <= 0 {
+		r.Number = max(r.Burst, 1)
+	}
+	return r
+}
+
 // ahead is how long before the others of a burst the first has its turn.
 func (r *Rate) ahead() int64 { return int64(max(min(r.Burst, r.Number), 1)-1) * r.Gap() }
 
@@ -68,10 +77,11 @@ func (r *Rate) Free(turn, now int64, late bool, used int) int {
 
 // Pay returns the turn of the next after n have begun.
 func (r *Rate) Pay(turn, now int64, late bool, n int) int64 {
-	if n <= 0 || r.Number <= 0 {
+	if n <= 0 {
 		return turn
 	}
-	return r.base(turn, now, late) + int64(n)*r.Gap()
+	c := r.counted()
+	return c.base(turn, now, late) + int64(n)*c.Gap()
 }
 
 // Turn returns when a run with before others ahead is let in; [math.MaxInt64]: never.
@@ -123,11 +133,7 @@ func Retime(was, is Rate, now int64) (t Retimed, changed bool) {
 	if was == is || was.Per <= 0 || is.Per <= 0 {
 		return t, false
 	}
-	for _, r := range []*Rate{&was, &is} {
-		if r.Number <= 0 {
-			r.Number = max(r.Burst, 1)
-		}
-	}
+	was, is = was.counted(), is.counted()
 	return Retimed{Was: now - was.ahead(), Is: now - is.ahead(), Most: is.ahead() + is.Gap(), Share: float64(is.Gap()) / float64(was.Gap())}, true
 }
 
@@ -140,12 +146,11 @@ func (t *Retimed) Turn(turn int64) int64 {
 }
 
 // Again returns when to look at a key, in µs: if runs wait and all that were let in have not begun,
-// when it lets in the next; else when it may be forgotten; 0: not before that changes.
+// when it lets in the next; else, and while its number is 0, when it may be forgotten; 0: not
+// before that changes.
 func (r *Rate) Again(turn, now int64, standing, late bool, used int) int64 {
 	switch {
-	case r.Number <= 0: // nobody is let in
-		return 0
-	case !standing:
+	case !standing || r.Number <= 0: // nobody is to be let in
 		if turn = r.Idle(turn); turn <= now {
 			return 0
 		}
@@ -160,4 +165,7 @@ func (r *Rate) Again(turn, now int64, standing, late bool, used int) int64 {
 }
 
 // Idle returns when the key's past no longer matters.
-func (r *Rate) Idle(turn int64) int64 { return turn + r.ahead() }
+func (r *Rate) Idle(turn int64) int64 {
+	c := r.counted()
+	return turn + c.ahead()
+}

@@ -217,34 +217,35 @@ var limitsOfTasks = []check{
 		l.queue(s, under("bank:1"), "step_a")
 		first := l.tasksOf(k, "the other waits for its retry", "step_a")[0]
 		l.same(wake(), false, "a wake of who waits is one that was made")
-		k.idle("its time has come, and it has no place")
+		l.until("it stands in line", func() bool {
+			k.idle("its time has come, and it has no place")
+			in, err := l.l.InLine(l.ctx, s.run, "step_b")
+			l.must(err, "place in line")
+			return in != nil
+		})
 		l.stands("bank", "", 1, 1)
 		l.same(wake(), true, "a wake of who stands in line was made")
 		got, err := l.w.Claim(l.ctx, world.ClaimQuery{Worker: k.id, Steps: k.steps, Tasks: 1, Run: s.run, Step: "step_b"})
 		l.must(err, "claim by name")
 		l.same(len(got.Tasks), 0, "tasks by name")
 		k.idle("it stands in line")
-		if l.able.ReadyReader != nil {
-			ready, err := l.able.ReadyReader.Ready(l.ctx, world.ReadyQuery{Steps: k.steps})
-			l.must(err, "ready")
-			l.same(len(ready.Items), 0, "what is ready")
-		}
-		if l.able.TaskReader != nil {
-			shown, err := l.able.TaskReader.Tasks(l.ctx, s.run)
-			l.must(err, "tasks")
-			if len(shown) != 2 || time.Since(shown[0].Visible).Abs() > time.Hour {
-				l.Fatalf("tasks are %+v, want two, the first visible since it was asked for", shown)
-			}
+		ready, err := l.w.Ready(l.ctx, world.ReadyQuery{Steps: k.steps})
+		l.must(err, "ready")
+		l.same(len(ready.Items), 0, "what is ready")
+		shown, err := l.w.Tasks(l.ctx, s.run)
+		l.must(err, "tasks")
+		if len(shown) != 2 || time.Since(shown[0].Visible).Abs() > time.Hour {
+			l.Fatalf("tasks are %+v, want two, the first visible since it was asked for", shown)
 		}
 		l.done(k, first)
 		l.done(k, l.tasksOf(k, "the place is free", "step_b")[0])
 	})},
 	{"a step that no worker has keeps no place", "its tasks give back what they hold after a while, and leave their lines; who has it later has them stand in line again", withLimits(func(l *limiting) {
-		if l.over || l.able.StartKeeper == nil {
+		if l.over {
 			l.Log("another world looks after that")
 			return
 		}
-		starts := l.able.StartKeeper.Starts()
+		starts := l.w.Starts()
 		k := l.worker("greet")
 		s := k.create("greet")
 		l.queueAs("lost", s, under("bank:1"), "step_a")

@@ -188,6 +188,49 @@ var rates = []check{
 		l.same(all, []world.Limit{{Name: "bank", Said: 1, Per: time.Hour, Runs: true}}, "limits")
 		l.stands("bank", "", 0, len(runs)-2-let)
 	})},
+	{"who begins while the number is 0 pays", "one that was let in begins although the number was " +
+		"set to 0, and the next has its turn behind it", withLimits(func(l *limiting) {
+		runs := l.line(2, "greet", paced("bank", 1, time.Hour))
+		other := l.worker("other")
+		l.until("the first is let in", func() bool {
+			other.idle("it has no such workflow")
+			keys, err := l.l.ListLimitKeys(l.ctx, "bank", "", 1)
+			l.must(err, "keys of a limit")
+			return len(keys) == 1 && keys[0].Used == 1
+		})
+		none := 0
+		l.must(l.l.SetLimit(l.ctx, "bank", &none), "set a limit")
+		k := l.worker("greet")
+		l.gets(k, "it was let in", runs[0])
+		l.stands("bank", "", 0, 1)
+		l.must(l.l.SetLimit(l.ctx, "bank", nil), "set a limit")
+		k.idle("it is one an hour, and one has begun")
+	})},
+	{"a number that was 0 forgets nothing", "who has begun before counts when the number is another, " +
+		"where nobody stood in line, and where who did has left", withLimits(func(l *limiting) {
+		k := l.worker("greet")
+		ann, bob := paced("bank/ann", 1, time.Hour), paced("bank/bob", 1, time.Hour)
+		runs := append(l.line(1, "greet", ann), l.line(2, "greet", bob)...)
+		for _, s := range l.gets(k, "the first of each key", runs[:2]...) {
+			s.end()
+		}
+		l.stands("bank", "bob", 0, 1)
+		none := 0
+		l.must(l.l.SetLimit(l.ctx, "bank", &none), "set a limit")
+		k.idle("none may begin")
+		l.deliver(act(runs[2], "", world.RunCancelled))
+		k.idle("nobody stands in line")
+		l.must(l.l.SetLimit(l.ctx, "bank", nil), "set a limit")
+		for what, with := range map[string]func(*world.Birth){"ann": ann, "bob": bob} {
+			next := l.createRun("greet", with)
+			l.until(what+" stands in line", func() bool {
+				k.idle("it is one an hour, and one has begun")
+				in, err := l.l.InLine(l.ctx, next, "")
+				l.must(err, "place in line")
+				return in != nil
+			})
+		}
+	})},
 	{"a rate behind a limit", "who lacks a place at work does not pay yet", withLimits(func(l *limiting) {
 		const gap = 100 * time.Millisecond
 		all := l.line(3, "greet", under("one:1"), paced("bank", 10, 10*gap))
