@@ -90,14 +90,11 @@ func wireAnswer[Out any](out *Out) ([]byte, error) {
 }
 
 // passes makes the route of a method of a part of the store, which is called as it is.
-func passes[Part, In, Out any](m wire.Method[In, Out], part func(*doors) (Part, error),
+func passes[Part, In, Out any](m wire.Method[In, Out], part func(world.World) Part,
 	call func(of Part, ctx context.Context, in In) (Out, error)) route {
-	return answers(m, func(d *doors, r *request, in *In) (out Out, err error) {
-		of, err := part(d)
-		switch {
-		case err != nil:
-			return out, err
-		case m.Acts:
+	return answers(m, func(d *doors, r *request, in *In) (Out, error) {
+		of := part(d.below)
+		if m.Acts {
 			return lasting(r.Context(), func(ctx context.Context) (Out, error) { return call(of, ctx, *in) })
 		}
 		return call(of, r.Context(), *in)

@@ -158,11 +158,7 @@ func (d *doors) sign(r *request, c *world.Commit) error {
 	if c.Schedule == nil {
 		return nil
 	}
-	k, err := schedulerOf(d)
-	if err != nil {
-		return err
-	}
-	return signSchedule(r, k, c.Schedule)
+	return signSchedule(r, d.below.Schedules(), c.Schedule)
 }
 
 // signEvent puts the name of the key into an event that says who acts.

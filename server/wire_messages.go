@@ -14,14 +14,10 @@ func onQueue[In, Out any](m wire.Method[In, Out], of func(r *request, in *In) (a
 	call func(k world.Messenger, ctx context.Context, in In) (Out, error)) route {
 	return answers(m, func(d *doors, r *request, in *In) (out Out, err error) {
 		act, queue, reason := of(r, in)
-		k, err := messengerOf(d)
-		if err == nil {
-			err = world.CheckQueueName(queue)
-		}
-		if err != nil {
+		if err := world.CheckQueueName(queue); err != nil {
 			return out, err
 		}
-		out, err = lasting(r.Context(), func(ctx context.Context) (Out, error) { return call(k, ctx, *in) })
+		out, err = lasting(r.Context(), func(ctx context.Context) (Out, error) { return call(d.below.Messages(), ctx, *in) })
 		if r.people() {
 			d.note(r, "queue", queue, act, reason, err)
 		}
@@ -54,11 +50,8 @@ func paused(r *request, in *wire.PauseIn) (act, queue, reason string) {
 }
 
 func (d *doors) sendMessages(r *request, in *wire.SendIn) ([]world.Sent, error) {
-	k, err := messengerOf(d)
-	if err == nil {
-		err = ownKeys(r, k, in.Messages)
-	}
-	if err != nil {
+	k := d.below.Messages()
+	if err := ownKeys(r, k, in.Messages); err != nil {
 		return nil, err
 	}
 	return lasting(r.Context(), func(ctx context.Context) ([]world.Sent, error) { return k.SendMessages(ctx, in.Messages) })
@@ -66,10 +59,7 @@ func (d *doors) sendMessages(r *request, in *wire.SendIn) ([]world.Sent, error) 
 
 // receiveMessages gives back what would make the answer too large.
 func (d *doors) receiveMessages(r *request, in *world.ReceiveQuery) (world.Received, error) {
-	k, err := messengerOf(d)
-	if err != nil {
-		return world.Received{}, err
-	}
+	k := d.below.Messages()
 	got, err := k.ReceiveMessages(r.Context(), *in)
 	if err == nil {
 		err = keepSome(r.Context(), k, &got, *d.pageBytes)

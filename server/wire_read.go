@@ -3,6 +3,7 @@ package server
 // This file reads for remote workers and clients.
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/stepwell/stepwell/world"
@@ -103,10 +104,6 @@ func (d *doors) hooks(r *request, in *world.HookQuery) ([]world.HookRow, error) 
 	return hooks, err
 }
 
-func (d *doors) tasks(r *request, in *wire.RunID) ([]world.Task, error) {
-	return d.below.Tasks(r.Context(), in.Run)
-}
-
 func (d *doors) ready(r *request, in *world.ReadyQuery) (world.Ready, error) {
 	ready, err := d.below.Ready(r.Context(), *in)
 	if l := r.limited(); l != nil { // runs to be cancelled are listed whatever their workflow is
@@ -121,4 +118,11 @@ func (d *doors) stats(r *request, _ *wire.Nothing) (world.Stats, error) {
 	stats, err := d.below.Stats(r.Context())
 	r.ours(&stats)
 	return stats, err
+}
+
+func (d *doors) examine(r *request, _ *wire.Nothing) ([]world.Finding, error) {
+	if d.able.Doctor == nil {
+		return nil, fmt.Errorf("an examination of the server's database: %w", world.ErrNotFound)
+	}
+	return world.Findings(r.Context(), d.able.Doctor)
 }

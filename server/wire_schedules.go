@@ -21,11 +21,8 @@ import (
 var errLimitedSchedules = fmt.Errorf("%w: it is limited to some workflows and steps, and schedules are everybody's", errScope)
 
 func (d *doors) putSchedule(r *request, s *world.Schedule) (written bool, err error) {
-	k, err := schedulerOf(d)
-	if err == nil {
-		err = timetable.Check(s)
-	}
-	if err != nil {
+	k := d.below.Schedules()
+	if err := timetable.Check(s); err != nil {
 		return false, err
 	}
 	people := r.people() && !(r.sees(Worker) && goesOn(r.Context(), k, s))
@@ -44,11 +41,9 @@ func (d *doors) putSchedule(r *request, s *world.Schedule) (written bool, err er
 }
 
 func (d *doors) deleteSchedule(r *request, in *wire.ScheduleName) (wire.Nothing, error) {
-	k, err := schedulerOf(d)
-	if err != nil {
-		return done(err)
-	}
-	out, err := lasting(r.Context(), func(ctx context.Context) (wire.Nothing, error) { return done(k.DeleteSchedule(ctx, in.Name)) })
+	out, err := lasting(r.Context(), func(ctx context.Context) (wire.Nothing, error) {
+		return done(d.below.Schedules().DeleteSchedule(ctx, in.Name))
+	})
 	if r.people() {
 		d.note(r, "schedule", in.Name, "delete", "", err)
 	}
@@ -110,24 +105,16 @@ func (d *doors) release(r *request, in *wire.WorkflowName) (wire.Nothing, error)
 }
 
 func (d *doors) changeHold(r *request, workflow, act, note string, change func(ctx context.Context, k world.Starter) error) (wire.Nothing, error) {
-	k, err := startsOf(d)
-	if err == nil {
-		err = world.CheckWorkflowName(workflow)
-	}
-	if err != nil {
+	if err := world.CheckWorkflowName(workflow); err != nil {
 		return done(err)
 	}
-	out, err := lasting(r.Context(), func(ctx context.Context) (wire.Nothing, error) { return done(change(ctx, k)) })
+	out, err := lasting(r.Context(), func(ctx context.Context) (wire.Nothing, error) { return done(change(ctx, d.below.Starts())) })
 	d.note(r, "workflow", workflow, act, note, err)
 	return out, err
 }
 
 // holds leaves out what a key that is limited may not have.
 func (d *doors) holds(r *request, _ *wire.Nothing) ([]world.Hold, error) {
-	k, err := startsOf(d)
-	if err != nil {
-		return nil, err
-	}
-	all, err := k.Holds(r.Context())
+	all, err := d.below.Starts().Holds(r.Context())
 	return slices.DeleteFunc(all, func(h world.Hold) bool { return r.mayWorkflow(h.Workflow) != nil }), err
 }

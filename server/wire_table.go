@@ -34,42 +34,42 @@ func wireRoutes() []route {
 		answers(wire.Leave, (*doors).leave),
 
 		answers(wire.Append, (*doors).append),
-		passes(wire.Chunks, storeOf, func(w world.World, ctx context.Context, in wire.ChunksIn) (world.ChunkPage, error) {
+		passes(wire.Chunks, itself, func(w world.World, ctx context.Context, in wire.ChunksIn) (world.ChunkPage, error) {
 			return w.Chunks(ctx, in.Run, in.Stream, in.ChunkQuery)
 		}),
-		passes(wire.Streams, storeOf, func(w world.World, ctx context.Context, in wire.RunID) ([]world.StreamRow, error) {
+		passes(wire.Streams, itself, func(w world.World, ctx context.Context, in wire.RunID) ([]world.StreamRow, error) {
 			return w.StreamsOf(ctx, in.Run)
 		}),
 
-		passes(wire.Run, storeOf, func(w world.World, ctx context.Context, in wire.RunID) (world.Run, error) { return w.Run(ctx, in.Run) }),
+		passes(wire.Run, itself, func(w world.World, ctx context.Context, in wire.RunID) (world.Run, error) { return w.Run(ctx, in.Run) }),
 		answers(wire.Runs, (*doors).runs),
 		answers(wire.Hooks, (*doors).hooks),
-		answers(wire.Tasks, (*doors).tasks),
+		passes(wire.Tasks, itself, func(w world.World, ctx context.Context, in wire.RunID) ([]world.Task, error) {
+			return w.Tasks(ctx, in.Run)
+		}),
 		answers(wire.Ready, (*doors).ready),
 		answers(wire.Stats, (*doors).stats),
 		answers(wire.Sweep, (*doors).sweep),
-		passes(wire.Examine, doctorOf, func(w world.Doctor, ctx context.Context, _ wire.Nothing) ([]world.Finding, error) {
-			return world.Findings(ctx, w)
-		}),
+		answers(wire.Examine, (*doors).examine),
 		answers(wire.BindKey, (*doors).bindKey),
 
 		answers(wire.Define, (*doors).define),
-		passes(wire.Defined, storeOf, func(of world.World, ctx context.Context, in wire.DefinedIn) (world.Defined, error) {
+		passes(wire.Defined, itself, func(of world.World, ctx context.Context, in wire.DefinedIn) (world.Defined, error) {
 			return of.Defined(ctx, in.Workflows)
 		}),
-		passes(wire.Schemas, storeOf, wireSchemas),
+		passes(wire.Schemas, itself, wireSchemas),
 		answers(wire.LimitRetention, (*doors).limitRetention),
 		answers(wire.KeepMetrics, (*doors).keepMetrics),
 		answers(wire.Metrics, (*doors).metrics),
 
-		passes(wire.KeepPiece, valuesOf, only(func(of world.Values, ctx context.Context, in world.Piece) error { return of.KeepPiece(ctx, &in) })),
-		passes(wire.Piece, valuesOf, func(of world.Values, ctx context.Context, in wire.PieceIn) ([]byte, error) {
+		passes(wire.KeepPiece, world.World.Values, only(func(of world.Values, ctx context.Context, in world.Piece) error { return of.KeepPiece(ctx, &in) })),
+		passes(wire.Piece, world.World.Values, func(of world.Values, ctx context.Context, in wire.PieceIn) ([]byte, error) {
 			return of.Piece(ctx, in.Run, in.Value, in.Number)
 		}),
-		passes(wire.DropValue, valuesOf, only(func(of world.Values, ctx context.Context, in wire.ValueIn) error {
+		passes(wire.DropValue, world.World.Values, only(func(of world.Values, ctx context.Context, in wire.ValueIn) error {
 			return of.DropValue(ctx, in.Run, in.Value)
 		})),
-		passes(wire.ValueKeys, valuesOf, plainly(world.Values.ValueKeys)),
+		passes(wire.ValueKeys, world.World.Values, plainly(world.Values.ValueKeys)),
 
 		onQueue(wire.DeclareQueue, declared, only(world.Messenger.DeclareQueue)),
 		onQueue(wire.PauseQueue, paused, only(func(k world.Messenger, ctx context.Context, in wire.PauseIn) error {
@@ -78,13 +78,13 @@ func wireRoutes() []route {
 		onQueue(wire.DropQueue, dropped, only(func(k world.Messenger, ctx context.Context, in wire.QueueName) error {
 			return k.DropQueue(ctx, in.Queue)
 		})),
-		passes(wire.Queues, messengerOf, wireQueues),
+		passes(wire.Queues, world.World.Messages, wireQueues),
 		answers(wire.SendMessages, (*doors).sendMessages),
 		answers(wire.ReceiveMessages, (*doors).receiveMessages),
-		passes(wire.SettleMessages, messengerOf, func(k world.Messenger, ctx context.Context, in wire.SettleIn) ([]bool, error) {
+		passes(wire.SettleMessages, world.World.Messages, func(k world.Messenger, ctx context.Context, in wire.SettleIn) ([]bool, error) {
 			return k.SettleMessages(ctx, in.Settlements)
 		}),
-		passes(wire.PeekMessages, messengerOf, world.Messenger.PeekMessages),
+		passes(wire.PeekMessages, world.World.Messages, world.Messenger.PeekMessages),
 		onQueue(wire.PurgeMessages, purged, func(k world.Messenger, ctx context.Context, in wire.PurgeIn) (out wire.MovedOut, err error) {
 			out.Messages, out.More, err = k.PurgeMessages(ctx, in.Queue, in.Dead)
 			return out, err
@@ -94,40 +94,40 @@ func wireRoutes() []route {
 			return out, err
 		}),
 
-		passes(wire.Publish, publisherOf, func(k world.Publisher, ctx context.Context, in wire.PublishIn) ([]world.Sent, error) {
+		passes(wire.Publish, world.World.Topics, func(k world.Publisher, ctx context.Context, in wire.PublishIn) ([]world.Sent, error) {
 			return k.Publish(ctx, in.Publications)
 		}),
 		answers(wire.Spread, (*doors).spread),
 		answers(wire.Subscriptions, (*doors).subscriptions),
 		answers(wire.Due, (*doors).due),
-		passes(wire.ListPublications, publisherOf, world.Publisher.Publications),
-		passes(wire.Shapes, publisherOf, wireShapes),
-		passes(wire.Listeners, publisherOf, wireListeners),
+		passes(wire.ListPublications, world.World.Topics, world.Publisher.Publications),
+		passes(wire.Shapes, world.World.Topics, wireShapes),
+		passes(wire.Listeners, world.World.Topics, wireListeners),
 
-		passes(wire.Schedules, schedulerOf, world.Scheduler.Schedules),
-		passes(wire.DueSchedules, schedulerOf, wireDueSchedules),
+		passes(wire.Schedules, world.World.Schedules, world.Scheduler.Schedules),
+		passes(wire.DueSchedules, world.World.Schedules, wireDueSchedules),
 		answers(wire.PutSchedule, (*doors).putSchedule),
 		answers(wire.DeleteSchedule, (*doors).deleteSchedule),
 		answers(wire.Hold, (*doors).hold),
 		answers(wire.Release, (*doors).release),
 		answers(wire.Holds, (*doors).holds),
-		passes(wire.ListLimits, limiterOf, plainly(world.Limiter.ListLimits)),
-		audited(passes(wire.SetLimit, limiterOf, only(func(k world.Limiter, ctx context.Context, in wire.SetLimitIn) error {
+		passes(wire.ListLimits, world.World.Limits, plainly(world.Limiter.ListLimits)),
+		audited(passes(wire.SetLimit, world.World.Limits, only(func(k world.Limiter, ctx context.Context, in wire.SetLimitIn) error {
 			return k.SetLimit(ctx, in.Limit, in.Number)
 		}))),
-		passes(wire.ListLimitKeys, limiterOf, func(k world.Limiter, ctx context.Context, in wire.LimitKeysIn) ([]world.LimitKey, error) {
+		passes(wire.ListLimitKeys, world.World.Limits, func(k world.Limiter, ctx context.Context, in wire.LimitKeysIn) ([]world.LimitKey, error) {
 			if err := checkMost(in.Most); err != nil {
 				return nil, err
 			}
 			return k.ListLimitKeys(ctx, in.Limit, in.After, in.Most)
 		}),
-		passes(wire.ListHolders, limiterOf, func(k world.Limiter, ctx context.Context, in wire.HoldersIn) ([]world.LimitHolder, error) {
+		passes(wire.ListHolders, world.World.Limits, func(k world.Limiter, ctx context.Context, in wire.HoldersIn) ([]world.LimitHolder, error) {
 			if err := checkMost(in.Most); err != nil {
 				return nil, err
 			}
 			return k.ListHolders(ctx, in.Limit, in.Key, in.Most)
 		}),
-		passes(wire.InLine, limiterOf, func(k world.Limiter, ctx context.Context, in wire.InLineIn) (out wire.InLineOut, err error) {
+		passes(wire.InLine, world.World.Limits, func(k world.Limiter, ctx context.Context, in wire.InLineIn) (out wire.InLineOut, err error) {
 			out.InLine, err = k.InLine(ctx, in.Run, in.Step)
 			return out, err
 		}),
@@ -152,21 +152,8 @@ func audited(rt route) route {
 	return rt
 }
 
-// The parts of the store below. A server whose database cannot be examined answers [world.ErrNotFound].
-func storeOf(d *doors) (world.World, error)         { return d.below, nil }
-func valuesOf(d *doors) (world.Values, error)       { return d.below.Values(), nil }
-func messengerOf(d *doors) (world.Messenger, error) { return d.below.Messages(), nil }
-func publisherOf(d *doors) (world.Publisher, error) { return d.below.Topics(), nil }
-func schedulerOf(d *doors) (world.Scheduler, error) { return d.below.Schedules(), nil }
-func startsOf(d *doors) (world.Starter, error)      { return d.below.Starts(), nil }
-func limiterOf(d *doors) (world.Limiter, error)     { return d.below.Limits(), nil }
-
-func doctorOf(d *doors) (world.Doctor, error) {
-	if d.able.Doctor == nil {
-		return nil, fmt.Errorf("an examination of the server's database: %w", world.ErrNotFound)
-	}
-	return d.able.Doctor, nil
-}
+// itself is the store as a part of itself.
+func itself(w world.World) world.World { return w }
 
 // guardOf makes the guard of a row a function of its message, and panics if the message does not
 // say what the guard asks for.

@@ -14,11 +14,8 @@ import (
 )
 
 func (d *doors) spread(r *request, s *world.Spread) (written bool, err error) {
-	k, err := publisherOf(d)
-	if err == nil {
-		err = maySpread(r, s)
-	}
-	if err != nil {
+	k := d.below.Topics()
+	if err := maySpread(r, s); err != nil {
 		return false, err
 	}
 	act, name := "spread", ""
@@ -81,7 +78,10 @@ func (d *doors) mayMail(r *request, mail []world.Delivery) error {
 // changeSubscription does what an operator asks for. This server spreads what was published before, not the client.
 func (d *doors) changeSubscription(ctx context.Context, s *world.Spread) error {
 	of := spread.Of(d.below)
-	if s.Subscribe != nil {
+	switch {
+	case of == nil:
+		return fmt.Errorf("topics of the server's database: %w", world.ErrNotFound)
+	case s.Subscribe != nil:
 		return of.Subscribe(ctx, *s.Subscribe)
 	}
 	return of.Unsubscribe(ctx, s.Unsubscribe)
@@ -100,26 +100,18 @@ func keepSecrets(ctx context.Context, k world.Publisher, s *world.Subscription) 
 }
 
 func (d *doors) subscriptions(r *request, in *wire.Names) ([]world.Subscription, error) {
-	k, err := publisherOf(d)
-	if err != nil {
-		return nil, err
-	}
 	for _, name := range in.Names {
 		if err := world.CheckWorkflowName(name); err != nil {
 			return nil, err
 		}
 	}
-	all, err := k.Subscriptions(r.Context(), in.Names...)
+	all, err := d.below.Topics().Subscriptions(r.Context(), in.Names...)
 	return shownSubscriptions(r, all), err
 }
 
 // due has nothing to spread for who may not.
 func (d *doors) due(r *request, in *world.DueQuery) (due world.Due, err error) {
-	k, err := publisherOf(d)
-	if err != nil {
-		return due, err
-	}
-	due, err = k.Due(r.Context(), *in)
+	due, err = d.below.Topics().Due(r.Context(), *in)
 	if !r.sees(Worker) {
 		due = world.Due{Subscriptions: due.Subscriptions, Revision: due.Revision, Now: due.Now}
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/stepwell/stepwell/world/remote/wire"
 )
 
-// Messages returns the queues of the server's database; see [world.MessageKeeper].
+// Messages returns the queues of the server's database; see [world.World].
 func (w *World) Messages() world.Messenger { return messages{w} }
 
 // messages are the queues of a server's database.

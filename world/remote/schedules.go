@@ -10,7 +10,7 @@ import (
 	"github.com/stepwell/stepwell/world/remote/wire"
 )
 
-// Schedules returns the schedules of the server's database; see [world.ScheduleKeeper].
+// Schedules returns the schedules of the server's database; see [world.World].
 func (w *World) Schedules() world.Scheduler { return schedules{w} }
 
 // schedules are the schedules of a server's database.
@@ -49,7 +49,7 @@ func (k schedules) DeleteSchedule(ctx context.Context, name string) error {
 	return act(ctx, k.w, wire.DeleteSchedule, wire.ScheduleName{Name: name})
 }
 
-// Starts returns the holds of the server's database; see [world.StartKeeper].
+// Starts returns the holds of the server's database; see [world.World].
 func (w *World) Starts() world.Starter { return starts{w} }
 
 // starts are those of a server's database.
@@ -82,7 +82,7 @@ func (s starts) Settle(context.Context) (time.Duration, error) { return 0, nil }
 // Lapsing is the server's own too; see [world.Starter].
 func (s starts) Lapsing(context.Context) (world.Lapsing, error) { return world.Lapsing{}, nil }
 
-// Limits returns the limits of the server's database; see [world.LimitKeeper]. If the database
+// Limits returns the limits of the server's database; see [world.World]. If the database
 // keeps none, starts of runs with limits are refused.
 func (w *World) Limits() world.Limiter { return limits{w} }
 

@@ -15,12 +15,11 @@ type Nothing struct{}
 // HelloOut is what a server says of itself at [Prefix].
 type HelloOut struct {
 	Protocol int    `json:"protocol"`
-	Version  string `json:"version"`         // of the server
-	Server   string `json:"server"`          // this process of it
-	Format   int    `json:"format"`          // of new logs: [world.LogFormat]
-	Scope    string `json:"scope"`           // of the key that asked; admin where no key is needed
-	Doctor   bool   `json:"doctor"`          // the database can be examined
-	Apart    bool   `json:"apart,omitempty"` // the database keeps large values apart
+	Version  string `json:"version"` // of the server
+	Server   string `json:"server"`  // this process of it
+	Format   int    `json:"format"`  // of new logs: [world.LogFormat]
+	Scope    string `json:"scope"`   // of the key that asked; admin where no key is needed
+	Doctor   bool   `json:"doctor"`  // the database can be examined
 }
 
 // RunID names a run.
