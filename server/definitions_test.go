@@ -3,25 +3,18 @@ package server
 // A definition holds for every starter: version, retention and timeout of a workflow, by REST, by Apps that have not the code, and behind a server.
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"log/slog"
 	"net/http"
-	"net/http/httptest"
-	"net/http/httputil"
-	"net/url"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/stepwell/stepwell"
 	"github.com/stepwell/stepwell/world"
 	"github.com/stepwell/stepwell/world/remote"
-	"github.com/stepwell/stepwell/world/remote/wire"
 )
 
 const day = 24 * time.Hour
@@ -259,38 +252,4 @@ func runs(t *testing.T, app *stepwell.App) {
 			t.Errorf("Run = %v", err)
 		}
 	})
-}
-
-// A server of before workers said what their definitions say when they join is told it by itself.
-func TestAnOlderServerIsToldDefinitions(t *testing.T) {
-	t.Parallel()
-	w := kinds["memory"](t)
-	to, err := url.Parse(serveWorld(t, w, Options{}))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var refused atomic.Int32
-	through := httputil.NewSingleHostReverseProxy(to)
-	older := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
-		body, err := io.ReadAll(r.Body)
-		if err != nil {
-			t.Error(err)
-		}
-		r.Body = io.NopCloser(bytes.NewReader(body))
-		if bytes.Contains(body, []byte(`"maxRetention"`)) || r.URL.Path == "/v1/world/join" && bytes.Contains(body, []byte(`"definitions"`)) {
-			refused.Add(1)
-			rw.Header().Set("Content-Type", "application/problem+json")
-			rw.Header().Set(wire.CallHeader, r.Header.Get(wire.CallHeader))
-			rw.WriteHeader(http.StatusBadRequest)
-			_, _ = io.WriteString(rw, `{"code":"INVALID","status":400,"title":"Bad Request","detail":"body: unknown field \"/definitions\""}`)
-			return
-		}
-		through.ServeHTTP(rw, r)
-	}))
-	t.Cleanup(older.Close)
-	live(t, openRemote(t, older.URL, remote.Options{}), greeter(3, stepwell.Retention(7*day)))
-	said, err := w.Defined(t.Context(), []string{"greet"})
-	if err != nil || refused.Load() != 1 || len(said.Definitions) != 1 || said.Definitions[0].Retention != 7*day || len(said.Live) != 1 {
-		t.Errorf("got %+v, %v, after %d refused; want what version 3 says", said, err, refused.Load())
-	}
 }

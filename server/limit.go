@@ -12,7 +12,6 @@ import (
 	"strings"
 
 	"github.com/stepwell/stepwell/world"
-	"github.com/stepwell/stepwell/world/remote/wire"
 )
 
 // Limit restricts a key of scope worker or steps to workflows and steps. The zero value restricts
@@ -192,13 +191,13 @@ func (g *guard) isOf(r *request, worker string) bool {
 }
 
 // namesValue reports whether events of a commit refer to values that are kept apart: a run has those of its origin.
-func namesValue(c *wire.Commit) bool {
-	return slices.ContainsFunc(c.Events, func(e wire.Event) bool { return e.Apart != "" })
+func namesValue(c *world.Commit) bool {
+	return slices.ContainsFunc(c.Events, func(e world.Event) bool { return e.Apart != "" })
 }
 
 // mayWrite refuses a commit that writes to what the key is not for. That a worker commits to runs that it took the world holds; what is beside that is
 // looked at here. A birth may be within another commit, that of the run whose code asks for it.
-func (g *guard) mayWrite(r *request, c, within *wire.Commit) error {
+func (g *guard) mayWrite(r *request, c, within *world.Commit) error {
 	if r.limited() == nil {
 		return nil
 	}
@@ -219,7 +218,7 @@ func (g *guard) mayWrite(r *request, c, within *wire.Commit) error {
 		case e.Listen != nil: // it gets whatever anybody publishes
 			return errLimitedQueues
 		case e.Type == world.HookCreated:
-			if err := r.mayOpen(&e.Event); err != nil {
+			if err := r.mayOpen(e); err != nil {
 				return fmt.Errorf("run %.100q: %w", c.Run, err)
 			}
 		case e.Type == world.StepCreated && e.Kind == world.KindAwait:
@@ -266,20 +265,20 @@ func (r *request) mayOpen(e *world.Event) error {
 }
 
 // asksFor reports whether a commit is of the run that a child says is its parent, and asks for that child.
-func asksFor(c *wire.Commit, child string, p *world.Parent) bool {
-	return c != nil && p.Run == c.Run && slices.ContainsFunc(c.Events, func(e wire.Event) bool {
+func asksFor(c *world.Commit, child string, p *world.Parent) bool {
+	return c != nil && p.Run == c.Run && slices.ContainsFunc(c.Events, func(e world.Event) bool {
 		return e.Type == world.StepCreated && e.Kind == world.KindChild && e.ID == p.Step && e.Peer == child
 	})
 }
 
 // mayReach refuses mail to what the key is not for. The end of a task's attempt goes to whichever run asked for it: that
 // the worker holds it the world looks at, but for an attempt that was given up.
-func (g *guard) mayReach(r *request, d *wire.Delivery) error {
+func (g *guard) mayReach(r *request, d *world.Delivery) error {
 	switch {
 	case r.limited() == nil:
 		return nil
-	case d.Task != nil && !wakesTask(d) && d.Worker != "":
-		if slices.ContainsFunc(d.Events, func(e wire.Event) bool { return e.Error != nil && e.Error.Code == world.CodeAbandoned }) {
+	case d.Task != nil && !d.WakesTask() && d.Worker != "":
+		if slices.ContainsFunc(d.Events, func(e world.Event) bool { return e.Error != nil && e.Error.Code == world.CodeAbandoned }) {
 			return g.mayTask(r, d.Task)
 		}
 		return nil
@@ -296,7 +295,7 @@ func (g *guard) mayReach(r *request, d *wire.Delivery) error {
 }
 
 // mayTask refuses a task that the key is for neither by its run nor by its step.
-func (g *guard) mayTask(r *request, k *wire.TaskKey) error {
+func (g *guard) mayTask(r *request, k *world.TaskKey) error {
 	err := g.mayRun(r, k.Run)
 	if err == nil || errors.Is(err, world.ErrNotFound) {
 		return err

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
-	"maps"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -20,6 +19,7 @@ import (
 	"github.com/stepwell/stepwell/api"
 	"github.com/stepwell/stepwell/internal/openapi"
 	"github.com/stepwell/stepwell/internal/operate"
+	"github.com/stepwell/stepwell/world/remote/wire"
 )
 
 var update = flag.Bool("update", false, "write openapi.json anew")
@@ -39,10 +39,12 @@ func generate(t *testing.T) []byte {
 	if err := json.Unmarshal(text, &schemas); err != nil {
 		t.Fatal(err)
 	}
-	maps.Copy(schemas, wireSchemas())
 	types := newTypeSchemas(t, schemas)
 	paths := object{}
 	for _, rt := range routes() {
+		if rt.wire != nil {
+			continue
+		}
 		if rt.row != nil {
 			types.operation(rt.row, &rt.op)
 		}
@@ -198,6 +200,9 @@ func TestRoutesTable(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("route\tscope\tdoes\tquery\n")
 	for _, rt := range routes() {
+		if rt.wire != nil {
+			continue // docs/protocol.md has them
+		}
 		var names []string
 		for _, p := range rt.op.query {
 			if strings.HasSuffix(p.name, ".") {
@@ -240,7 +245,7 @@ func TestOpenAPI(t *testing.T) {
 	}
 	seen := map[string]bool{}
 	for _, rt := range routes() {
-		if rt.op.id == "" || rt.op.summary == "" || rt.scope == "" || len(rt.op.responses) == 0 {
+		if rt.op.id == "" || rt.op.summary == "" || rt.scope == "" || len(rt.op.responses) == 0 && rt.wire == nil {
 			t.Errorf("%s %s: it needs a name, a summary, a scope and responses", rt.method, rt.path)
 		}
 		if seen[rt.op.id] {
@@ -253,4 +258,68 @@ func TestOpenAPI(t *testing.T) {
 			t.Errorf("nothing uses the schema %s", name)
 		}
 	}
+}
+
+// TestCallsTable: the table of docs/protocol.md lists the rows of the wire; -update writes it.
+func TestCallsTable(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join("..", "docs", "data", "calls.tsv")
+	text, err := os.ReadFile(path)
+	if err != nil && !*update {
+		t.Fatal(err)
+	}
+	var b strings.Builder
+	b.WriteString("call\tscope\tlimited key\tlost answer\tmessage\tanswer\tdoes\n")
+	routes := map[string]bool{}
+	for _, rt := range wireRoutes() {
+		routes[strings.TrimPrefix(rt.path, wire.Prefix+"/")] = true
+	}
+	for _, r := range wire.Rows() {
+		fmt.Fprintf(&b, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", r.Name, r.Scope, r.Guard, r.Lost, shape(r.In), shape(r.Out), r.Does)
+		if !routes[r.Name] {
+			t.Errorf("the server does not answer %s", r.Name)
+		}
+	}
+	want := b.String()
+	if *update {
+		if err := os.WriteFile(path, []byte(want), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	} else if strings.ReplaceAll(string(text), "\r\n", "\n") != want {
+		t.Errorf("%s does not have the rows as they are; go test ./server -run TestCallsTable -update writes it", path)
+	}
+}
+
+// shape is a type of a message for people: a type of package world by its name, others by their members.
+func shape(t reflect.Type) string {
+	switch {
+	case t == reflect.TypeFor[[]byte]():
+		return "base64"
+	case t.Kind() == reflect.Slice:
+		return "[" + shape(t.Elem()) + "]"
+	case t.Kind() != reflect.Struct:
+		return t.String()
+	case t.PkgPath() != reflect.TypeFor[wire.Row]().PkgPath():
+		return t.Name()
+	}
+	return "{" + strings.Join(shapes(t), ", ") + "}"
+}
+
+func shapes(t reflect.Type) (all []string) {
+	for f := range t.Fields() {
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		switch of := f.Type; {
+		case f.Anonymous && of.PkgPath() == t.PkgPath():
+			all = append(all, shapes(of)...)
+		case f.Anonymous:
+			all = append(all, "members of "+of.Name())
+		case of.Kind() == reflect.Pointer && of.Elem().Kind() == reflect.Struct:
+			all = append(all, name+": "+shape(of.Elem()))
+		case of.Kind() == reflect.Slice && of.Elem().Kind() == reflect.Struct:
+			all = append(all, name+": "+shape(of))
+		default:
+			all = append(all, name)
+		}
+	}
+	return all
 }

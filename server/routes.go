@@ -4,11 +4,11 @@ package server
 
 import (
 	"net/http"
-	"reflect"
 	"slices"
 	"strings"
 
 	"github.com/stepwell/stepwell/api"
+	"github.com/stepwell/stepwell/world/remote/wire"
 )
 
 // anyMethod is the method of a route that takes all which its path has no other route for.
@@ -25,15 +25,13 @@ type route struct {
 
 	audit     bool // an operator's act: it is logged with who, what and which run
 	raw       bool // the handler reads query and body itself, whatever they are
-	once      bool // what comes twice under one name is done once: see calls
 	wide      bool // its answer may be large, and is counted before it is put together
 	anyOrigin bool // pages of other origins may send, and under any host name, as to a webhook: its token is the key
 
 	maxBody int64 // bytes of its body; 0: Options.MaxBody
 
-	row *api.Row // nil: the handler reads the request itself
-
-	in reflect.Type // of a wire's body: testdata/members.txt says of each member who may set it
+	row  *api.Row  // nil: the handler reads the request itself
+	wire *wire.Row // of a world over HTTP; nil: it is a route of the API, which openapi.json describes
 }
 
 // operation is what openapi.json says of a route, and what a request is held to.

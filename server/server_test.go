@@ -12,6 +12,7 @@ import (
 	"log/slog"
 	"net/http"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -173,6 +174,9 @@ func (a *reply) get(path string) any {
 	if err := json.Unmarshal(a.body, &v); err != nil {
 		return fmt.Errorf("%w: %.200s", err, a.body)
 	}
+	if path == "" {
+		return v
+	}
 	for key := range strings.SplitSeq(path, ".") {
 		switch in := v.(type) {
 		case map[string]any:
@@ -220,12 +224,41 @@ func (r *rig) send(method, path, body string, headers ...string) *reply {
 	return a
 }
 
-// hold holds an answer to openapi.json.
+// rowOf is the row of the wire that a route is of; nil: none.
+func rowOf(path string) *wire.Row {
+	for _, rt := range wireRoutes() {
+		if rt.path == path {
+			return rt.wire
+		}
+	}
+	return nil
+}
+
+// holdWire holds an answer to the type of its row.
+func (r *rig) holdWire(at string, row *wire.Row, a *reply) {
+	r.Helper()
+	r.mu.Lock()
+	r.visited["world"+strings.ToUpper(row.Name[:1])+row.Name[1:]] = true
+	r.mu.Unlock()
+	if row.Out == nil { // of notices, which have no end
+		return
+	}
+	answer := reflect.New(reflect.StructOf([]reflect.StructField{{Name: "Answer", Type: reflect.PointerTo(row.Out), Tag: `json:"answer"`}}))
+	if err := wire.Decode(a.body, answer.Interface(), true); err != nil || answer.Elem().Field(0).IsNil() || a.header.Get("Content-Type") != "application/json" {
+		r.Errorf("%s: %s %.300s is not the answer %s: %v", at, a.header.Get("Content-Type"), a.body, row.Out, err)
+	}
+}
+
+// hold holds an answer to openapi.json, or to the row of the wire.
 func (r *rig) hold(req *http.Request, a *reply) {
 	r.Helper()
 	at := req.Method + " " + req.URL.Path
 	_, pattern := r.server.mux.Handler(req)
 	schema := r.doc.Components.Schemas["Problem"]
+	if row := rowOf(pattern); row != nil && a.status < 400 {
+		r.holdWire(at, row, a)
+		return
+	}
 	if methods := r.doc.Paths[openAPIPath(pattern)]; methods != nil && a.status < 400 {
 		op := methods[strings.ToLower(req.Method)]
 		if op == nil {

@@ -28,7 +28,7 @@ const stepsPrefix = "/v1/steps"
 func stepRoutes() []route {
 	at := func(name, id, summary, body string, answer response, handle func(*stepDoor, http.ResponseWriter, *request) error) route {
 		return route{
-			method: "POST", path: stepsPrefix + "/" + name, scope: Steps, maxBody: wireBody,
+			method: "POST", path: stepsPrefix + "/" + name, scope: Steps, maxBody: wire.MaxBody,
 			handle: func(s *Server, w http.ResponseWriter, r *request) error { return handle(&s.stepper, w, r) },
 			op:     operation{id: id, summary: summary, body: body, responses: []response{answer}},
 		}
@@ -47,7 +47,7 @@ func stepRoutes() []route {
 		at("leave", "leaveSteps", "End a step worker: what it holds is ready again at once, and nothing counts as failed", "StepWorker",
 			response{202, "Accepted", "", "It has left."}, (*stepDoor).leave),
 	}
-	all[2].maxBody = commitBody
+	all[2].maxBody = wire.MaxCommitBody
 	return all
 }
 
@@ -258,7 +258,7 @@ func (s *stepDoor) claimTasks(r *request, b *stepClaim) (tasks []world.Task, err
 	waits, end := context.WithCancel(r.Context())
 	defer end()
 	if b.Number > 0 { // an earlier one that comes late takes nothing any more
-		mine, _, late := s.claims.begin(r.who(), &wire.TakeQuery{Worker: b.Worker, N: b.Number})
+		mine, _, late := s.claims.begin(r.who(), &wire.ClaimIn{ClaimQuery: world.ClaimQuery{Worker: b.Worker, Number: b.Number}})
 		if late != nil {
 			return nil, late
 		}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/stepwell/stepwell/internal/human"
 	"github.com/stepwell/stepwell/world"
+	"github.com/stepwell/stepwell/world/remote/wire"
 )
 
 // strictly decodes as encoding/json does, but takes each member once, and by its exact name.
@@ -21,7 +22,52 @@ var strictly = json.JoinOptions(jsonv1.DefaultOptionsV1(), json.MatchCaseInsensi
 
 // decodeJSON reads a body that [world.CheckJSON] has passed. others: members that are not known are passed over.
 func decodeJSON(body []byte, into any, others bool) error {
-	err := json.Unmarshal(body, into, strictly, json.RejectUnknownMembers(!others))
+	return decodeError(json.Unmarshal(body, into, strictly, json.RejectUnknownMembers(!others)))
+}
+
+// decodeWire decodes the body into a message of the wire. What is refused is refused as [world.CheckJSON] does.
+func (r *request) decodeWire(into any) error {
+	if len(r.body) == 0 {
+		return nil
+	}
+	err := errDeep
+	if !deep(r.body) {
+		err = wire.Decode(r.body, into, true)
+	}
+	if err == nil {
+		return nil
+	}
+	if bad := world.CheckJSON("the body", r.body); bad != nil {
+		return bad
+	}
+	return decodeError(err)
+}
+
+var errDeep = invalid("the body has too many levels of arrays and objects")
+
+// deep reports whether JSON has more levels than [world.MaxDepth].
+func deep(b []byte) bool {
+	depth, inText := 0, false
+	for i := 0; i < len(b); i++ {
+		switch c := b[i]; {
+		case inText && c == '\\':
+			i++
+		case c == '"':
+			inText = !inText
+		case inText:
+		case c == '{' || c == '[':
+			if depth++; depth > world.MaxDepth {
+				return true
+			}
+		case c == '}' || c == ']':
+			depth--
+		}
+	}
+	return false
+}
+
+// decodeError says why a body could not be decoded.
+func decodeError(err error) error {
 	var at *json.SemanticError
 	switch {
 	case err == nil:

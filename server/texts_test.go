@@ -24,9 +24,9 @@ func TestReasonsHaveOneBound(t *testing.T) {
 			{"/v1/subscriptions/sub/pause", `{"reason": %q}`},
 			{orders + "/o-1/pause", `{"reason": %q}`},
 			{"/v1/workflows/order/hold", `{"note": %q}`},
-			{inWorld + "messages", `{"pause": {"queue": "q", "pause": {"reason": %q}}}`},
-			{inWorld + "schedule", `{"put": {"name": "t", "says": {"workflow": "order", "times": ["@daily"]}, "paused": {"reason": %q}}}`},
-			{inWorld + "hold", `{"workflow": "w", "hold": true, "note": %q}`},
+			{inWorld + "pauseQueue", `{"queue": "q", "pause": {"reason": %q}}`},
+			{inWorld + "putSchedule", `{"name": "t", "says": {"workflow": "order", "times": ["@daily"]}, "paused": {"reason": %q}}`},
+			{inWorld + "hold", `{"workflow": "w", "note": %q}`},
 			{inWorld + "deliver", `{"run": "o-1", "act": true, "events": [{"type": "run_paused", ` + at + `, "reason": %q}]}`},
 			{inWorld + "deliver", `{"run": "o-1", "events": [{"type": "cancel_requested", ` + at + `, "reason": %q}]}`},
 		} {

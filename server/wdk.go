@@ -10,10 +10,11 @@ import (
 	"time"
 
 	"github.com/stepwell/stepwell/server/wdk"
+	"github.com/stepwell/stepwell/world/remote/wire"
 )
 
 func wdkRoutes() []route {
-	return []route{{method: "POST", path: "/wdk/v1/{call}", scope: Worker, maxBody: wireBody, handle: callWDK, op: operation{
+	return []route{{method: "POST", path: "/wdk/v1/{call}", scope: Worker, maxBody: wire.MaxBody, handle: callWDK, op: operation{
 		id: "callWDK", summary: "Do what a method of Workflow DevKit's World does, such as events.create: see docs/workflow-devkit.md", body: "Payload",
 		responses: []response{{200, "Payload", "", "The result of the method."}},
 	}}}

@@ -55,7 +55,7 @@ func TestWDKRunsAreTheApps(t *testing.T) {
 		{"PUT", "/v1/schedules/s", `{"workflow": "wdk.a.f", "times": ["@daily"]}`},
 		{"PUT", "/v1/subscriptions/s", `{"pattern": "a", "workflow": {"name": "wdk.a.f"}}`},
 		{"POST", inWorld + "commit", birthOf("b", "wdk.a.f", world.Now().Format(time.RFC3339), "1", "")},
-		{"POST", inWorld + "schedule", `{"put": {"name": "s", "says": {"workflow": "wdk.a.f", "times": ["@daily"]}}}`},
+		{"POST", inWorld + "putSchedule", `{"name": "s", "says": {"workflow": "wdk.a.f", "times": ["@daily"]}}`},
 	} {
 		if a := r.refused(400, "INVALID", door[0], door[1], door[2]); !strings.Contains(string(a.body), "start()") {
 			t.Errorf("%s %s: got %s, want what to do", door[0], door[1], a.body)

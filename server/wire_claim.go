@@ -28,41 +28,38 @@ const (
 	claimPoll     = 5 * time.Second
 )
 
-func (d *doors) claim(r *request, in *wire.TakeQuery) (wire.Taken, error) {
+func (d *doors) claim(r *request, in *wire.ClaimIn) (world.Claimed, error) {
 	if err := d.guard.mayActFor(r, in.Worker); err != nil {
-		return wire.Taken{}, err
+		return world.Claimed{}, err
 	}
 	if err := r.mayHave(in.Classes, in.Steps); err != nil {
-		return wire.Taken{}, err
+		return world.Claimed{}, err
 	}
 	switch {
 	case in.Runs < 0 || in.Runs > mostClaimed || in.Tasks < 0 || in.Tasks > mostClaimed:
-		return wire.Taken{}, invalid("take %d runs and %d tasks: want 0 to %d", in.Runs, in.Tasks, mostClaimed)
+		return world.Claimed{}, invalid("take %d runs and %d tasks: want 0 to %d", in.Runs, in.Tasks, mostClaimed)
 	case in.WaitMs < 0 || in.WaitMs > mostClaimWait.Milliseconds():
-		return wire.Taken{}, invalid("waitMs is %d: want 0 to %d", in.WaitMs, mostClaimWait.Milliseconds())
-	case in.N < 0 || in.Again && in.N == 0:
-		return wire.Taken{}, invalid("take %d, again %t: claims are numbered from 1", in.N, in.Again)
-	case in.N == 0:
+		return world.Claimed{}, invalid("waitMs is %d: want 0 to %d", in.WaitMs, mostClaimWait.Milliseconds())
+	case in.Number < 0 || in.Again && in.Number == 0:
+		return world.Claimed{}, invalid("take %d, again %t: claims are numbered from 1", in.Number, in.Again)
+	case in.Number == 0:
 		return d.claimOrWait(r, in)
 	}
 	if in.Again && in.Server != d.id {
-		return wire.Taken{}, fmt.Errorf("%w: take %d of worker %s was asked of another process of this server, which alone knew its answer", errElsewhere, in.N, in.Worker)
+		return world.Claimed{}, fmt.Errorf("%w: take %d of worker %s was asked of another process of this server, which alone knew its answer", errElsewhere, in.Number, in.Worker)
 	}
-	return d.claims.once(r.Context(), r.who(), in, func() (wire.Taken, error) { return d.claimOrWait(r, in) })
+	return d.claims.once(r.Context(), r.who(), in, func() (world.Claimed, error) { return d.claimOrWait(r, in) })
 }
 
-func (d *doors) held(r *request, in *wire.HeldQuery) (wire.Held, error) {
-	if in.N <= 0 {
-		return wire.Held{}, invalid("n is %d: claims are numbered from 1, and this counts as one", in.N)
+func (d *doors) held(r *request, in *wire.HeldIn) (world.Account, error) {
+	if in.Number <= 0 {
+		return world.Account{}, invalid("n is %d: claims are numbered from 1, and this counts as one", in.Number)
 	}
-	if err := d.guard.mayActFor(r, in.Worker); err != nil {
-		return wire.Held{}, err
-	}
-	if err := d.claims.fence(r.Context(), r.who(), in.Worker, in.N); err != nil {
-		return wire.Held{}, err
+	if err := d.claims.fence(r.Context(), r.who(), in.Worker, in.Number); err != nil {
+		return world.Account{}, err
 	}
 	held, err := lasting(r.Context(), func(ctx context.Context) (world.Account, error) {
-		if _, err := d.below.Claim(ctx, world.ClaimQuery{Worker: in.Worker, Number: in.N}); err != nil { // the fence for other servers
+		if _, err := d.below.Claim(ctx, world.ClaimQuery{Worker: in.Worker, Number: in.Number}); err != nil { // the fence for other servers
 			return world.Account{}, err
 		}
 		return d.below.Held(ctx, in.Worker)
@@ -70,15 +67,15 @@ func (d *doors) held(r *request, in *wire.HeldQuery) (wire.Held, error) {
 	if errors.Is(err, world.ErrLeaseLost) {
 		d.claims.forget(in.Worker)
 	}
-	return wire.Held{Account: wire.OfAccount(&held)}, err
+	return held, err
 }
 
 // claimOrWait claims, and where there is nothing waits for news as long as it is asked to.
-func (d *doors) claimOrWait(r *request, in *wire.TakeQuery) (wire.Taken, error) {
-	q, ctx := in.World(), r.Context()
+func (d *doors) claimOrWait(r *request, in *wire.ClaimIn) (world.Claimed, error) {
+	ctx := r.Context()
 	claim := func() (world.Claimed, error) {
 		return lasting(ctx, func(ctx context.Context) (world.Claimed, error) {
-			claimed, err := d.below.Claim(ctx, q)
+			claimed, err := d.below.Claim(ctx, in.ClaimQuery)
 			if err == nil {
 				err = d.guard.within(ctx, r, &claimed)
 			}
@@ -86,7 +83,8 @@ func (d *doors) claimOrWait(r *request, in *wire.TakeQuery) (wire.Taken, error) 
 		})
 	}
 	claimed, err := d.awaitWork(ctx, time.Duration(in.WaitMs)*time.Millisecond, claim)
-	return wireClaimed(&claimed), err
+	someClaimed(&claimed)
+	return claimed, err
 }
 
 // awaitWork claims, and where there is nothing waits for news, as one with such parts in the places of those who wait.
@@ -141,7 +139,8 @@ func nextLook(claimed *world.Claimed) time.Duration {
 	return min(max(claimed.Next.Sub(claimed.Now), 10*time.Millisecond), claimPoll)
 }
 
-func wireClaimed(claimed *world.Claimed) wire.Taken {
+// someClaimed leaves out what would make an answer too large.
+func someClaimed(claimed *world.Claimed) {
 	bytes := 0
 	for i := range claimed.Runs {
 		r := &claimed.Runs[i]
@@ -150,7 +149,6 @@ func wireClaimed(claimed *world.Claimed) wire.Taken {
 			r.Log = nil // it is read page by page
 		}
 	}
-	return wire.OfClaimed(claimed)
 }
 
 // claims remembers the last claim of each worker, so that one whose answer was lost can be asked for again. It keeps
@@ -169,7 +167,7 @@ type lastClaim struct {
 	done chan struct{} // closed when answer is there
 	gone chan struct{} // closed when its worker leaves
 	left bool          // gone is closed; guarded by claims.mu
-	took wire.Taken
+	took world.Claimed
 	err  error
 }
 
@@ -182,17 +180,17 @@ const (
 )
 
 // once claims, unless it is the claim that this worker asked for last: then it is the same answer.
-func (t *claims) once(ctx context.Context, who string, in *wire.TakeQuery, claim func() (wire.Taken, error)) (wire.Taken, error) {
+func (t *claims) once(ctx context.Context, who string, in *wire.ClaimIn, claim func() (world.Claimed, error)) (world.Claimed, error) {
 	mine, last, err := t.begin(who, in)
 	if err != nil {
-		return wire.Taken{}, err
+		return world.Claimed{}, err
 	}
 	if mine == nil { // its first try is on its way, or its answer was lost
 		select {
 		case <-last.done:
 			return last.took, last.err
 		case <-ctx.Done():
-			return wire.Taken{}, ctx.Err()
+			return world.Claimed{}, ctx.Err()
 		}
 	}
 	defer close(mine.done)
@@ -203,17 +201,17 @@ func (t *claims) once(ctx context.Context, who string, in *wire.TakeQuery, claim
 
 // begin notes a claim; mine is nil where it has begun before. A first try that comes when it was asked for again is nobody's any more: what it took, its
 // worker would hold and not know of.
-func (t *claims) begin(who string, in *wire.TakeQuery) (mine, last *lastClaim, err error) {
+func (t *claims) begin(who string, in *wire.ClaimIn) (mine, last *lastClaim, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	last = t.last[in.Worker]
 	switch {
-	case last != nil && in.N == last.n && in.Again && !last.failed():
+	case last != nil && in.Number == last.n && in.Again && !last.failed():
 		return nil, last, nil
-	case last != nil && (in.N < last.n || in.N == last.n && !in.Again):
-		return nil, nil, fmt.Errorf("take %d of worker %s comes behind take %d: %w", in.N, in.Worker, last.n, world.ErrConflict)
+	case last != nil && (in.Number < last.n || in.Number == last.n && !in.Again):
+		return nil, nil, fmt.Errorf("take %d of worker %s comes behind take %d: %w", in.Number, in.Worker, last.n, world.ErrConflict)
 	}
-	mine = &lastClaim{who: who, n: in.N, at: time.Now(), done: make(chan struct{}), gone: make(chan struct{})}
+	mine = &lastClaim{who: who, n: in.Number, at: time.Now(), done: make(chan struct{}), gone: make(chan struct{})}
 	return mine, nil, t.keep(in.Worker, mine)
 }
 

@@ -36,14 +36,14 @@ func TestTakesOnce(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var all claims
 			made := 0
-			claim := func() (wire.Taken, error) {
+			claim := func() (world.Claimed, error) {
 				if made++; made == 1 && c.fails != nil {
-					return wire.Taken{}, c.fails
+					return world.Claimed{}, c.fails
 				}
-				return wire.Taken{}, nil // nothing was due
+				return world.Claimed{}, nil // nothing was due
 			}
 			for i, s := range c.tries {
-				_, err := all.once(t.Context(), "key k", &wire.TakeQuery{Worker: "w", N: s.n, Again: s.again}, claim)
+				_, err := all.once(t.Context(), "key k", &wire.ClaimIn{ClaimQuery: world.ClaimQuery{Worker: "w", Number: s.n}, Again: s.again}, claim)
 				if !errors.Is(err, s.err) || made != s.made {
 					t.Errorf("try %d of take %d: got %v, with %d claims made; want %v, with %d", i+1, s.n, err, made, s.err, s.made)
 				}
@@ -58,10 +58,10 @@ func TestHeldIsBehindTakes(t *testing.T) {
 	var all claims
 	began, end := make(chan struct{}), make(chan struct{})
 	go func() {
-		_, _ = all.once(t.Context(), "key k", &wire.TakeQuery{Worker: "w", N: 1}, func() (wire.Taken, error) {
+		_, _ = all.once(t.Context(), "key k", &wire.ClaimIn{ClaimQuery: world.ClaimQuery{Worker: "w", Number: 1}}, func() (world.Claimed, error) {
 			close(began)
 			<-end
-			return wire.Taken{}, nil
+			return world.Claimed{}, nil
 		})
 	}()
 	<-began
@@ -77,7 +77,7 @@ func TestHeldIsBehindTakes(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i, want := range []error{world.ErrConflict, world.ErrConflict, world.ErrConflict, nil} {
-		_, err := all.once(t.Context(), "key k", &wire.TakeQuery{Worker: "w", N: int64(i + 1)}, func() (wire.Taken, error) { return wire.Taken{}, nil })
+		_, err := all.once(t.Context(), "key k", &wire.ClaimIn{ClaimQuery: world.ClaimQuery{Worker: "w", Number: int64(i + 1)}}, func() (world.Claimed, error) { return world.Claimed{}, nil })
 		if !errors.Is(err, want) {
 			t.Errorf("take %d: got %v, want %v", i+1, err, want)
 		}
@@ -89,7 +89,7 @@ func TestHeldIsBehindTakes(t *testing.T) {
 func TestClaimsOfInventedWorkers(t *testing.T) {
 	var all claims
 	take := func(who, worker string, n int64, err error) error {
-		_, got := all.once(t.Context(), who, &wire.TakeQuery{Worker: worker, N: n}, func() (wire.Taken, error) { return wire.Taken{}, err })
+		_, got := all.once(t.Context(), who, &wire.ClaimIn{ClaimQuery: world.ClaimQuery{Worker: worker, Number: n}}, func() (world.Claimed, error) { return world.Claimed{}, err })
 		return got
 	}
 	for i := range 2 * mostClaims {
@@ -128,14 +128,14 @@ func TestWorkerIDsAreShort(t *testing.T) {
 	r := newRig(t, "memory", Options{})
 	long := strings.Repeat("w", world.MaxRunID+1)
 	for call, body := range map[string]string{
-		"take": `{"worker": %q, "runs": 1, "n": 1}`, "beat": `{"worker": %q}`, "held": `{"worker": %q, "n": 1}`, "leave": `{"worker": %q}`, "join": `{"id": %q}`,
+		"claim": `{"worker": %q, "runs": 1, "n": 1}`, "heartbeat": `{"worker": %q}`, "held": `{"worker": %q, "n": 1}`, "leave": `{"worker": %q}`, "join": `{"id": %q}`,
 		"commit":  `{` + firstID + `, "run": "r", "worker": %q, "first": 2, "events": [{"type": "run_started", ` + at + `}]}`,
 		"append":  `{"run": "r", "worker": %q, "stream": "s", "chunks": [1]}`,
 		"deliver": `{"worker": %q, "task": {"run": "r", "step": "s", "attempt": 1}, "events": [{"type": "step_completed", "id": "s", "attempt": 1, ` + at + `}]}`,
 	} {
 		r.refused(400, "INVALID", "POST", inWorld+call, fmt.Sprintf(body, long))
 	}
-	r.refused(409, "LEASE_LOST", "POST", inWorld+"take", `{"worker": "nobody", "runs": 1, "n": 1}`)
+	r.refused(409, "LEASE_LOST", "POST", inWorld+"claim", `{"worker": "nobody", "runs": 1, "n": 1}`)
 	r.refused(409, "LEASE_LOST", "POST", inWorld+"held", `{"worker": "nobody", "n": 1}`)
 	r.send("POST", "/v1/steps/take", `{"worker": "nobody", "steps": ["s"], "most": 1, "number": 1}`)
 	if n := len(r.server.doors.claims.last) + len(r.server.stepper.claims.last); n != 0 {

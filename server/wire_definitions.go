@@ -1,6 +1,6 @@
 package server
 
-// This file has the doors to what starters have to know of workflows.
+// This file keeps what code declares, and what processes have counted, for remote workers and clients.
 
 import (
 	"context"
@@ -9,38 +9,22 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/stepwell/stepwell/internal/metrics"
 	"github.com/stepwell/stepwell/world"
 	"github.com/stepwell/stepwell/world/remote/wire"
 )
 
-func wireDefinitionRoutes() []route {
-	return []route{
-		actRoute("define", Worker, "Note what the definitions of workflows say", "WireDefinitions", "WireAccepted", wireDefine),
-		wireRoute("defined", Viewer, "Tell what definitions of workflows say, and which versions live workers have", "WireDefinedQuery", "WireDefined", wireDefined),
-		wireRoute("schemas", Viewer, "Tell what JSON a version of a workflow takes and makes", "WireSchemasQuery", "WireSchemas", wireSchemasOf),
-		actRoute("limit", Viewer, "Tell how long ended runs are kept at most, lower it, or raise it", "WireLimit", "WireLimited", wireLimit),
-	}
-}
-
-func definerOf(d *doors) (world.Definer, error) {
-	return d.below, nil
-}
-
-func wireDefine(d *doors, r *request, in *wire.Definitions) (wire.Accepted, error) {
-	definer, err := definerOf(d)
-	if err != nil {
-		return wire.Accepted{}, err
-	}
+func (d *doors) define(r *request, in *wire.DefineIn) (wire.Nothing, error) {
 	for i := range in.Definitions {
 		if err := d.guard.mayActFor(r, in.Definitions[i].By); err != nil {
-			return wire.Accepted{}, err
+			return done(err)
 		}
 	}
 	if err := d.maySay(r, in.Definitions, nil); err != nil {
-		return wire.Accepted{}, err
+		return done(err)
 	}
-	return lasting(r.Context(), func(ctx context.Context) (wire.Accepted, error) {
-		return wire.Accepted{Accepted: true}, definer.Define(ctx, in.Definitions)
+	return lasting(r.Context(), func(ctx context.Context) (wire.Nothing, error) {
+		return done(d.below.Define(ctx, in.Definitions))
 	})
 }
 
@@ -107,54 +91,29 @@ func (d *doors) othersSay(r *request) (map[string]bool, error) {
 	return out, err
 }
 
-func wireDefined(d *doors, r *request, in *wire.DefinedQuery) (wire.Defined, error) {
-	definer, err := definerOf(d)
-	if err != nil {
-		return wire.Defined{}, err
-	}
-	for _, name := range in.Workflows {
-		if err := r.mayWorkflow(name); err != nil {
-			return wire.Defined{}, err
-		}
-	}
-	known, err := definer.Defined(r.Context(), in.Workflows)
-	return wire.OfDefined(&known), err
-}
-
-func wireSchemasOf(d *doors, r *request, in *wire.SchemasQuery) (out wire.Schemas, err error) {
-	definer, err := definerOf(d)
-	if err != nil {
-		return out, err
-	}
-	if err := r.mayWorkflow(in.Workflow); err != nil {
-		return out, err
-	}
-	if out.Schemas, err = definer.Schemas(r.Context(), in.Class); !json.Valid(out.Schemas) {
+func wireSchemas(of world.World, ctx context.Context, in wire.SchemasIn) (out wire.SchemasOut, err error) {
+	if out.Schemas, err = of.Schemas(ctx, in.Class); !json.Valid(out.Schemas) {
 		out.Schemas = nil // damaged, or none
 	}
 	return out, err
 }
 
-// wireLimit is for everybody who asks, for workers who lower it, as they do when they join, and for admins who raise it. A worker whose key is limited does not
+// limitRetention is for everybody who asks, for workers who lower it, as they do when they join, and for admins who raise it. A worker whose key is limited does not
 // lower it for others: it is only told.
-func wireLimit(d *doors, r *request, in *wire.Limit) (wire.Limited, error) {
-	definer, err := definerOf(d)
-	if err != nil {
-		return wire.Limited{}, err
-	}
+func (d *doors) limitRetention(r *request, in *wire.RetentionIn) (out wire.RetentionOut, err error) {
 	if needs := limitNeeds(in); !r.sees(needs) {
-		return wire.Limited{}, fmt.Errorf("%w: that takes a key with the scope %s", errScope, needs)
+		return out, fmt.Errorf("%w: that takes a key with the scope %s", errScope, needs)
 	}
 	if r.limited() != nil {
 		in.Retention = 0
 	}
-	return lasting(r.Context(), func(ctx context.Context) (out wire.Limited, err error) {
-		out.Before, out.Now, err = definer.LimitRetention(ctx, in.Retention, in.Raise)
+	return lasting(r.Context(), func(ctx context.Context) (out wire.RetentionOut, err error) {
+		out.Before, out.Now, err = d.below.LimitRetention(ctx, in.Retention, in.Raise)
 		return out, err
 	})
 }
 
-func limitNeeds(in *wire.Limit) Scope {
+func limitNeeds(in *wire.RetentionIn) Scope {
 	switch {
 	case in.Retention == 0:
 		return Viewer
@@ -162,4 +121,36 @@ func limitNeeds(in *wire.Limit) Scope {
 		return Admin
 	}
 	return Worker
+}
+
+// keepMetrics leaves out what a key that is limited may not have.
+func (d *doors) keepMetrics(r *request, m *world.ProcessMetrics) (wire.Nothing, error) {
+	if r.limited() != nil {
+		if len(m.Absorbs) > 0 {
+			return done(fmt.Errorf("%w: a key that is limited to workflows does not absorb what others have counted", errScope))
+		}
+		var counts metrics.Counts
+		if err := json.Unmarshal(m.Says, &counts); err != nil {
+			return done(fmt.Errorf("%w: the metrics of process %s: %w", world.ErrInvalid, m.Process, err))
+		}
+		for of := range counts {
+			if r.mayWorkflow(of.Workflow) != nil {
+				delete(counts, of)
+			}
+		}
+		says, err := json.Marshal(counts)
+		if err != nil {
+			return done(err)
+		}
+		m.Says = says
+	}
+	return lasting(r.Context(), func(ctx context.Context) (wire.Nothing, error) { return done(d.below.KeepMetrics(ctx, m)) })
+}
+
+// metrics is for who absorbs what others have counted: a key that is limited hears of none.
+func (d *doors) metrics(r *request, _ *wire.Nothing) ([]world.ProcessMetrics, error) {
+	if r.limited() != nil {
+		return nil, nil
+	}
+	return d.below.Metrics(r.Context())
 }

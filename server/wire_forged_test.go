@@ -52,8 +52,8 @@ func TestNobodyForgesAReference(t *testing.T) {
 			r.refused(404, "NOT_FOUND", "POST", inWorld+"commit", named(birthOf("f3", "mail", now, ref, `, "origin": {"run": "nobody", "seq": 1}`)), lim...)
 			r.call("deliver", `{"run": "rest", "events": [{"type": "signal_received", `+at+`, "name": "a", "apart": "`+id+`", "payload": `+ref+`}]}`, op...) // a signal says no more than its name and payload
 
-			r.call("join", `{"id": "wrkr_l", "name": "l", "classes": [{"workflow": "mail", "version": 1}], "steps": ["send it"], "leaseMs": 60000}`, lim...)
-			claimed := r.call("take", `{"worker": "wrkr_l", "classes": [{"workflow": "mail", "version": 1}], "runs": 10, "n": 2}`, lim...)
+			r.call("join", `{"id": "wrkr_l", "name": "l", "classes": [{"workflow": "mail", "version": 1}], "steps": ["send it"], "lease": 60000000000}`, lim...)
+			claimed := r.call("claim", `{"worker": "wrkr_l", "classes": [{"workflow": "mail", "version": 1}], "runs": 10, "n": 2}`, lim...)
 			r.is(claimed, "runs.0.run", "wire")
 			commit := func(run, events string) string {
 				return fmt.Sprintf(`{"id": "%032x", "run": %q, "worker": "wrkr_l", "take": 1, "first": 2, "events": [{"type": "run_started", `+at+`}, %s]}`, []byte(run + events + "0123456789abcdef")[:16], run, events)

@@ -13,18 +13,6 @@ import (
 	"github.com/stepwell/stepwell/world/remote/wire"
 )
 
-func wireLogRoutes() []route {
-	all := []route{
-		actRoute("commit", Operator, "Make one atomic change to one run", "WireCommit", "WireCommitted", (*doors).commit),
-		wireRoute("outcome", Operator, "Tell whether a commit whose answer was lost was written", "WireCommit", "WireCommitted", (*doors).outcome),
-		actRoute("deliver", Operator, "Send to a run's inbox, or end an attempt of a task", "WireDelivery", "WireDelivered", (*doors).deliver),
-		actRoute("key", Operator, "Say which encryption key an ID stands for, or bind it", "WireKeyQuery", "WireKeyPrint", (*doors).bindKey),
-		actRoute("append", Worker, "Add chunks to a stream", "WireAppend", "WireAppended", (*doors).append),
-	}
-	all[0].maxBody, all[1].maxBody = commitBody, commitBody
-	return all
-}
-
 // needs refuses where the key has less than a scope.
 func needs(r *request, scope Scope, what string) error {
 	if r.sees(scope) {
@@ -34,7 +22,7 @@ func needs(r *request, scope Scope, what string) error {
 }
 
 // plainStart reports whether a commit is the start of a run and nothing else.
-func plainStart(c *wire.Commit) bool {
+func plainStart(c *world.Commit) bool {
 	if c.Worker != "" || c.Claim != 0 || c.Release != nil || c.Ack != "" || c.Schedule != nil || len(c.Events) != 1 || len(c.Births)+len(c.Send)+len(c.Tasks)+len(c.Streams)+len(c.Messages)+len(c.Published)+len(c.Mail)+len(c.Held)+len(c.Dropped)+len(c.Conditions)+len(c.Anew) > 0 {
 		return false
 	}
@@ -46,7 +34,7 @@ func plainStart(c *wire.Commit) bool {
 var errLimitedQueues = fmt.Errorf("%w: it is limited to some workflows and steps, and queues and topics are everybody's: a worker whose code uses them needs a key without a limit", errScope)
 
 // mayCommit refuses an operator whatever is more than a start: who can write a log can make it say anything. A worker writes in its own name.
-func (g *guard) mayCommit(r *request, c *wire.Commit) error {
+func (g *guard) mayCommit(r *request, c *world.Commit) error {
 	if !plainStart(c) {
 		if err := needs(r, Worker, "whatever is more than the start of a run"); err != nil {
 			return err
@@ -69,7 +57,7 @@ func (g *guard) mayCommit(r *request, c *wire.Commit) error {
 }
 
 // startable refuses runs whose code runs in apps of Workflow DevKit, which come through their own door.
-func startable(c *wire.Commit) error {
+func startable(c *world.Commit) error {
 	for i := range c.Events {
 		if b := c.Events[i].Birth; b != nil {
 			if err := world.CheckStart(b.Workflow); err != nil {
@@ -105,20 +93,20 @@ func (d *doors) time() time.Time {
 	return world.Now()
 }
 
-func (d *doors) commit(r *request, in *wire.Commit) (wire.Committed, error) {
-	if err := d.guard.mayCommit(r, in); err != nil {
-		return wire.Committed{}, err
+func (d *doors) commit(r *request, in *wire.CommitIn) (world.Committed, error) {
+	c := &in.Commit
+	if err := d.guard.mayCommit(r, c); err != nil {
+		return world.Committed{}, err
 	}
-	if err := d.mayEncrypt(r, in); err != nil {
-		return wire.Committed{}, err
+	if err := d.mayEncrypt(r, c); err != nil {
+		return world.Committed{}, err
 	}
-	c := in.World()
-	if plainStart(in) {
+	if plainStart(c) {
 		e := &c.Events[0]
 		now := d.time()
 		off := now.Sub(e.Time)
 		if off.Abs() > mostSkew {
-			return wire.Committed{}, invalid("run %.100q: it starts %s off this server's clock: want %s at most", c.Run, off.Round(time.Second), mostSkew)
+			return world.Committed{}, invalid("run %.100q: it starts %s off this server's clock: want %s at most", c.Run, off.Round(time.Second), mostSkew)
 		}
 		if off.Abs() <= littleSkew {
 			now = e.Time
@@ -126,14 +114,14 @@ func (d *doors) commit(r *request, in *wire.Commit) (wire.Committed, error) {
 		*e = world.Event{Seq: e.Seq, Type: e.Type, Time: now, Payload: e.Payload, Apart: e.Apart, Encrypted: e.Encrypted, Birth: e.Birth} // the rest others say
 	}
 	if err := d.app.AdmitCommit(c); err != nil {
-		return wire.Committed{}, err
+		return world.Committed{}, err
 	}
 	if err := d.sign(r, c); err != nil {
-		return wire.Committed{}, err
+		return world.Committed{}, err
 	}
 	if !r.whole() {
 		if err := d.app.AdmitPlaces(r.Context(), c); err != nil {
-			return wire.Committed{}, err
+			return world.Committed{}, err
 		}
 	}
 	done, err := lasting(r.Context(), func(ctx context.Context) (world.Committed, error) {
@@ -149,7 +137,7 @@ func (d *doors) commit(r *request, in *wire.Commit) (wire.Committed, error) {
 	if c.Birth() && c.Worker == "" {
 		d.audit.note(r.Request, r.name(), r.route.op.id, c.Run, "start", err, originOf(c)...)
 	}
-	return wire.OfCommitted(done), err
+	return done, err
 }
 
 // sign puts the name of the key into what a commit says of who acts beside its run: what it sends, how it begins, and
@@ -170,7 +158,7 @@ func (d *doors) sign(r *request, c *world.Commit) error {
 	if c.Schedule == nil {
 		return nil
 	}
-	k, err := schedulesBelow(d, r)
+	k, err := schedulerOf(d)
 	if err != nil {
 		return err
 	}
@@ -197,17 +185,16 @@ func originOf(c *world.Commit) []any {
 	return nil
 }
 
-func (d *doors) outcome(r *request, in *wire.Commit) (wire.Committed, error) {
-	if err := d.guard.mayCommit(r, in); err != nil {
-		return wire.Committed{}, err
+func (d *doors) outcome(r *request, in *wire.CommitIn) (world.Committed, error) {
+	if err := d.guard.mayCommit(r, &in.Commit); err != nil {
+		return world.Committed{}, err
 	}
-	done, err := d.below.Outcome(r.Context(), in.World())
-	return wire.OfCommitted(done), err
+	return d.below.Outcome(r.Context(), &in.Commit)
 }
 
 // mayDeliver refuses an operator what only workers send, and who is no admin to end a run by force. Nobody else speaks for a worker.
-func (g *guard) mayDeliver(r *request, d *wire.Delivery) error {
-	if d.Task != nil && !wakesTask(d) {
+func (g *guard) mayDeliver(r *request, d *world.Delivery) error {
+	if d.Task != nil && !d.WakesTask() {
 		if err := needs(r, Worker, "to end an attempt of a task"); err != nil {
 			return err
 		}
@@ -231,14 +218,9 @@ func (g *guard) mayDeliver(r *request, d *wire.Delivery) error {
 	return nil
 }
 
-// wakesTask reports whether a delivery is no worker's, though it is about a task; see [world.Delivery.WakesTask].
-func wakesTask(d *wire.Delivery) bool {
-	return d.Task != nil && len(d.Events) == 1 && d.Events[0].Type == world.StepWoken
-}
-
 // maySay refuses an event that the key's scope does not send. The payload of a webhook comes through its own door, which looks at signatures: so
 // below a worker payloads go by token, which tells what it is of.
-func maySay(r *request, d *wire.Delivery, e *wire.Event) error {
+func maySay(r *request, d *world.Delivery, e *world.Event) error {
 	switch e.Type {
 	case world.SignalReceived, world.InputReceived, world.CancelRequested, world.RunPaused, world.RunResumed, world.StepWoken:
 		return nil
@@ -286,11 +268,10 @@ func plainEvent(r *request, e *world.Event) world.Event {
 	return out
 }
 
-func (d *doors) deliver(r *request, in *wire.Delivery) (wire.Delivered, error) {
-	if err := d.guard.mayDeliver(r, in); err != nil {
-		return wire.Delivered{}, err
+func (d *doors) deliver(r *request, sent *world.Delivery) (world.Delivered, error) {
+	if err := d.guard.mayDeliver(r, sent); err != nil {
+		return world.Delivered{}, err
 	}
-	sent := in.World()
 	for i := range sent.Events {
 		if !r.sees(Worker) {
 			sent.Events[i] = plainEvent(r, &sent.Events[i])
@@ -298,7 +279,7 @@ func (d *doors) deliver(r *request, in *wire.Delivery) (wire.Delivered, error) {
 		r.signEvent(&sent.Events[i])
 	}
 	if err := d.app.AdmitDelivery(sent); err != nil {
-		return wire.Delivered{}, err
+		return world.Delivered{}, err
 	}
 	done, err := lasting(r.Context(), func(ctx context.Context) (world.Delivered, error) { return d.below.Deliver(ctx, sent) })
 	if sent.Worker == "" && len(sent.Events) > 0 {
@@ -311,25 +292,24 @@ func (d *doors) deliver(r *request, in *wire.Delivery) (wire.Delivered, error) {
 		}
 		d.audit.note(r.Request, r.name(), r.route.op.id, run, string(sent.Events[0].Type), err, because(sent.Events[0].Reason)...)
 	}
-	return wire.OfDelivered(done), err
+	return done, err
 }
 
-func (d *doors) append(r *request, in *wire.Append) (wire.Appended, error) {
+func (d *doors) append(r *request, in *world.Append) (world.Appended, error) {
 	if err := d.guard.mayActFor(r, in.Worker); err != nil {
-		return wire.Appended{}, err
+		return world.Appended{}, err
 	}
 	if in.Worker == "" {
 		if err := d.guard.mayRun(r, in.Run); err != nil {
-			return wire.Appended{}, err
+			return world.Appended{}, err
 		}
 	}
-	done, err := lasting(r.Context(), func(ctx context.Context) (world.Appended, error) { return d.below.Append(ctx, in.World()) })
-	return wire.OfAppended(done), err
+	return lasting(r.Context(), func(ctx context.Context) (world.Appended, error) { return d.below.Append(ctx, in) })
 }
 
 // bindKey tells which key an ID stands for. An unlimited worker binds it; for anyone else an ID that stands for none
 // is refused, or the next key's could be taken before its time.
-func (d *doors) bindKey(r *request, in *wire.KeyQuery) (wire.KeyPrint, error) {
+func (d *doors) bindKey(r *request, in *wire.KeyIn) (wire.KeyOut, error) {
 	print, err := lasting(r.Context(), func(ctx context.Context) ([]byte, error) {
 		print, err := d.below.BindKey(ctx, in.ID, nil)
 		if err != nil || print != nil || len(in.Print) == 0 {
@@ -342,7 +322,7 @@ func (d *doors) bindKey(r *request, in *wire.KeyQuery) (wire.KeyPrint, error) {
 		d.audit.note(r.Request, r.name(), r.route.op.id, "", "bind", err, "key_id", in.ID)
 		return print, err
 	})
-	return wire.KeyPrint{ID: in.ID, Print: print}, err
+	return wire.KeyOut{Print: print}, err
 }
 
 func unboundKey(id string) error {
@@ -351,7 +331,7 @@ func unboundKey(id string) error {
 
 // mayEncrypt refuses the start of a run that is encrypted with a key whose ID stands for none yet: who binds the ID
 // later is held against the runs of before.
-func (d *doors) mayEncrypt(r *request, c *wire.Commit) error {
+func (d *doors) mayEncrypt(r *request, c *world.Commit) error {
 	if r.whole() {
 		return nil
 	}

@@ -33,14 +33,20 @@ func membersOf(t reflect.Type, path string, above []reflect.Type, out map[string
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
+	t = wire.Form(t)
 	switch {
-	case t == reflect.TypeFor[time.Time](), t == reflect.TypeFor[wire.Bytes](), t == reflect.TypeFor[json.RawMessage](), t == reflect.TypeFor[[]byte](), t == reflect.TypeFor[[][]byte](),
+	case t == reflect.TypeFor[time.Time](), t == reflect.TypeFor[json.RawMessage](), t == reflect.TypeFor[[]byte](), t == reflect.TypeFor[[][]byte](), t == reflect.TypeFor[[16]byte](),
 		reflect.PointerTo(t).Implements(reflect.TypeFor[encoding.TextUnmarshaler]()):
 	case t.Kind() == reflect.Slice:
 		membersOf(t.Elem(), path+"[]", above, out)
 	case t.Kind() == reflect.Map:
 		membersOf(t.Elem(), path+"{}", above, out)
 	case t.Kind() == reflect.Struct && !slices.Contains(above, t):
+		for f := range t.Fields() {
+			if f.Type == reflect.TypeFor[world.Commit]() { // it is what a member of it has again
+				above = append(above, f.Type)
+			}
+		}
 		for name, f := range fieldsOf(t) {
 			out[path+"."+name] = f
 			membersOf(f, path+"."+name, append(above, t), out)
@@ -106,7 +112,7 @@ func listed(t *testing.T) map[string]string {
 func wireBodies() map[string]route {
 	out := map[string]route{}
 	for _, rt := range wireRoutes() {
-		if rt.in != nil && rt.op.id != "worldOutcome" { // it has the body of commit
+		if rt.wire != nil && rt.wire.In != nil && rt.op.id != "worldOutcome" { // it has the body of commit
 			out[strings.TrimPrefix(rt.path, inWorld)] = rt
 		}
 	}
@@ -118,7 +124,7 @@ func TestWireMembersAreListed(t *testing.T) {
 	t.Parallel()
 	all := map[string]reflect.Type{}
 	for name, rt := range wireBodies() {
-		membersOf(rt.in, name, nil, all)
+		membersOf(rt.wire.In, name, nil, all)
 	}
 	list := listed(t)
 	missing := map[string][]string{}
@@ -144,10 +150,8 @@ func plainBodies() map[string]string {
 	return map[string]string{
 		"commit":  birthOf("member", "nobody", now, "1", `, "retention": 3600000000000`),
 		"deliver": `{"run": "target", "events": [{"type": "signal_received", ` + at + `, "name": "a"}]}`,
-		"topics":  `{"spread": {"revision": 1, "subscribe": {"name": "s", "pattern": "a", "queue": "q"}}}`,
-		"key":     `{"id": "k1"}`, "limit": `{}`, "schedule": `{"put": {"name": "s", "says": {"workflow": "w", "times": ["@daily"]}}}`,
-		"schedules": `{}`, "messages": `{"send": [{"queue": "q", "payload": 1}]}`, "subscriptions": `{}`, "queues": `{}`, "set-limit": `{"limit": "x", "number": 1}`, "limits": `{}`,
-		"hold": `{"workflow": "w"}`, "doctor": `{}`, "valueKeys": `{}`,
+		"spread":  `{"revision": 1, "subscribe": {"name": "s", "pattern": "a", "queue": "q"}}`,
+		"bindKey": `{"id": "k1"}`, "limitRetention": `{}`, "putSchedule": `{"name": "s", "says": {"workflow": "w", "times": ["@daily"]}}`,
 	}
 }
 
@@ -182,7 +186,7 @@ func probe(t reflect.Type) any {
 		return "2030-01-01T00:00:00Z"
 	case t == reflect.TypeFor[[]byte]():
 		return "AQID"
-	case t == reflect.TypeFor[wire.Bytes](), t == reflect.TypeFor[json.RawMessage]():
+	case t == reflect.TypeFor[json.RawMessage]():
 		return 1
 	}
 	switch t.Kind() {
@@ -212,7 +216,7 @@ func restrictedMembers(t *testing.T) (out []restrictedMember) {
 	t.Helper()
 	all, bodies := map[string]reflect.Type{}, wireBodies()
 	for name, rt := range bodies {
-		membersOf(rt.in, name, nil, all)
+		membersOf(rt.wire.In, name, nil, all)
 	}
 	list := listed(t)
 	for _, path := range slices.Sorted(maps.Keys(list)) {

@@ -1,6 +1,6 @@
 package server
 
-// This file has the doors to queues of messages for remote workers and clients: payloads go as they lie there.
+// This file has queues of messages for remote workers and clients.
 
 import (
 	"context"
@@ -9,60 +9,85 @@ import (
 	"github.com/stepwell/stepwell/world/remote/wire"
 )
 
-func wireMessageRoutes() []route {
-	return []route{
-		actRoute("messages", Operator, "Declare, pause and drop queues; send, receive, settle, purge and redrive their messages", "WireMessageAct", "WireMessageActed", wireMessage),
-		wireRoute("queues", Viewer, "Tell of queues, or look at the messages of one", "WireQueueQuery", "WireQueues", wireQueues),
-	}
-}
-
-// keeperBelow are the queues as they lie there.
-func keeperBelow(d *doors, r *request) (world.Messenger, error) {
-	if r.limited() != nil {
-		return nil, errLimitedQueues
-	}
-	return d.below.Messages(), nil
-}
-
-func wireMessage(d *doors, r *request, in *wire.MessageAct) (wire.MessageActed, error) {
-	k, err := keeperBelow(d, r)
-	if err != nil {
-		return wire.MessageActed{}, err
-	}
-	if in.Receive != nil {
-		got, err := k.ReceiveMessages(r.Context(), world.ReceiveQuery(*in.Receive))
+// onQueue makes the route of what operators do to a queue. of says how the audit log names it, and of which queue it is.
+func onQueue[In, Out any](m wire.Method[In, Out], of func(r *request, in *In) (act, queue, reason string),
+	call func(k world.Messenger, ctx context.Context, in In) (Out, error)) route {
+	return answers(m, func(d *doors, r *request, in *In) (out Out, err error) {
+		act, queue, reason := of(r, in)
+		k, err := messengerOf(d)
 		if err == nil {
-			err = keepSome(r.Context(), k, &got, *d.pageBytes)
+			err = world.CheckQueueName(queue)
 		}
-		return wire.MessageActed{Received: wire.OfReceived(&got)}, err
+		if err != nil {
+			return out, err
+		}
+		out, err = lasting(r.Context(), func(ctx context.Context) (Out, error) { return call(k, ctx, *in) })
+		if r.people() {
+			d.note(r, "queue", queue, act, reason, err)
+		}
+		return out, err
+	})
+}
+
+// note writes a line of the audit log about an act on something of a kind.
+func (d *doors) note(r *request, kind, name, act, reason string, err error) {
+	r.SetPathValue(kind, name)
+	d.audit.note(r.Request, r.name(), r.route.op.id, "", act, err, because(reason)...)
+}
+
+func declared(_ *request, in *world.MessageQueue) (act, queue, reason string) {
+	return "declare", in.Name, ""
+}
+func dropped(_ *request, in *wire.QueueName) (act, queue, reason string) { return "drop", in.Queue, "" }
+func purged(_ *request, in *wire.PurgeIn) (act, queue, reason string)    { return "purge", in.Queue, "" }
+func redriven(_ *request, in *wire.RedriveIn) (act, queue, reason string) {
+	return "redrive", in.Queue, ""
+}
+
+// paused signs a pause.
+func paused(r *request, in *wire.PauseIn) (act, queue, reason string) {
+	if in.Pause == nil {
+		return "resume", in.Queue, ""
 	}
-	act, queue := operatorAct(in)
-	if act != "" {
-		if err := world.CheckQueueName(queue); err != nil {
-			return wire.MessageActed{}, err
+	in.Pause.By = r.author(in.Pause.By)
+	return "pause", in.Queue, in.Pause.Reason
+}
+
+func (d *doors) sendMessages(r *request, in *wire.SendIn) ([]world.Sent, error) {
+	k, err := messengerOf(d)
+	if err == nil {
+		err = ownKeys(r, k, in.Messages)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return lasting(r.Context(), func(ctx context.Context) ([]world.Sent, error) { return k.SendMessages(ctx, in.Messages) })
+}
+
+// receiveMessages gives back what would make the answer too large.
+func (d *doors) receiveMessages(r *request, in *world.ReceiveQuery) (world.Received, error) {
+	k, err := messengerOf(d)
+	if err != nil {
+		return world.Received{}, err
+	}
+	got, err := k.ReceiveMessages(r.Context(), *in)
+	if err == nil {
+		err = keepSome(r.Context(), k, &got, *d.pageBytes)
+	}
+	return got, err
+}
+
+func wireQueues(k world.Messenger, ctx context.Context, in wire.Names) ([]world.QueueStats, error) {
+	for _, name := range in.Names {
+		if err := world.CheckQueueName(name); err != nil {
+			return nil, err
 		}
 	}
-	if err := ownKeys(r, k, in.Send); err != nil {
-		return wire.MessageActed{}, err
-	}
-	people := r.people()
-	if p := in.Pause; p != nil && p.Pause != nil {
-		p.Pause.By = r.author(p.Pause.By)
-	}
-	out, err := lasting(r.Context(), func(ctx context.Context) (wire.MessageActed, error) { return actOnMessages(ctx, k, in) })
-	if act != "" && people {
-		r.SetPathValue("queue", queue)
-		reason := ""
-		if p := in.Pause; p != nil && p.Pause != nil {
-			reason = p.Pause.Reason
-		}
-		d.audit.note(r.Request, r.name(), r.route.op.id, "", act, err, because(reason)...)
-	}
-	return out, err
+	return k.Queues(ctx, in.Names...)
 }
 
 // ownKeys leaves out what a sender below a worker says of keys that stand in the payload: the store reads them there.
-func ownKeys(r *request, k world.Messenger, sent []wire.Message) error {
+func ownKeys(r *request, k world.Messenger, sent []world.Message) error {
 	if r.sees(Worker) {
 		return nil
 	}
@@ -94,72 +119,4 @@ func ownKeys(r *request, k world.Messenger, sent []wire.Message) error {
 		delete(m.Keys, "") // of any key that cannot be read
 	}
 	return nil
-}
-
-// operatorAct names what operators do to a queue; "": it is what programs do.
-func operatorAct(in *wire.MessageAct) (act, queue string) {
-	switch {
-	case in.Declare != nil:
-		return "declare", in.Declare.Name
-	case in.Pause != nil && in.Pause.Pause == nil:
-		return "resume", in.Pause.Queue
-	case in.Pause != nil:
-		return "pause", in.Pause.Queue
-	case in.Drop != "":
-		return "drop", in.Drop
-	case in.Purge != nil:
-		return "purge", in.Purge.Queue
-	case in.Redrive != nil:
-		return "redrive", in.Redrive.Queue
-	}
-	return "", ""
-}
-
-// actOnMessages does what changes something.
-func actOnMessages(ctx context.Context, k world.Messenger, in *wire.MessageAct) (out wire.MessageActed, err error) {
-	switch {
-	case in.Declare != nil:
-		err = k.DeclareQueue(ctx, *in.Declare)
-	case in.Pause != nil:
-		err = k.PauseQueue(ctx, in.Pause.Queue, in.Pause.Pause)
-	case in.Drop != "":
-		err = k.DropQueue(ctx, in.Drop)
-	case in.Send != nil:
-		var sent []world.Sent
-		sent, err = k.SendMessages(ctx, wire.WorldMessages(in.Send))
-		for _, m := range sent {
-			out.Sent = append(out.Sent, wire.Sent(m))
-		}
-	case in.Settle != nil:
-		all := make([]world.Settlement, len(in.Settle))
-		for i, s := range in.Settle {
-			all[i] = world.Settlement(s)
-		}
-		out.Settled, err = k.SettleMessages(ctx, all)
-	case in.Purge != nil:
-		out.Messages, out.More, err = k.PurgeMessages(ctx, in.Purge.Queue, in.Purge.Dead)
-	case in.Redrive != nil:
-		out.Messages, out.More, err = k.RedriveMessages(ctx, in.Redrive.Queue, in.Redrive.IDs...)
-	default:
-		err = invalid("body: nothing is asked for")
-	}
-	return out, err
-}
-
-func wireQueues(d *doors, r *request, in *wire.QueueQuery) (wire.Queues, error) {
-	k, err := keeperBelow(d, r)
-	if err != nil {
-		return wire.Queues{}, err
-	}
-	for _, name := range in.Names {
-		if err := world.CheckQueueName(name); err != nil {
-			return wire.Queues{}, err
-		}
-	}
-	if in.Peek == nil {
-		all, err := k.Queues(r.Context(), in.Names...)
-		return wire.Queues{Queues: wire.OfQueues(all)}, err
-	}
-	page, err := k.PeekMessages(r.Context(), world.PeekQuery(*in.Peek))
-	return wire.Queues{Messages: wire.OfMessages(page.Messages), Cursor: page.Cursor}, err
 }

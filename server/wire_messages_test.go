@@ -176,7 +176,7 @@ func TestRemoteMessagesKeys(t *testing.T) {
 	if a := r.want(200, "GET", "/v1/queues/mails", "", "Authorization", "Bearer "+strings.Repeat("v", 32)); a.get("paused.by") != "otto" {
 		t.Errorf("paused: got %s, want by otto", a.body)
 	}
-	if want := "who=otto what=worldMessages from="; !strings.Contains(r.log.String(), want) || !strings.Contains(r.log.String(), "act=pause queue=mails") {
+	if want := "who=otto what=worldPauseQueue from="; !strings.Contains(r.log.String(), want) || !strings.Contains(r.log.String(), "act=pause queue=mails") {
 		t.Errorf("the audit log has no %q with the act and the queue", want)
 	}
 	if all, err := as("v").Queues(ctx); err != nil || len(all) != 1 || all[0].Name != "mails" {

@@ -17,15 +17,6 @@ import (
 	"github.com/stepwell/stepwell/world/remote/wire"
 )
 
-func noticeRoutes() []route {
-	return []route{
-		{method: "GET", path: wire.Prefix + "/notices", scope: Viewer, handle: atDoors((*doors).notices), op: operation{
-			id: "worldNotices", summary: "Hear what happens to all runs, over server-sent events",
-			responses: []response{{200, "", eventStream, "Notices, until the client goes or the server drains."}},
-		}},
-	}
-}
-
 // mostNews is how many runs of a kind are told by name at once.
 const mostNews = 200
 
@@ -57,12 +48,12 @@ func (n *news) add(x world.Notice) {
 }
 
 // drain empties it.
-func (n *news) drain() (all []wire.Notice) {
+func (n *news) drain() (all []world.Notice) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	for kind, runs := range n.kinds {
 		for run := range runs {
-			all = append(all, wire.Notice{Kind: kind, Run: run})
+			all = append(all, world.Notice{Kind: kind, Run: run})
 		}
 	}
 	clear(n.kinds)

@@ -42,26 +42,26 @@ func TestWireSubscribesAsOperator(t *testing.T) {
 		}
 		pub := app.World().Topics()
 		subscribe := func(name, queue string) {
-			body := fmt.Sprintf(`{"spread": {"revision": 0, "subscribe": {"name": %q, "pattern": "a", "queue": %q, "made": {"by": "the boss"}}}}`, name, queue)
-			r.is(r.call("topics", body, as(operatorSecret)...), "spread", true)
+			body := fmt.Sprintf(`{"revision": 0, "subscribe": {"name": %q, "pattern": "a", "queue": %q, "made": {"by": "the boss"}}}`, name, queue)
+			r.is(r.call("spread", body, as(operatorSecret)...), "", true)
 		}
 		subscribe("one", "first")
 		if _, err := pub.Publish(t.Context(), []world.Publication{{Topic: "a", Payload: []byte("1")}}); err != nil {
 			t.Fatal(err)
 		}
 		subscribe("two", "second")
-		r.is(r.call("subscriptions", `{}`, as(operatorSecret)...), "subscriptions.1.made.by", "olga")
+		r.is(r.call("subscriptions", `{}`, as(operatorSecret)...), "1.made.by", "olga")
 		if got := r.want(200, "POST", "/v1/queues/first/receive", `{"wait": "20s"}`, as(operatorSecret)...); got.get("messages.0.payload") != 1.0 {
 			t.Errorf("who stood before got %s", got.body)
 		}
 		if got := r.want(200, "POST", "/v1/queues/second/receive", `{}`, as(operatorSecret)...); got.get("messages.0") != nil {
 			t.Errorf("who came later got %s", got.body)
 		}
-		if due := r.call("subscriptions", `{"due": 10}`, as(operatorSecret)...); due.get("publications") != nil {
+		if due := r.call("due", `{"limit": 10}`, as(operatorSecret)...); due.get("publications") != nil {
 			t.Errorf("an operator has something to spread: %s", due.body)
 		}
-		r.is(r.call("topics", `{"spread": {"revision": 0, "unsubscribe": "two"}}`, as(operatorSecret)...), "spread", true)
-		r.is(r.call("subscriptions", `{}`, as(operatorSecret)...), "subscriptions.1", nil)
+		r.is(r.call("spread", `{"revision": 0, "unsubscribe": "two"}`, as(operatorSecret)...), "", true)
+		r.is(r.call("subscriptions", `{}`, as(operatorSecret)...), "1", nil)
 	})
 }
 
@@ -69,13 +69,13 @@ func TestWireSubscribesAsOperator(t *testing.T) {
 func TestWireBindsKeysOfWorkers(t *testing.T) {
 	onRigs(t, func(t *testing.T, r *rig) {
 		for _, secret := range []string{operatorSecret, limitedSecret} {
-			r.refused(403, "FORBIDDEN", "POST", inWorld+"key", `{"id": "next", "print": "AQID"}`, as(secret)...)
+			r.refused(403, "FORBIDDEN", "POST", inWorld+"bindKey", `{"id": "next", "print": "AQID"}`, as(secret)...)
 			sealed := strings.Replace(birthOf("sealed", "mail", "2030-01-01T00:00:00Z", `"garbage"`, ""), `"payload"`, `"sealed": "next", "payload"`, 1)
 			r.refused(403, "FORBIDDEN", "POST", inWorld+"commit", sealed, as(secret)...)
 		}
-		r.is(r.call("key", `{"id": "next"}`, as(operatorSecret)...), "print", nil)
-		r.is(r.call("key", `{"id": "next", "print": "BAUG"}`, as(workerSecret)...), "print", "BAUG")
-		r.is(r.call("key", `{"id": "next", "print": "AQID"}`, as(operatorSecret)...), "print", "BAUG")
+		r.is(r.call("bindKey", `{"id": "next"}`, as(operatorSecret)...), "print", nil)
+		r.is(r.call("bindKey", `{"id": "next", "print": "BAUG"}`, as(workerSecret)...), "print", "BAUG")
+		r.is(r.call("bindKey", `{"id": "next", "print": "AQID"}`, as(operatorSecret)...), "print", "BAUG")
 		if log := r.log.String(); !strings.Contains(log, "act=bind") || !strings.Contains(log, "key_id=next") {
 			t.Error("that a key was bound has no audit line")
 		}
@@ -86,7 +86,7 @@ func TestWireBindsKeysOfWorkers(t *testing.T) {
 func TestWirePlacesAreDefined(t *testing.T) {
 	onRigs(t, func(t *testing.T, r *rig) {
 		limits := `[{"name": "bank", "number": 1, "path": "tenant"}, {"name": "alone", "number": 1, "computed": true}]`
-		r.call("join", `{"id": "wrkr_l", "classes": [{"workflow": "mail", "version": 1}], "definitions": [{"workflow": "mail", "version": 1, "limits": `+limits+`}], "leaseMs": 60000}`, as(workerSecret)...)
+		r.call("join", `{"id": "wrkr_l", "classes": [{"workflow": "mail", "version": 1}], "definitions": [{"workflow": "mail", "version": 1, "limits": `+limits+`}], "lease": 60000000000}`, as(workerSecret)...)
 		now := world.Now().Format("2006-01-02T15:04:05Z07:00")
 		place := `{"limit": "alone", "key": "k", "number": 1}`
 		for name, said := range map[string]string{
@@ -105,7 +105,7 @@ func TestWirePlacesAreDefined(t *testing.T) {
 		r.refused(400, "INVALID", "POST", inWorld+"commit", birthOf("keyless", "mail", now, `{"tenant": "ann"}`, ""), as(operatorSecret)...)
 		r.refused(403, "FORBIDDEN", "POST", inWorld+"commit", birthOf("unknown", "nobody", now, `1`, `, "places": [{"limit": "bank", "key": "bob", "number": 1}]`), as(operatorSecret)...)
 		r.call("commit", birthOf("free", "nobody", now, `1`, ""), as(operatorSecret)...)
-		theirs := `{"id": "wrkr_x", "classes": [], "definitions": [], "stepLimits": [{"name": "vault", "number": %d}], "steps": ["%s"], "leaseMs": 60000}`
+		theirs := `{"id": "wrkr_x", "classes": [], "definitions": [], "stepLimits": [{"name": "vault", "number": %d}], "steps": ["%s"], "lease": 60000000000}`
 		r.call("join", fmt.Sprintf(theirs, 2, "open"), as(workerSecret)...)
 		r.refused(403, "FORBIDDEN", "POST", inWorld+"join", strings.Replace(fmt.Sprintf(theirs, 99, "send it"), "wrkr_x", "wrkr_y", 1), as(limitedSecret)...)
 		r.call("join", strings.Replace(fmt.Sprintf(theirs, 2, "send it"), "wrkr_x", "wrkr_y", 1), as(limitedSecret)...)
@@ -119,10 +119,10 @@ func TestWireKeysOfMessages(t *testing.T) {
 		if err := k.DeclareQueue(t.Context(), world.MessageQueue{Name: "jobs", Limits: []world.SaidLimit{{Name: "tenants", Number: 1, Path: "tenant", Messages: true}}}); err != nil {
 			t.Fatal(err)
 		}
-		r.call("messages", `{"send": [{"queue": "jobs", "payload": {"tenant": "ann"}, "keys": {"tenants": "bob"}}]}`, as(operatorSecret)...)
+		r.call("sendMessages", `{"messages": [{"queue": "jobs", "payload": {"tenant": "ann"}, "keys": {"tenants": "bob"}}]}`, as(operatorSecret)...)
 		r.want(200, "POST", "/v1/queues/jobs/receive", `{"wait": "20s"}`, as(operatorSecret)...)
 		holders := func(key string) any {
-			return r.call("limits", `{"limit": "tenants", "most": 10, "holdersOf": "`+key+`"}`, as(viewerSecret)...).get("holders.0")
+			return r.call("listHolders", `{"limit": "tenants", "most": 10, "key": "`+key+`"}`, as(viewerSecret)...).get("0")
 		}
 		if holders("bob") != nil || holders("ann") == nil {
 			t.Errorf("bob's place is held by %v, and ann's by %v; want hers to be held", holders("bob"), holders("ann"))
@@ -149,8 +149,8 @@ func TestLimitedKeysChooseTheirTokens(t *testing.T) {
 			for i, secret := range []string{own, limitedSecret} {
 				worker, run := fmt.Sprint("wrkr_", i), fmt.Sprint("m", i)
 				r.want(201, "POST", "/v1/workflows/mail/runs", fmt.Sprintf(`{"id": %q, "version": 1, "input": 1}`, run), as(operatorSecret)...)
-				r.call("join", fmt.Sprintf(`{"id": %q, "classes": [{"workflow": "mail", "version": 1}], "leaseMs": 60000}`, worker), as(secret)...)
-				r.is(r.call("take", fmt.Sprintf(`{"worker": %q, "classes": [{"workflow": "mail", "version": 1}], "runs": 1, "n": 1}`, worker), as(secret)...), "runs.0.run", run)
+				r.call("join", fmt.Sprintf(`{"id": %q, "classes": [{"workflow": "mail", "version": 1}], "lease": 60000000000}`, worker), as(secret)...)
+				r.is(r.call("claim", fmt.Sprintf(`{"worker": %q, "classes": [{"workflow": "mail", "version": 1}], "runs": 1, "n": 1}`, worker), as(secret)...), "runs.0.run", run)
 				for token, chosen := range map[string]bool{"courier-ada": true, "courier-bob": false, "wh_orders": true, "0123456789abcdefghijklmnop": true} {
 					r.refused(403, "FORBIDDEN", "POST", inWorld+"commit", turn(worker, run, token, chosen), as(secret)...)
 				}

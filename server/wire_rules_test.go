@@ -223,13 +223,13 @@ func TestWorkersAreBoundToKeys(t *testing.T) {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
 			r := wireRig(t, kind)
-			r.call("join", `{"id": "wrkr_w", "name": "one (key otto)", "classes": [{"workflow": "mail", "version": 1}], "leaseMs": 60000}`, as(workerSecret)...)
+			r.call("join", `{"id": "wrkr_w", "name": "one (key otto)", "classes": [{"workflow": "mail", "version": 1}], "lease": 60000000000}`, as(workerSecret)...)
 			r.want(201, "POST", "/v1/workflows/mail/runs", `{"id": "m1", "version": 1, "input": 1}`, as(operatorSecret)...)
-			r.is(r.call("take", `{"worker": "wrkr_w", "classes": [{"workflow": "mail", "version": 1}], "runs": 1, "n": 1}`, as(workerSecret)...), "runs.0.run", "m1")
+			r.is(r.call("claim", `{"worker": "wrkr_w", "classes": [{"workflow": "mail", "version": 1}], "runs": 1, "n": 1}`, as(workerSecret)...), "runs.0.run", "m1")
 			turn := `{` + firstID + `, "run": "m1", "worker": "wrkr_w", "take": 1, "first": 2, "events": [{"type": "run_started", ` + at + `}]}`
 			for _, behind := range []string{"at once", "a restart"} {
 				for call, body := range map[string]string{
-					"beat": `{"worker": "wrkr_w"}`, "take": `{"worker": "wrkr_w", "n": 2}`, "held": `{"worker": "wrkr_w", "n": 9}`, "leave": `{"worker": "wrkr_w"}`,
+					"heartbeat": `{"worker": "wrkr_w"}`, "claim": `{"worker": "wrkr_w", "n": 2}`, "held": `{"worker": "wrkr_w", "n": 9}`, "leave": `{"worker": "wrkr_w"}`,
 					"commit": turn, "outcome": turn,
 					"append":  `{"run": "m1", "worker": "wrkr_w", "take": 1, "stream": "s", "chunks": [1]}`,
 					"deliver": `{"worker": "wrkr_w", "task": {"run": "m1", "step": "step_1", "attempt": 1}, "events": [{"type": "step_completed", "id": "step_1", "attempt": 1, ` + at + `}]}`,
@@ -242,7 +242,7 @@ func TestWorkersAreBoundToKeys(t *testing.T) {
 				}
 				r.server.guard.joined = joined{} // another process knows what the database has
 			}
-			r.call("beat", `{"worker": "wrkr_w"}`, as(workerSecret)...)
+			r.call("heartbeat", `{"worker": "wrkr_w"}`, as(workerSecret)...)
 			r.call("commit", turn, as(workerSecret)...)
 			r.call("leave", `{"worker": "wrkr_w"}`, as(workerSecret)...)
 			if n := len(r.log1("m1")); n != 2 {
@@ -267,7 +267,7 @@ func TestLimitedKeys(t *testing.T) {
 			forbidden := map[string]string{
 				"join":   `{"id": "wrkr_x", "classes": ` + bank + `}`,
 				"events": `{"run": "theirs"}`, "run": `{"run": "theirs"}`, "tasks": `{"run": "theirs"}`, "streams": `{"run": "theirs"}`, "chunks": `{"run": "theirs", "stream": "s"}`,
-				"runs": `{"workflow": "bank"}`, "ready": `{"classes": ` + bank + `}`, "doctor": `{}`,
+				"runs": `{"workflow": "bank"}`, "ready": `{"classes": ` + bank + `}`, "examine": `{}`,
 				"append":  `{"run": "theirs", "worker": "", "stream": "s", "chunks": [1]}`,
 				"deliver": `{"run": "theirs", "events": [{"type": "wait_completed", ` + at + `, "id": "wait_1", "outcome": "due"}, {"type": "signal_received", ` + at + `, "name": "a"}]}`,
 				"commit":  birthOf("b", "bank", world.Now().Format(time.RFC3339), "1", ""),
@@ -279,9 +279,9 @@ func TestLimitedKeys(t *testing.T) {
 			child := birthOf("b", "mail", world.Now().Format(time.RFC3339), "1", `, "parent": {"run": "theirs", "step": "step_1"}`)
 			r.refused(403, "FORBIDDEN", "POST", inWorld+"commit", child, lim...)
 			r.refused(403, "FORBIDDEN", "POST", inWorld+"commit", birthOf("b", "mail", world.Now().Format(time.RFC3339), "1", `, "origin": {"run": "theirs", "seq": 1}`), lim...)
-			r.call("join", `{"id": "wrkr_l", "name": "l", "classes": `+mail+`, "steps": ["send it"], "leaseMs": 60000}`, lim...)
+			r.call("join", `{"id": "wrkr_l", "name": "l", "classes": `+mail+`, "steps": ["send it"], "lease": 60000000000}`, lim...)
 			for call, body := range map[string]string{
-				"take":   `{"worker": "wrkr_l", "classes": ` + bank + `, "runs": 1, "n": 1}`,
+				"claim":  `{"worker": "wrkr_l", "classes": ` + bank + `, "runs": 1, "n": 1}`,
 				"commit": `{` + otherID + `, "run": "mine", "worker": "wrkr_l", "take": 1, "first": 2, "events": [{"type": "run_started", ` + at + `}], "send": [{"run": "theirs", "events": [{"type": "signal_received", ` + at + `, "name": "a"}]}]}`,
 			} {
 				r.refused(403, "FORBIDDEN", "POST", inWorld+call, body, lim...)
@@ -302,9 +302,9 @@ func TestLimitedKeys(t *testing.T) {
 			if a := r.call("stats", `{}`, lim...); strings.Contains(string(a.body), "bank") {
 				t.Errorf("a limited key counts the runs of others: %s", a.body)
 			}
-			r.is(r.call("sweep", `{"limit": 10}`, lim...), "runs", 0.0)
+			r.is(r.call("sweep", `{"limit": 10}`, lim...), "", 0.0)
 			r.want(202, "DELETE", "/v1/workflows/bank/runs/ended", "", as(operatorSecret)...) // any worker may be given it, to end it
-			claimed := r.call("take", `{"worker": "wrkr_l", "classes": `+mail+`, "runs": 10, "steps": ["send it"], "tasks": 1, "n": 2}`, lim...)
+			claimed := r.call("claim", `{"worker": "wrkr_l", "classes": `+mail+`, "runs": 10, "steps": ["send it"], "tasks": 1, "n": 2}`, lim...)
 			r.is(claimed, "runs.0.run", "mine")
 			if strings.Contains(string(claimed.body), "ended") {
 				t.Errorf("a limited key was given another's run: %s", claimed.body)

@@ -1,75 +1,56 @@
 package server
 
-// This file has the doors to schedules for remote workers and clients: inputs go as they lie there.
+// This file has schedules and holds for remote workers and clients.
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
+	"github.com/stepwell/stepwell/acting"
 	"github.com/stepwell/stepwell/internal/timetable"
 	"github.com/stepwell/stepwell/world"
 	"github.com/stepwell/stepwell/world/remote/wire"
 )
 
-func wireScheduleRoutes() []route {
-	return []route{
-		actRoute("schedule", Operator, "Change a schedule as a whole, or delete it", "WireScheduleAct", "WireScheduleActed", wireSchedule),
-		wireRoute("schedules", Viewer, "Tell of schedules, or of those that are due", "WireScheduleQuery", "WireSchedules", wireSchedules),
-	}
-}
-
-// schedulesBelow are the schedules as they lie there.
-func schedulesBelow(d *doors, r *request) (world.Scheduler, error) {
-	if r.limited() != nil {
-		return nil, errLimitedSchedules
-	}
-	return d.below.Schedules(), nil
-}
-
 var errLimitedSchedules = fmt.Errorf("%w: it is limited to some workflows and steps, and schedules are everybody's", errScope)
 
-func wireSchedule(d *doors, r *request, in *wire.ScheduleAct) (out wire.ScheduleActed, err error) {
-	k, err := schedulesBelow(d, r)
+func (d *doors) putSchedule(r *request, s *world.Schedule) (written bool, err error) {
+	k, err := schedulerOf(d)
+	if err == nil {
+		err = timetable.Check(s)
+	}
 	if err != nil {
-		return out, err
+		return false, err
 	}
-	name, act := in.Delete, "delete"
-	switch {
-	case in.Put != nil:
-		name, act = in.Put.Name, "put"
-		if err := timetable.Check(in.Put.World()); err != nil {
-			return out, err
-		}
-	case in.Delete == "":
-		return out, invalid("body: nothing is asked for")
+	people := r.people() && !(r.sees(Worker) && goesOn(r.Context(), k, s))
+	if err := signSchedule(r, k, s); err != nil {
+		return false, err
 	}
-	people := r.people()
-	if people && in.Put != nil && r.sees(Worker) {
-		people = !goesOn(r.Context(), k, in.Put.World())
-	}
-	if in.Put != nil {
-		if err := signSchedule(r, k, &in.Put.Schedule); err != nil {
-			return out, err
-		}
-	}
-	out, err = lasting(r.Context(), func(ctx context.Context) (out wire.ScheduleActed, err error) {
-		if in.Put == nil {
-			return out, k.DeleteSchedule(ctx, name)
-		}
-		out.Put, err = k.PutSchedule(ctx, *in.Put.World())
-		return out, err
-	})
+	written, err = lasting(r.Context(), func(ctx context.Context) (bool, error) { return k.PutSchedule(ctx, *s) })
 	if people {
-		r.SetPathValue("schedule", name)
 		reason := ""
-		if in.Put != nil && in.Put.Paused != nil {
-			reason = in.Put.Paused.Reason
+		if s.Paused != nil {
+			reason = s.Paused.Reason
 		}
-		d.audit.note(r.Request, r.name(), r.route.op.id, "", act, err, because(reason)...)
+		d.note(r, "schedule", s.Name, "put", reason, err)
+	}
+	return written, err
+}
+
+func (d *doors) deleteSchedule(r *request, in *wire.ScheduleName) (wire.Nothing, error) {
+	k, err := schedulerOf(d)
+	if err != nil {
+		return done(err)
+	}
+	out, err := lasting(r.Context(), func(ctx context.Context) (wire.Nothing, error) { return done(k.DeleteSchedule(ctx, in.Name)) })
+	if r.people() {
+		d.note(r, "schedule", in.Name, "delete", "", err)
 	}
 	return out, err
 }
@@ -112,18 +93,41 @@ func goesOn(ctx context.Context, k world.Scheduler, s *world.Schedule) bool {
 	return err == nil && bad == nil && bytes.Equal(was, is)
 }
 
-func wireSchedules(d *doors, r *request, in *wire.ScheduleQuery) (out wire.Schedules, err error) {
-	k, err := schedulesBelow(d, r)
+func wireDueSchedules(k world.Scheduler, ctx context.Context, in wire.DueSchedulesIn) (world.DueSchedules, error) {
+	return k.DueSchedules(ctx, in.Code, in.Limit, min(max(in.Hold, 0), time.Minute))
+}
+
+func (d *doors) hold(r *request, in *world.Hold) (wire.Nothing, error) {
+	return d.changeHold(r, in.Workflow, "hold", in.Note, func(ctx context.Context, k world.Starter) error {
+		return k.Hold(ctx, world.Hold{Workflow: in.Workflow, By: cmp.Or(acting.Who(r.Context()), in.By), Note: in.Note})
+	})
+}
+
+func (d *doors) release(r *request, in *wire.WorkflowName) (wire.Nothing, error) {
+	return d.changeHold(r, in.Workflow, "release", "", func(ctx context.Context, k world.Starter) error {
+		return k.Release(ctx, in.Workflow)
+	})
+}
+
+func (d *doors) changeHold(r *request, workflow, act, note string, change func(ctx context.Context, k world.Starter) error) (wire.Nothing, error) {
+	k, err := startsOf(d)
+	if err == nil {
+		err = world.CheckWorkflowName(workflow)
+	}
 	if err != nil {
-		return out, err
+		return done(err)
 	}
-	if in.Due == 0 {
-		all, err := k.Schedules(r.Context(), world.ScheduleQuery{Names: in.Names, Set: in.Set, After: in.After, Limit: in.Limit})
-		return wire.Schedules{Schedules: wire.OfSchedules(all)}, err
+	out, err := lasting(r.Context(), func(ctx context.Context) (wire.Nothing, error) { return done(change(ctx, k)) })
+	d.note(r, "workflow", workflow, act, note, err)
+	return out, err
+}
+
+// holds leaves out what a key that is limited may not have.
+func (d *doors) holds(r *request, _ *wire.Nothing) ([]world.Hold, error) {
+	k, err := startsOf(d)
+	if err != nil {
+		return nil, err
 	}
-	if err := needs(r, Worker, "to work on what is due"); err != nil { // it is kept from others meanwhile
-		return wire.Schedules{}, err
-	}
-	due, err := k.DueSchedules(r.Context(), in.Code, in.Due, min(max(in.Hold, 0), time.Minute))
-	return wire.Schedules{Schedules: wire.OfSchedules(due.Schedules), More: due.More, Next: due.Next, Now: due.Now}, err
+	all, err := k.Holds(r.Context())
+	return slices.DeleteFunc(all, func(h world.Hold) bool { return r.mayWorkflow(h.Workflow) != nil }), err
 }

@@ -6,7 +6,6 @@ package server
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -275,7 +274,7 @@ func TestCopiesComeToTwoServers(t *testing.T) {
 // losing sends each claim to both servers until one of them gives what it looks for: of that one the answer is lost, and the other one's is read.
 type losing struct {
 	copying
-	gives      func(*wire.Taken) bool
+	gives      func(*world.Claimed) bool
 	on         atomic.Bool
 	lost       atomic.Bool
 	heartbeats atomic.Int64 // since then
@@ -283,10 +282,10 @@ type losing struct {
 }
 
 func (l *losing) RoundTrip(r *http.Request) (*http.Response, error) {
-	if r.URL.Path == "/v1/world/beat" && l.lost.Load() && l.heartbeats.Add(1) == 10 {
+	if r.URL.Path == "/v1/world/heartbeat" && l.lost.Load() && l.heartbeats.Add(1) == 10 {
 		close(l.ten)
 	}
-	if r.URL.Path != "/v1/world/take" || !l.on.Load() || l.lost.Load() {
+	if r.URL.Path != "/v1/world/claim" || !l.on.Load() || l.lost.Load() {
 		return l.roundRobin.RoundTrip(r)
 	}
 	first, answer, err := l.both(r)
@@ -296,8 +295,8 @@ func (l *losing) RoundTrip(r *http.Request) (*http.Response, error) {
 	second, err := io.ReadAll(answer.Body)
 	_ = answer.Body.Close()
 	gave := func(text []byte) bool {
-		var claimed wire.Taken
-		return json.Unmarshal(text, &claimed) == nil && l.gives(&claimed)
+		claimed, err := wire.DecodeAnswer[world.Claimed](text)
+		return err == nil && l.gives(&claimed)
 	}
 	if answer.Body = io.NopCloser(bytes.NewReader(second)); gave(second) { // then the first one gave nothing
 		l.lost.Store(true)
@@ -314,9 +313,9 @@ func (l *losing) RoundTrip(r *http.Request) (*http.Response, error) {
 func TestTakesComeToTwoServers(t *testing.T) {
 	t.Parallel()
 	cluster := pgtest.Shared(t)
-	for what, gives := range map[string]func(*wire.Taken) bool{
-		"run":  func(claimed *wire.Taken) bool { return len(claimed.Runs) > 0 },
-		"task": func(claimed *wire.Taken) bool { return len(claimed.Tasks) > 0 },
+	for what, gives := range map[string]func(*world.Claimed) bool{
+		"run":  func(claimed *world.Claimed) bool { return len(claimed.Runs) > 0 },
+		"task": func(claimed *world.Claimed) bool { return len(claimed.Tasks) > 0 },
 	} {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()

@@ -1,7 +1,6 @@
 package server
 
-// This file has the doors to topics for remote workers and clients: payloads go as they lie there, and secrets of
-// endpoints go nowhere.
+// This file has topics for remote workers and clients. Secrets of endpoints go nowhere.
 
 import (
 	"context"
@@ -14,64 +13,46 @@ import (
 	"github.com/stepwell/stepwell/world/remote/wire"
 )
 
-func wireTopicRoutes() []route {
-	return []route{
-		actRoute("topics", Operator, "Publish, or write what was decided of what is due, with a change of a subscription", "WireTopicAct", "WireTopicActed", wireTopic),
-		wireRoute("subscriptions", Viewer, "Tell of subscriptions, of what was published, or of what is due", "WireTopicQuery", "WireTopics", wireTopics),
+func (d *doors) spread(r *request, s *world.Spread) (written bool, err error) {
+	k, err := publisherOf(d)
+	if err == nil {
+		err = maySpread(r, s)
 	}
-}
-
-// publisherBelow are the topics as they lie there.
-func publisherBelow(d *doors, r *request) (world.Publisher, error) {
-	if r.limited() != nil {
-		return nil, errLimitedQueues
-	}
-	return d.below.Topics(), nil
-}
-
-func wireTopic(d *doors, r *request, in *wire.TopicAct) (wire.TopicActed, error) {
-	k, err := publisherBelow(d, r)
 	if err != nil {
-		return wire.TopicActed{}, err
+		return false, err
 	}
-	act, name := "", ""
-	if s := in.Spread; s != nil {
-		if err := maySpread(r, s); err != nil {
-			return wire.TopicActed{}, err
+	act, name := "spread", ""
+	switch {
+	case s.Subscribe != nil:
+		act, name = "subscribe", s.Subscribe.Name
+		if err := checkEndpoint(s.Subscribe.Endpoint, d.opts.PrivateEndpoints); err != nil {
+			return false, fmt.Errorf("subscription %.140s: %w", name, err)
 		}
-		switch act = "spread"; {
-		case s.Subscribe != nil:
-			act, name = "subscribe", s.Subscribe.Name
-			if err := checkEndpoint(s.Subscribe.Endpoint, d.opts.PrivateEndpoints); err != nil {
-				return wire.TopicActed{}, fmt.Errorf("subscription %.140s: %w", name, err)
-			}
-			if err := keepSecrets(r.Context(), k, s.Subscribe); err != nil {
-				return wire.TopicActed{}, err
-			}
-			s.Subscribe.Made.By = r.maker(s.Subscribe.Made.By)
-		case s.Unsubscribe != "":
-			act, name = "unsubscribe", s.Unsubscribe
+		if err := keepSecrets(r.Context(), k, s.Subscribe); err != nil {
+			return false, err
 		}
-		if err := d.mayMail(r, s.Mail); err != nil {
-			return wire.TopicActed{}, err
-		}
+		s.Subscribe.Made.By = r.maker(s.Subscribe.Made.By)
+	case s.Unsubscribe != "":
+		act, name = "unsubscribe", s.Unsubscribe
 	}
-	out, err := lasting(r.Context(), func(ctx context.Context) (wire.TopicActed, error) {
-		if in.Spread != nil && !r.sees(Worker) {
-			return wire.TopicActed{Spread: true}, d.changeSubscription(ctx, in.Spread)
+	if err := d.mayMail(r, s.Mail); err != nil {
+		return false, err
+	}
+	written, err = lasting(r.Context(), func(ctx context.Context) (bool, error) {
+		if !r.sees(Worker) {
+			return true, d.changeSubscription(ctx, s)
 		}
-		return actOnTopics(ctx, k, in)
+		return k.Spread(ctx, *s)
 	})
-	if act != "" && (out.Spread || err != nil) && r.people() {
-		r.SetPathValue("subscription", name)
-		d.audit.note(r.Request, r.name(), r.route.op.id, "", act, err)
+	if (written || err != nil) && r.people() {
+		d.note(r, "subscription", name, act, "", err)
 	}
-	return out, err
+	return written, err
 }
 
 // maySpread refuses who is no worker whatever is more than a change of a subscription: what is spread goes to any queue
 // and to any run.
-func maySpread(r *request, s *wire.Spread) error {
+func maySpread(r *request, s *world.Spread) error {
 	switch {
 	case s.Subscribe != nil && s.Unsubscribe != "":
 		return invalid("body: spread: subscribe or unsubscribe, not both")
@@ -82,15 +63,15 @@ func maySpread(r *request, s *wire.Spread) error {
 }
 
 // mayMail holds the mail of a spread to what is held of each delivery.
-func (d *doors) mayMail(r *request, mail []*wire.Delivery) error {
-	for _, m := range mail {
-		if m == nil {
-			return invalid("body: spread: a mail is null")
+func (d *doors) mayMail(r *request, mail []world.Delivery) error {
+	for i := range mail {
+		if len(mail[i].Events) == 0 {
+			return invalid("body: mail %d has no event", i)
 		}
-		if err := d.guard.mayDeliver(r, m); err != nil {
+		if err := d.guard.mayDeliver(r, &mail[i]); err != nil {
 			return err
 		}
-		if err := d.app.AdmitDelivery(m.World()); err != nil {
+		if err := d.app.AdmitDelivery(&mail[i]); err != nil {
 			return err
 		}
 	}
@@ -98,7 +79,7 @@ func (d *doors) mayMail(r *request, mail []*wire.Delivery) error {
 }
 
 // changeSubscription does what an operator asks for. This server spreads what was published before, not the client.
-func (d *doors) changeSubscription(ctx context.Context, s *wire.Spread) error {
+func (d *doors) changeSubscription(ctx context.Context, s *world.Spread) error {
 	of := spread.Of(d.below)
 	if s.Subscribe != nil {
 		return of.Subscribe(ctx, *s.Subscribe)
@@ -118,69 +99,58 @@ func keepSecrets(ctx context.Context, k world.Publisher, s *world.Subscription) 
 	return err
 }
 
-func actOnTopics(ctx context.Context, k world.Publisher, in *wire.TopicAct) (out wire.TopicActed, err error) {
-	switch {
-	case in.Publish != nil:
-		var sent []world.Sent
-		sent, err = k.Publish(ctx, wire.WorldPublications(in.Publish))
-		for _, p := range sent {
-			out.Sent = append(out.Sent, wire.Sent(p))
-		}
-	case in.Spread != nil:
-		out.Spread, err = k.Spread(ctx, in.Spread.World())
-	default:
-		err = invalid("body: nothing is asked for")
+func (d *doors) subscriptions(r *request, in *wire.Names) ([]world.Subscription, error) {
+	k, err := publisherOf(d)
+	if err != nil {
+		return nil, err
 	}
-	return out, err
+	for _, name := range in.Names {
+		if err := world.CheckWorkflowName(name); err != nil {
+			return nil, err
+		}
+	}
+	all, err := k.Subscriptions(r.Context(), in.Names...)
+	return shownSubscriptions(r, all), err
 }
 
-func wireTopics(d *doors, r *request, in *wire.TopicQuery) (out wire.Topics, err error) {
-	k, err := publisherBelow(d, r)
+// due has nothing to spread for who may not.
+func (d *doors) due(r *request, in *world.DueQuery) (due world.Due, err error) {
+	k, err := publisherOf(d)
 	if err != nil {
-		return out, err
+		return due, err
 	}
-	switch {
-	case in.Due != 0:
-		var due world.Due
-		due, err = k.Due(r.Context(), world.DueQuery{After: in.DueAfter, Limit: in.Due})
-		if !r.sees(Worker) { // who may not spread has nothing to spread
-			due = world.Due{Subscriptions: due.Subscriptions, Revision: due.Revision, Now: due.Now}
-		}
-		out = wire.OfDue(&due)
-	case in.Publications != nil:
-		var page world.PublicationPage
-		page, err = k.Publications(r.Context(), world.PublicationQuery(*in.Publications))
-		return wire.Topics{Publications: wire.OfPublications(page.Publications), Cursor: page.Cursor}, err
-	case in.Shapes:
-		var all []world.Shape
-		all, err = k.Shapes(r.Context())
-		for i := range all {
-			out.Shapes = append(out.Shapes, all[i].String())
-		}
-		return out, err
-	case in.Listeners != nil:
-		q := in.Listeners.World()
-		if _, _, err := q.Check(); err != nil {
-			return out, err
-		}
-		all, err := k.Listeners(r.Context(), q)
-		return wire.Topics{Listeners: wire.OfListeners(all)}, err
-	default:
-		for _, name := range in.Names {
-			if err := world.CheckWorkflowName(name); err != nil {
-				return out, err
-			}
-		}
-		out.Subscriptions, err = k.Subscriptions(r.Context(), in.Names...)
+	due, err = k.Due(r.Context(), *in)
+	if !r.sees(Worker) {
+		due = world.Due{Subscriptions: due.Subscriptions, Revision: due.Revision, Now: due.Now}
 	}
-	shown := make([]world.Subscription, len(out.Subscriptions))
-	for i, s := range out.Subscriptions {
+	due.Subscriptions = shownSubscriptions(r, due.Subscriptions)
+	return due, err
+}
+
+// shownSubscriptions are subscriptions without secrets and, for viewers, without all of their URLs.
+func shownSubscriptions(r *request, all []world.Subscription) []world.Subscription {
+	shown := make([]world.Subscription, len(all))
+	for i, s := range all {
 		if shown[i] = courier.Hide(s); s.Endpoint != nil && !r.sees(Operator) {
 			e := *shown[i].Endpoint
 			e.URL = ops.ShownEndpoint(e.URL)
 			shown[i].Endpoint = &e
 		}
 	}
-	out.Subscriptions = shown
-	return out, err
+	return shown
+}
+
+func wireShapes(k world.Publisher, ctx context.Context, _ wire.Nothing) (texts []string, err error) {
+	all, err := k.Shapes(ctx)
+	for i := range all {
+		texts = append(texts, all[i].String())
+	}
+	return texts, err
+}
+
+func wireListeners(k world.Publisher, ctx context.Context, in world.ListenerQuery) ([]world.Listener, error) {
+	if _, _, err := in.Check(); err != nil {
+		return nil, err
+	}
+	return k.Listeners(ctx, in)
 }

@@ -5,8 +5,8 @@ package world
 // Account is what a worker owns according to its store, at one moment: what it claimed and what it
 // created. Claims in progress may or may not be included.
 type Account struct {
-	Runs  []OwnedRun
-	Tasks []TaskKey // each with its current attempt
+	Runs  []OwnedRun `json:"runs,omitzero"`
+	Tasks []TaskKey  `json:"tasks,omitzero"` // each with its current attempt
 }
 
 // OwnedRun is a run that a worker owns.

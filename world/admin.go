@@ -97,37 +97,48 @@ type QueueRow struct {
 
 // RunQuery selects a page of runs, newest first.
 type RunQuery struct {
-	Workflow string    // "": all
-	Status   []Status  // any of these statuses or other [StatusWords]; empty: all
-	Since    time.Time // created at or after
-	Until    time.Time // created before
-	Cursor   string
-	Limit    int // default 100, most 1,000
+	// "": all
+	Workflow string `json:"workflow,omitzero"`
+	// any of these statuses or other [StatusWords]; empty: all
+	Status []Status `json:"status,omitzero"`
+	// created at or after
+	Since time.Time `json:"since,omitzero"`
+	// created before
+	Until  time.Time `json:"until,omitzero"`
+	Cursor string    `json:"cursor,omitzero"`
+	// default 100, most 1,000
+	Limit int `json:"limit,omitzero"`
 
 	// Key selects the run of each workflow with this idempotency key, or with a start of this key
 	// merged into it (see [Run.Merged]).
-	Key     string
-	Prefix  string // beginning of the run ID
-	Version int    // 0: all
-	Roots   bool   // only runs without a parent
+	Key string `json:"key,omitzero"`
+	// beginning of the run ID
+	Prefix string `json:"prefix,omitzero"`
+	// 0: all
+	Version int `json:"version,omitzero"`
+	// only runs without a parent
+	Roots bool `json:"roots,omitzero"`
 
-	Parent string // only children of this run
-	Origin string // only forks, restarts and retries of this run
+	// only children of this run
+	Parent string `json:"parent,omitzero"`
+	// only forks, restarts and retries of this run
+	Origin string `json:"origin,omitzero"`
 
 	// JSON that the run's input contains, all of it; see [Contains]
-	Input      []json.RawMessage
-	Attributes map[string]json.RawMessage // attributes of the run, whose values contain these
+	Input []json.RawMessage `json:"input,omitzero"`
+	// attributes of the run, whose values contain these
+	Attributes map[string]json.RawMessage `json:"attributes,omitzero"`
 }
 
 // RunPage is a page of runs. Cursor is "" at the end of the list. With a filter, a page may be
 // short, or empty, and still have a cursor. A page ends once it has [PageBytes].
 type RunPage struct {
-	Runs   []Run
-	Cursor string
+	Runs   []Run  `json:"runs,omitzero"`
+	Cursor string `json:"cursor,omitzero"`
 
 	// Reached is the creation time of the last run that was examined, if there is a cursor. Zero:
 	// unknown.
-	Reached time.Time
+	Reached time.Time `json:"reached,omitzero"`
 }
 
 // LateShown is how many late deliveries the row of a run shows.
@@ -136,12 +147,12 @@ const LateShown = 100
 // HookQuery selects active hooks. A list ends with the hook with which it has [PageBytes] of
 // metadata.
 type HookQuery struct {
-	Run   string // "": all
-	Token string // "": all
-	Limit int    // default 100, most 1,000
+	Run   string `json:"run,omitzero"`   // "": all
+	Token string `json:"token,omitzero"` // "": all
+	Limit int    `json:"limit,omitzero"` // default 100, most 1,000
 	// Ended, with Token, also finds the last hook that had the token, if no active hook has it, for
 	// as long as its run is kept.
-	Ended bool
+	Ended bool `json:"ended,omitzero"`
 }
 
 // HookRow is one hook. It is active unless Ended.
@@ -166,39 +177,44 @@ func SortHooks(rows []HookRow) {
 
 // Stats are a store's counts and workers.
 type Stats struct {
-	Now       time.Time
-	Workflows []WorkflowStats
-	Workers   []WorkerRow
-	Counters  Counters
+	Now       time.Time       `json:"now"`
+	Workflows []WorkflowStats `json:"workflows,omitzero"`
+	Workers   []WorkerRow     `json:"workers,omitzero"`
+	Counters  Counters        `json:"counters"`
 }
 
 // WorkflowStats counts the runs of one workflow.
 type WorkflowStats struct {
-	Workflow                                       string
-	Pending, Running, Completed, Failed, Cancelled int // numbers of runs by status
-	Blocked, Paused                                int // included in Pending and Running
+	Workflow  string `json:"workflow"`
+	Pending   int    `json:"pending"` // numbers of runs by status
+	Running   int    `json:"running"`
+	Completed int    `json:"completed"`
+	Failed    int    `json:"failed"`
+	Cancelled int    `json:"cancelled"`
+	Blocked   int    `json:"blocked"` // included in Pending and Running
+	Paused    int    `json:"paused"`
 }
 
 // WorkerRow is a worker that has not left and was not found dead.
 type WorkerRow struct {
 	Worker
-	JoinedAt time.Time
+	JoinedAt time.Time `json:"joinedAt"`
 	// Until is the end of its lease. A worker that owns nothing renews its lease only every few
 	// minutes, so one that died idle is listed until then.
-	Until time.Time
-	Runs  int // that it owns
-	Tasks int // that it holds
+	Until time.Time `json:"until"`
+	Runs  int       `json:"runs"`  // that it owns
+	Tasks int       `json:"tasks"` // that it holds
 }
 
 // Counters count what this World has done since it was opened. Tests use them instead of times.
 type Counters struct {
-	Commits     int64 // commits, with births and releases
-	Groups      int64 // transactions of these commits
-	Claims      int64 // runs given to workers
-	Deliveries  int64
-	Appends     int64 // batches added to streams, without those of commits
-	RowsRead    int64 // log rows; a commit is a row
-	RowsWritten int64
-	RowsTrimmed int64 // deleted log rows of old segments
-	Statements  int64 // calls to the storage below, if there is one
+	Commits     int64 `json:"commits"` // commits, with births and releases
+	Groups      int64 `json:"groups"`  // transactions of these commits
+	Claims      int64 `json:"claims"`  // runs given to workers
+	Deliveries  int64 `json:"deliveries"`
+	Appends     int64 `json:"appends"`  // batches added to streams, without those of commits
+	RowsRead    int64 `json:"rowsRead"` // log rows; a commit is a row
+	RowsWritten int64 `json:"rowsWritten"`
+	RowsTrimmed int64 `json:"rowsTrimmed"` // deleted log rows of old segments
+	Statements  int64 `json:"statements"`  // calls to the storage below, if there is one
 }

@@ -68,11 +68,14 @@ type ValueKey struct {
 
 // Piece is a piece of a value to store. Number counts from 0.
 type Piece struct {
-	Run, Value string
-	Number     int
-	Data       []byte
-	Key        string // ID of the key that encrypts Data; "": plain
-	Birth      bool   // it is for a birth: an existing run with this ID is another one
+	Run    string `json:"run"`
+	Value  string `json:"value"`
+	Number int    `json:"number"`
+	Data   []byte `json:"data"`
+	// ID of the key that encrypts Data; "": plain
+	Key string `json:"key,omitzero"`
+	// it is for a birth: an existing run with this ID is another one
+	Birth bool `json:"-"`
 }
 
 // Apart refers to a value that is stored apart. Its JSON replaces the value in a log.

@@ -46,30 +46,48 @@ const LogFormat = 1
 // run's row, and sends [ResultFor] to the parent's step and to each awaiting step whose run is not
 // over. A run_continued deletes the run's tasks and the hooks that it does not list; mail stays.
 type Commit struct {
-	ID     [16]byte // random: identifies this commit among others at the same number
-	Run    string
-	Worker string // owner of the run (after a birth); "" for a birth by a client: the run is queued
-	Claim  int64  // the claim under which Worker owns the run; a birth by a worker is claim 1
-	Build  string // build of the writing program
-	First  int64  // number of Events[0]: the fence; without events, the next number
-	Events []Event
+	// random: identifies this commit among others at the same number
+	ID  [16]byte `json:"id"`
+	Run string   `json:"run"`
+	// owner of the run (after a birth); "" for a birth by a client: the run is queued
+	Worker string `json:"worker,omitzero"`
+	// the claim under which Worker owns the run; a birth by a worker is claim 1
+	Claim int64 `json:"take,omitzero"`
+	// build of the writing program
+	Build string `json:"build,omitzero"`
+	// number of Events[0]: the fence; without events, the next number
+	First  int64   `json:"first"`
+	Events []Event `json:"events,omitzero"`
 
-	Mail    []int64   // inbox rows that this commit appends or drops: they are deleted
-	Tasks   []Task    // new tasks
-	Held    []TaskKey // tasks that Worker holds and whose end is among Events: they are deleted
-	Dropped []TaskKey // tasks to delete, whoever holds them
-	Births  []*Commit // children: births without a worker
+	// inbox rows that this commit appends or drops: they are deleted
+	Mail []int64 `json:"mail,omitzero"`
+	// new tasks
+	Tasks []Task `json:"tasks,omitzero"`
+	// tasks that Worker holds and whose end is among Events: they are deleted
+	Held []TaskKey `json:"held,omitzero"`
+	// tasks to delete, whoever holds them
+	Dropped []TaskKey `json:"dropped,omitzero"`
+	// children: births without a worker
+	Births []*Commit `json:"births,omitzero"`
 	// Send is mail to other runs. Mail to an unknown or ended run or token is dropped; a full inbox
 	// accepts it.
-	Send       []Delivery
-	Conditions []Condition   // parts that only the store can decide
-	Anew       []Anew        // steps that wait on, for the replacement of an ended run
-	Streams    []StreamWrite // additions to the run's streams; those to a closed stream are dropped
-	Messages   []Message     // messages to send, in order; without dedupe IDs
-	Published  []Publication // publications, in order; without delivery IDs
-	Release    *Release      // the worker releases the run
-	Ack        string        // of a birth by a client: the receipt of a message to acknowledge
-	Schedule   *Schedule     // of a birth by a client: the new row of the schedule that starts it
+	Send []Delivery `json:"send,omitzero"`
+	// parts that only the store can decide
+	Conditions []Condition `json:"conditions,omitzero"`
+	// steps that wait on, for the replacement of an ended run
+	Anew []Anew `json:"anew,omitzero"`
+	// additions to the run's streams; those to a closed stream are dropped
+	Streams []StreamWrite `json:"streams,omitzero"`
+	// messages to send, in order; without dedupe IDs
+	Messages []Message `json:"messages,omitzero"`
+	// publications, in order; without delivery IDs
+	Published []Publication `json:"published,omitzero"`
+	// the worker releases the run
+	Release *Release `json:"release,omitzero"`
+	// of a birth by a client: the receipt of a message to acknowledge
+	Ack string `json:"ack,omitzero"`
+	// of a birth by a client: the new row of the schedule that starts it
+	Schedule *Schedule `json:"schedule,omitzero"`
 	// Items allows a client's birth with Birth.Gather to be merged, and is its number of inputs; a
 	// debounce has one. 0: it is not merged.
 	//
@@ -78,13 +96,13 @@ type Commit struct {
 	// the input to it, by an act. Otherwise the birth opens a gathering of its own, and closes an
 	// older one. The idempotency key of a merged start also belongs to its run: for any birth of
 	// the workflow with that key, Existing names the run, without Gathering.
-	Items int
+	Items int `json:"items,omitzero"`
 	// Prints are the fingerprints of deliveries sent with a birth, in the order of
 	// [BirthDeliveries]: see Delivery.Print. A missing one is made from the payload.
-	Prints [][]byte
+	Prints [][]byte `json:"prints,omitzero"`
 	// Unread is the number of payloads in the log that the code has not taken. A store may count
 	// them toward the limit of the inbox.
-	Unread int
+	Unread int `json:"-"`
 }
 
 // CreatedBefore returns the result of a birth whose run ID is taken. holder is the run that has its
@@ -148,10 +166,10 @@ func (c *Commit) Told(events []Event) []Event {
 
 // Release is what the queue keeps of a released run.
 type Release struct {
-	WakeAt  time.Time // due at this time; zero: only mail wakes it
-	Blocked *Block    // it cannot continue; WakeAt is the next try
-	Full    bool      // its unread payloads are at the limit
-	Waiting string    // for people: what it waits for, short
+	WakeAt  time.Time `json:"wakeAt,omitzero"`  // due at this time; zero: only mail wakes it
+	Blocked *Block    `json:"blocked,omitzero"` // it cannot continue; WakeAt is the next try
+	Full    bool      `json:"full,omitzero"`    // its unread payloads are at the limit
+	Waiting string    `json:"waiting,omitzero"` // for people: what it waits for, short
 }
 
 // Block says why a run cannot continue. Nothing is lost: it is tried again with backoff.
@@ -198,9 +216,9 @@ type Condition struct {
 	//   - step_created of kind send: if the run Peer is not over, Send[Send] is delivered, and
 	//     step_completed is appended after all events. Otherwise step_failed is appended, with
 	//     [CodeNotFound] or [CodeRunOver].
-	Event int
-	Birth int // index in Commit.Births, for a child
-	Send  int // index in Commit.Send, for a send
+	Event int `json:"event"`
+	Birth int `json:"birth,omitzero"` // index in Commit.Births, for a child
+	Send  int `json:"send,omitzero"`  // index in Commit.Send, for a send
 }
 
 // Anew is a step, a child run or an await, whose run ended without completing and was replaced: see
@@ -208,64 +226,76 @@ type Condition struct {
 // The step then waits for the newest replacement. If that is over, its [ResultFor] is appended
 // after all events. A commit with such steps is not grouped with others.
 type Anew struct {
-	Step string
-	Run  string    // the ended run
-	At   time.Time // time of the appended event, if the commit has no events
+	Step string    `json:"step"`
+	Run  string    `json:"run"` // the ended run
+	At   time.Time `json:"at"`  // time of the appended event, if the commit has no events
 }
 
 // Committed is the result of a commit.
 type Committed struct {
-	Events   []Event // as read from the log, if a condition changed them; nil: as sent
-	Existing string  // of a birth with a known idempotency key: the run that has it
-	Mail     bool    // the inbox of the released run has mail: claim again
+	// as read from the log, if a condition changed them; nil: as sent
+	Events []Event `json:"events,omitzero"`
+	// of a birth with a known idempotency key: the run that has it
+	Existing string `json:"existing,omitzero"`
+	// the inbox of the released run has mail: claim again
+	Mail bool `json:"mail,omitzero"`
 
 	// Gathering means that Existing gathers, and takes the birth's input when it is delivered: see
 	// [Commit].Items.
-	Gathering bool
+	Gathering bool `json:"gathering,omitzero"`
 }
 
 // Task is a step that is queued for any worker.
 type Task struct {
-	Run      string
-	Step     string // correlation ID
-	Name     string // of the registered step
-	Workflow string
-	Input    []byte
+	Run string `json:"run,omitzero"`
+	// correlation ID
+	Step string `json:"step"`
+	// of the registered step
+	Name     string          `json:"name"`
+	Workflow string          `json:"workflow,omitzero"`
+	Input    json.RawMessage `json:"input,omitzero"`
 	// Encrypted is, in a Commit, the ID of the key that encrypts Input. Stores do not keep it:
 	// Options have it, see [EncryptedOptions].
-	Encrypted string
-	Options   []byte // options of the call, JSON: retry policy and timeout
-	Priority  int
-	Visible   time.Time // not before; zero: now
-	Worker    string    // in a Commit: this worker holds it as attempt 1; claimed: its holder
-	Attempt   int       // claimed: this attempt's number
+	Encrypted string `json:"sealed,omitzero"`
+	// options of the call, JSON: retry policy and timeout
+	Options  json.RawMessage `json:"options,omitzero"`
+	Priority int             `json:"priority"`
+	// not before; zero: now
+	Visible time.Time `json:"visible,omitzero"`
+	// in a Commit: this worker holds it as attempt 1; claimed: its holder
+	Worker string `json:"worker,omitzero"`
+	// claimed: this attempt's number
+	Attempt int `json:"attempt,omitzero"`
 	// History is set when claimed: the step_started, step_retrying and step_woken of at most the
 	// last ten earlier attempts. No attempt has an end without its start.
-	History  []Event
-	First    time.Time // claimed: start of the first attempt; zero before
-	Failures int       // claimed: attempts that ended with an error of their own
+	History []Event `json:"history,omitzero"`
+	// claimed: start of the first attempt; zero before
+	First time.Time `json:"first,omitzero"`
+	// claimed: attempts that ended with an error of their own
+	Failures int `json:"failures,omitzero"`
 
 	// Abandoned is set when claimed: how many attempts their workers gave up, of all attempts. They
 	// count neither as failures nor as deaths.
-	Abandoned int
+	Abandoned int `json:"abandoned,omitzero"`
 
 	// Places are the limits whose places each attempt needs, in order. Only a Commit has them, for
 	// a task that no worker holds.
-	Places []Place
+	Places []Place `json:"places,omitzero"`
 
 	// Apart is the value that Input refers to: see [ApartOptions]. Only [Admin].Tasks sets it,
 	// which returns neither Input nor Options. "": none.
-	Apart string
+	Apart string `json:"-"`
 
 	// Damage says, when claimed, why the stored task is unusable: then its run must be blocked. "":
 	// usable.
-	Damage string
+	Damage string `json:"damage,omitzero"`
 }
 
 // TaskKey names a held task. Attempt is its lease.
 type TaskKey struct {
-	Run, Step string
-	Attempt   int
+	Run     string `json:"run"`
+	Step    string `json:"step"`
+	Attempt int    `json:"attempt"`
 }
 
 // Delivery is a message to a run from somebody who does not own it. It is exactly one of these:
@@ -307,55 +337,60 @@ type TaskKey struct {
 // token whose hook ended with it. [ErrInboxFull] for a signal_received or hook_received if too many
 // payloads wait (10,000), or the run's owner marked it full.
 type Delivery struct {
-	Run     string
-	Token   string // instead of Run: of an active hook; the store sets Events[0].ID
-	ID      string // delivery ID, for this event or hook; "": none
-	Events  []Event
-	Act     bool
-	Task    *TaskKey
-	Worker  string // with Task: its holder
-	RetryAt time.Time
+	Run string `json:"run,omitzero"`
+	// instead of Run: of an active hook; the store sets Events[0].ID
+	Token string `json:"token,omitzero"`
+	// delivery ID, for this event or hook; "": none
+	ID     string   `json:"id,omitzero"`
+	Events []Event  `json:"events,omitzero"`
+	Act    bool     `json:"act,omitzero"`
+	Task   *TaskKey `json:"task,omitzero"`
+	// with Task: its holder
+	Worker  string    `json:"worker,omitzero"`
+	RetryAt time.Time `json:"retryAt,omitzero"`
 
 	// Sender is the run whose step sends this under its own idempotency key, and may repeat it
 	// until that run is over. "": no step.
-	Sender string
+	Sender string `json:"sender,omitzero"`
 	// Of is the token of the hook, for a hook_received that names the hook by ID: see
 	// [Delivery.Key].
-	Of string
+	Of string `json:"of,omitzero"`
 	// Print identifies the content: a repeat must have the same. At most 64 bytes. Nil: the payload
 	// does.
-	Print []byte
+	Print []byte `json:"print,omitzero"`
 	// Repeat means that the delivery must be a repeat of an accepted one with this ID. Otherwise it
 	// is refused with [ErrNotFound].
-	Repeat bool
+	Repeat bool `json:"repeat,omitzero"`
 	// Items is the number of inputs in an input_received.
-	Items int
+	Items int `json:"items,omitzero"`
 	// Unbegun limits a run_cancelled, as an act, to a run that has not begun and that nobody owns.
 	// Otherwise it is accepted and does nothing. It is not sent over networks.
-	Unbegun bool
+	Unbegun bool `json:"-"`
 }
 
 // Delivered is the result of a delivery.
 type Delivered struct {
-	Run string
+	Run string `json:"run"`
 	// Duplicate means that the delivery was a repeat, or the wake or end of a task that did not
 	// apply: see [Delivery].
-	Duplicate bool
-	Late      bool   // it is a repeat, and the run ended without reading the first copy
-	Owner     string // the worker that owns the run now, or ""
+	Duplicate bool `json:"duplicate,omitzero"`
+	// it is a repeat, and the run ended without reading the first copy
+	Late bool `json:"late,omitzero"`
+	// the worker that owns the run now, or ""
+	Owner string `json:"owner,omitzero"`
 }
 
 // Mail is a delivery that waits in an inbox.
 type Mail struct {
-	Row       int64 // the inbox row; grows with arrival
-	Run       string
-	ID        string    // delivery ID
-	ArrivedAt time.Time // by the store's clock
-	Events    []Event   // without numbers
+	Row       int64     `json:"row"` // the inbox row; grows with arrival
+	Run       string    `json:"run"`
+	ID        string    `json:"id,omitzero"`     // delivery ID
+	ArrivedAt time.Time `json:"arrivedAt"`       // by the store's clock
+	Events    []Event   `json:"events,omitzero"` // without numbers
 
 	// Damage says why the row cannot be read. Then there are no Events, and the run is blocked. "":
 	// readable.
-	Damage string
+	Damage string `json:"damage,omitzero"`
 }
 
 // Resumes reports whether the mail ends a pause.

@@ -114,9 +114,12 @@ func (s Said) Same(other Said) bool {
 
 // Defined is what a store knows of workflows.
 type Defined struct {
-	Definitions []Definition  // in order of workflow and version
-	Live        []Class       // classes that live workers have, in the same order
-	Retention   time.Duration // the longest retention; below 0: for ever; 0: not set
+	// in order of workflow and version
+	Definitions []Definition `json:"definitions,omitzero"`
+	// classes that live workers have, in the same order
+	Live []Class `json:"live,omitzero"`
+	// the longest retention; below 0: for ever; 0: not set
+	Retention time.Duration `json:"retention,omitzero"`
 }
 
 // CheckDefinition returns [ErrInvalid] for an invalid definition.

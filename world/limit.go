@@ -69,18 +69,27 @@ type Place struct {
 
 // Limit is the state of a limit.
 type Limit struct {
-	Name     string
-	Said     int  // places of a key, as code declares
-	Set      *int // an operator's override; nil: none
-	UntilEnd bool
+	Name string `json:"name"`
+	// places of a key, as code declares
+	Said int `json:"said"`
+	// an operator's override; nil: none
+	Set      *int `json:"set,omitzero"`
+	UntilEnd bool `json:"untilEnd,omitzero"`
 
-	Per    time.Duration // period of a rate, as code declares; 0: not a rate
-	Burst  int           // of a rate
-	Refuse bool          // of a rate: starts beyond it are refused
+	// period of a rate, as code declares; 0: not a rate
+	Per time.Duration `json:"per,omitzero"`
+	// of a rate
+	Burst int `json:"burst,omitzero"`
+	// of a rate: starts beyond it are refused
+	Refuse bool `json:"refuse,omitzero"`
 
-	Weights map[string]int // of keys, as code declares; see [SaidLimit]
+	// of keys, as code declares; see [SaidLimit]
+	Weights map[string]int `json:"weights,omitzero"`
 
-	Runs, Steps, Messages bool // what it limits; none: unknown
+	// what it limits; none: unknown
+	Runs     bool `json:"runs,omitzero"`
+	Steps    bool `json:"steps,omitzero"`
+	Messages bool `json:"messages,omitzero"`
 }
 
 // NewLimit returns a limit as code declares it, without further state.
@@ -101,15 +110,15 @@ func (l *Limit) Number() int {
 
 // LimitKey is the state of a limit's key.
 type LimitKey struct {
-	Key     string
-	Used    int // held places
-	Waiting int // runs in line, at most [MostCounted]
-	Weight  int // its weight; 0: 1
+	Key     string `json:"key"`
+	Used    int    `json:"used"`            // held places
+	Waiting int    `json:"waiting"`         // runs in line, at most [MostCounted]
+	Weight  int    `json:"weight,omitzero"` // its weight; 0: 1
 
 	// Oldest is since when the longest waiting run has waited, in its first line from its start on.
 	// Zero: none waits.
-	Oldest time.Time
-	Next   time.Time // of a rate: when it lets in the next; zero: now
+	Oldest time.Time `json:"oldest,omitzero"`
+	Next   time.Time `json:"next,omitzero"` // of a rate: when it lets in the next; zero: now
 }
 
 // LimitHolder is a run, a step's task, or a message that holds a place of a key.

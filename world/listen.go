@@ -158,16 +158,20 @@ func ListenMail(p *Publication, run, wait string) Delivery {
 
 // Listener is a wait that receives publications.
 type Listener struct {
-	Place string // its place in the order of the list
-	Run   string
-	Wait  string // ID of the wait
-	Shape string
-	Hash  int64
-	From  time.Time // earliest time of publications for it, except those after Last
-	Last  int64     // number of the last publication before it began
+	// its place in the order of the list
+	Place string `json:"place"`
+	Run   string `json:"run"`
+	// ID of the wait
+	Wait  string `json:"wait"`
+	Shape string `json:"shape"`
+	Hash  int64  `json:"hash"`
+	// earliest time of publications for it, except those after Last
+	From time.Time `json:"from,omitzero"`
+	// number of the last publication before it began
+	Last int64 `json:"last,omitzero"`
 
 	// Match is the match of a wait with Since, as its event has it; empty: everything.
-	Match json.RawMessage
+	Match json.RawMessage `json:"match,omitzero"`
 }
 
 // Hears reports whether a publication went out after the wait began, or within its Since. It uses
@@ -181,16 +185,16 @@ func (l *Listener) Hears(p *Publication) bool {
 // ListenerQuery selects waits: those with one of these hashes, or those with Since that have not
 // looked back yet.
 type ListenerQuery struct {
-	Any   []Hashed
-	Back  bool
-	After string // the place after which the page begins
-	Limit int    // 1 to MaxBatch
+	Any   []Hashed `json:"any,omitzero"`
+	Back  bool     `json:"back,omitzero"`
+	After string   `json:"after,omitzero"` // the place after which the page begins
+	Limit int      `json:"limit"`          // 1 to MaxBatch
 }
 
 // Hashed is a hash of values of a shape.
 type Hashed struct {
-	Shape string
-	Hash  int64
+	Shape string `json:"shape"`
+	Hash  int64  `json:"hash"`
 }
 
 // Check returns [ErrInvalid] for an invalid query, or else the run's key and the wait after which

@@ -61,9 +61,10 @@ type QueuePause struct {
 // QueueStats are a queue and its counts, each at most [CountedMessages].
 type QueueStats struct {
 	MessageQueue
-	Paused *QueuePause `json:"paused,omitempty"`
-	Counts map[MessageState]int64
-	Oldest time.Time // since when the oldest ready message has been ready; zero: there is none
+	Paused *QueuePause            `json:"paused,omitempty"`
+	Counts map[MessageState]int64 `json:"counts,omitzero"`
+	// since when the oldest ready message has been ready; zero: there is none
+	Oldest time.Time `json:"oldest,omitzero"`
 }
 
 // CountedMessages is the highest count of a queue's messages, for each state.
@@ -84,33 +85,46 @@ const (
 
 // Message is one message of a queue.
 type Message struct {
-	ID      string // "mesg_" and a ULID of the send's time and its number
-	Queue   string
-	Group   string // messages of a group are received one at a time, in order; "": none
-	Payload []byte // JSON
-	Headers map[string]string
+	// "mesg_" and a ULID of the send's time and its number
+	ID    string `json:"id,omitzero"`
+	Queue string `json:"queue"`
+	// messages of a group are received one at a time, in order; "": none
+	Group string `json:"group,omitzero"`
+	// JSON
+	Payload json.RawMessage   `json:"payload,omitzero"`
+	Headers map[string]string `json:"headers,omitzero"`
 
-	Encrypted string // ID of the key that encrypts the payload; "": plain
-	Priority  int    // 1 to 4; 4 is received first; 0: DefaultPriority; ignored in a group
+	// ID of the key that encrypts the payload; "": plain
+	Encrypted string `json:"sealed,omitzero"`
+	// 1 to 4; 4 is received first; 0: DefaultPriority; ignored in a group
+	Priority int `json:"priority,omitzero"`
 
 	// Fields of a send: Delay is how long the message is hidden. It cannot be combined with a
 	// group.
-	Delay  time.Duration
-	Dedupe string        // a message with the same ID within Window is the same; "": none
-	Window time.Duration // 0: DefaultWindow
+	Delay time.Duration `json:"delay,omitzero"`
+	// a message with the same ID within Window is the same; "": none
+	Dedupe string `json:"dedupe,omitzero"`
+	// 0: DefaultWindow
+	Window time.Duration `json:"window,omitzero"`
 	// Keys are the keys of the queue's limits, by limit name, if they are not read from the
 	// payload. The key of "" is for each limit that has a key neither here nor in the payload. See
 	// [MessagePlaces].
-	Keys map[string]string
+	Keys map[string]string `json:"keys,omitzero"`
 
 	// Fields of a received or inspected message: SentAt is the time of its send.
-	SentAt   time.Time
-	Receives int          // how often it was received, with this time
-	Receipt  string       // received: proof of the receive, to settle it
-	Until    time.Time    // received: when it is visible again; inspected: its earliest receive
-	State    MessageState // inspected only
-	Error    string       // reason of its last failed receive; "": none
-	Damage   string       // why its payload is unreadable; "": readable
+	SentAt time.Time `json:"sentAt,omitzero"`
+	// how often it was received, with this time
+	Receives int `json:"receives,omitzero"`
+	// received: proof of the receive, to settle it
+	Receipt string `json:"receipt,omitzero"`
+	// received: when it is visible again; inspected: its earliest receive
+	Until time.Time `json:"until,omitzero"`
+	// inspected only
+	State MessageState `json:"state,omitzero"`
+	// reason of its last failed receive; "": none
+	Error string `json:"error,omitzero"`
+	// why its payload is unreadable; "": readable
+	Damage string `json:"damage,omitzero"`
 }
 
 // DefaultPriority is the priority of a message with priority 0.
@@ -129,8 +143,9 @@ func (m *Message) Ranked(rank int) { m.Priority = rank + 1 }
 
 // Sent is the result of a send.
 type Sent struct {
-	ID        string
-	Duplicate bool // its dedupe ID was known: ID is that of the earlier message
+	ID string `json:"id"`
+	// its dedupe ID was known: ID is that of the earlier message
+	Duplicate bool `json:"duplicate,omitzero"`
 }
 
 // MessageID returns the ID of the message with a number in its store.

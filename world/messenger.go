@@ -64,12 +64,12 @@ var ErrReceipt = errors.New("the receipt has expired")
 
 // ReceiveQuery says what to receive.
 type ReceiveQuery struct {
-	Queue      string
-	Limit      int           // 1 to MaxReceive
-	Visibility time.Duration // 0: the queue's
+	Queue      string        `json:"queue"`
+	Limit      int           `json:"limit"`               // 1 to MaxReceive
+	Visibility time.Duration `json:"visibility,omitzero"` // 0: the queue's
 	// Match selects messages that contain this JSON (see [Contains]), among the first [Scanned]
 	// ready ones. A store that cannot read payloads returns [ErrInvalid].
-	Match json.RawMessage
+	Match json.RawMessage `json:"match,omitzero"`
 }
 
 // Scanned is how many messages a receive with Match examines.
@@ -77,11 +77,15 @@ const Scanned = 1_000
 
 // Received is the result of a receive.
 type Received struct {
-	Messages []Message
-	More     bool      // others are ready
-	Next     time.Time // the next one is ready then, or later; zero: none to come
-	Now      time.Time // time of the store
-	Dead     int       // how many became dead letters
+	Messages []Message `json:"messages,omitzero"`
+	// others are ready
+	More bool `json:"more,omitzero"`
+	// the next one is ready then, or later; zero: none to come
+	Next time.Time `json:"next,omitzero"`
+	// time of the store
+	Now time.Time `json:"now"`
+	// how many became dead letters
+	Dead int `json:"-"`
 }
 
 // Wait returns how long to wait before the next receive without a notice: until Next, at most most.
@@ -109,13 +113,15 @@ const (
 
 // Settlement is the end of one receive.
 type Settlement struct {
-	Receipt string
-	Kind    SettleKind
-	After   time.Duration // Nack, Unread: 0 to MaxDelay; Extend: MinVisibility to MaxVisibility
-	Error   string        // Nack, Bury: the reason, for people; at most 1,000 bytes are kept
+	Receipt string     `json:"receipt"`
+	Kind    SettleKind `json:"kind"`
+	// Nack, Unread: 0 to MaxDelay; Extend: MinVisibility to MaxVisibility
+	After time.Duration `json:"after,omitzero"`
+	// Nack, Bury: the reason, for people; at most 1,000 bytes are kept
+	Error string `json:"error,omitzero"`
 	// Queues is a prefix that the name of the message's queue must have; otherwise the receipt is
 	// invalid. "": any queue.
-	Queues string
+	Queues string `json:"queues,omitzero"`
 }
 
 // End returns the settlement of the message's receive. after is used by [Nack] and [Unread], and is
@@ -129,16 +135,16 @@ func (m *Message) End(kind SettleKind, after time.Duration, why string) Settleme
 
 // PeekQuery says which messages to return.
 type PeekQuery struct {
-	Queue  string
-	State  MessageState // "": all
-	Cursor string
-	Limit  int // 1 to 1,000; 0: 100
+	Queue  string       `json:"queue"`
+	State  MessageState `json:"state,omitzero"` // "": all
+	Cursor string       `json:"cursor,omitzero"`
+	Limit  int          `json:"limit,omitzero"` // 1 to 1,000; 0: 100
 }
 
 // MessagePage is a page of messages. Cursor is "" on the last page.
 type MessagePage struct {
-	Messages []Message
-	Cursor   string
+	Messages []Message `json:"messages,omitzero"`
+	Cursor   string    `json:"cursor,omitzero"`
 }
 
 // CheckReceive returns [ErrInvalid] for an invalid query.

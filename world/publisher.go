@@ -49,44 +49,62 @@ type Publisher interface {
 
 // DueQuery says which due publications to return.
 type DueQuery struct {
-	After string // After is the place after which to begin, from Due.Last; "": at the first.
-	Limit int    // 1 to MaxBatch
+	// After is the place after which to begin, from Due.Last; "": at the first.
+	After string `json:"after,omitzero"`
+	// 1 to MaxBatch
+	Limit int `json:"limit"`
 }
 
 // Due is what to spread next.
 type Due struct {
-	Publications []Publication
-	More         bool   // others are due after these
-	Last         string // place of the last one; "": none, except possibly one with a Cut
-	Cut          *Cut   // how far the first one was spread already, if it is open; nil: none
+	Publications []Publication `json:"publications,omitzero"`
+	// others are due after these
+	More bool `json:"more,omitzero"`
+	// place of the last one; "": none, except possibly one with a Cut
+	Last string `json:"last,omitzero"`
+	// how far the first one was spread already, if it is open; nil: none
+	Cut *Cut `json:"cut,omitzero"`
 	// Subscriptions: all subscriptions, by name, owned by the store: do not change them.
-	Subscriptions []Subscription
-	Revision      int64     // of the subscriptions and the cut; grows with each change
-	Next          time.Time // when the next later publication is due; zero: none to come
-	Now           time.Time // time of the store
+	Subscriptions []Subscription `json:"subscriptions,omitzero"`
+	// of the subscriptions and the cut; grows with each change
+	Revision int64 `json:"revision"`
+	// when the next later publication is due; zero: none to come
+	Next time.Time `json:"next,omitzero"`
+	// time of the store
+	Now time.Time `json:"now"`
 }
 
 // Spread is a decision about due publications: at most [MaxBatch] messages and mails, and
 // [MaxCommit] bytes. A publication with a Cut must be done, set aside, cut again, or left. Those
 // that are left stay so in each Spread that does not continue them.
 type Spread struct {
-	Revision int64      // Due.Revision
-	Done     []string   // IDs of publications that all receivers have
-	Aside    []Aside    // publications that cannot be delivered
-	Messages []Message  // for queues; a deleted queue gets nothing
-	Mail     []Delivery // for waits; a run that is over, or whose inbox is full, gets nothing
-	Cut      *Cut       // how far unfinished publications are
-	Looked   []string   // places of waits that have looked back now
+	// Due.Revision
+	Revision int64 `json:"revision"`
+	// IDs of publications that all receivers have
+	Done []string `json:"done,omitzero"`
+	// publications that cannot be delivered
+	Aside []Aside `json:"aside,omitzero"`
+	// for queues; a deleted queue gets nothing
+	Messages []Message `json:"messages,omitzero"`
+	// for waits; a run that is over, or whose inbox is full, gets nothing
+	Mail []Delivery `json:"mail,omitzero"`
+	// how far unfinished publications are
+	Cut *Cut `json:"cut,omitzero"`
+	// places of waits that have looked back now
+	Looked []string `json:"looked,omitzero"`
 
 	// Subscribe creates a subscription, with its own queue if it has one, or replaces the one with
 	// its name.
-	Subscribe *Subscription
+	Subscribe *Subscription `json:"subscribe,omitzero"`
 	// Unsubscribe is the name of a subscription that ends. Its own queue stays.
-	Unsubscribe string
+	Unsubscribe string `json:"unsubscribe,omitzero"`
 }
 
 // Aside is a publication that nobody gets, and why.
-type Aside struct{ ID, Error string }
+type Aside struct {
+	ID    string `json:"id"`
+	Error string `json:"error"`
+}
 
 // Cut is how far a publication was spread: to the subscriptions up to Subscription, by name, and
 // once these are done, to the waits up to Wait. Empty: not begun. It continues before all others.
@@ -113,12 +131,17 @@ func (c *Cut) Others() *Cut {
 
 // PublicationQuery selects publications.
 type PublicationQuery struct {
-	Topic  string    // a pattern; "": all
-	Any    []string  // only topics that match one of these patterns; none: all
-	Since  time.Time // only publications from then on; zero: all
-	ID     string    // only this one
-	Cursor string
-	Limit  int // 1 to 1,000; 0: 100
+	// a pattern; "": all
+	Topic string `json:"topic,omitzero"`
+	// only topics that match one of these patterns; none: all
+	Any []string `json:"any,omitzero"`
+	// only publications from then on; zero: all
+	Since time.Time `json:"since,omitzero"`
+	// only this one
+	ID     string `json:"id,omitzero"`
+	Cursor string `json:"cursor,omitzero"`
+	// 1 to 1,000; 0: 100
+	Limit int `json:"limit,omitzero"`
 }
 
 // All reports whether the query selects all topics.
@@ -132,8 +155,8 @@ func (q *PublicationQuery) Fits(topic string) bool {
 
 // PublicationPage is a page of publications. Cursor is "" on the last page.
 type PublicationPage struct {
-	Publications []Publication
-	Cursor       string
+	Publications []Publication `json:"publications,omitzero"`
+	Cursor       string        `json:"cursor,omitzero"`
 }
 
 // CheckSpread returns [ErrInvalid] or [ErrTooLarge] for an invalid Spread, and shortens long

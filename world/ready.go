@@ -8,29 +8,32 @@ import (
 
 // ReadyQuery says what to list.
 type ReadyQuery struct {
-	Classes []Class  // of runs; runs to be cancelled are listed as [Queue] says; empty: no runs
-	Steps   []string // names of registered steps; empty: no tasks
-	Limit   int      // length of the list; default 100, at most 1,000
+	// of runs; runs to be cancelled are listed as [Queue] says; empty: no runs
+	Classes []Class `json:"classes,omitzero"`
+	// names of registered steps; empty: no tasks
+	Steps []string `json:"steps,omitzero"`
+	// length of the list; default 100, at most 1,000
+	Limit int `json:"limit,omitzero"`
 }
 
 // Ready is what could be claimed.
 type Ready struct {
-	Now   time.Time // time of the store
-	Items []ReadyItem
-	More  bool // the limit cut the list
+	Now   time.Time   `json:"now"` // time of the store
+	Items []ReadyItem `json:"items,omitzero"`
+	More  bool        `json:"more,omitzero"` // the limit cut the list
 	// Next is when the next one is due, or may come back from a worker that sends no heartbeats.
 	// Zero: none known.
-	Next time.Time
+	Next time.Time `json:"next,omitzero"`
 }
 
 // ReadyItem is a run, or a task of a run.
 type ReadyItem struct {
-	Run      string
-	Class    Class     // of a run; zero for a task
-	Step     string    // correlation ID of the task; "": it is a run
-	StepName string    // name of the task's step
-	Priority int       // at its creation
-	Due      time.Time // since when it is ready
+	Run      string    `json:"run"`
+	Class    Class     `json:"class,omitzero"`    // of a run; zero for a task
+	Step     string    `json:"step,omitzero"`     // correlation ID of the task; "": it is a run
+	StepName string    `json:"stepName,omitzero"` // name of the task's step
+	Priority int       `json:"priority"`          // at its creation
+	Due      time.Time `json:"due"`               // since when it is ready
 }
 
 // Sizes of a list of what is ready.

@@ -131,18 +131,21 @@ type ScheduledRun struct {
 
 // ScheduleQuery selects schedules.
 type ScheduleQuery struct {
-	Names []string // only these; nil: all
-	Set   string   // only those of this set; "": all
-	After string   // only those after this name
-	Limit int      // 1 to 1,000; 0: 100
+	Names []string `json:"names,omitzero"` // only these; nil: all
+	Set   string   `json:"set,omitzero"`   // only those of this set; "": all
+	After string   `json:"after,omitzero"` // only those after this name
+	Limit int      `json:"limit,omitzero"` // 1 to 1,000; 0: 100
 }
 
 // DueSchedules are schedules that are due.
 type DueSchedules struct {
-	Schedules []Schedule
-	More      bool      // others are due
-	Next      time.Time // when the next later one is due; zero: none to come
-	Now       time.Time // time of the store
+	Schedules []Schedule `json:"schedules,omitzero"`
+	// others are due
+	More bool `json:"more,omitzero"`
+	// when the next later one is due; zero: none to come
+	Next time.Time `json:"next,omitzero"`
+	// time of the store
+	Now time.Time `json:"now"`
 }
 
 // Bounds of schedules.

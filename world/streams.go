@@ -42,41 +42,44 @@ type Streams interface {
 
 // StreamWrite is a batch of chunks for one stream.
 type StreamWrite struct {
-	Stream  string
-	Step    string // correlation ID of the writing step; "": workflow code
-	Attempt int    // attempt of that step
+	Stream string `json:"stream"`
+	// correlation ID of the writing step; "": workflow code
+	Step string `json:"step,omitzero"`
+	// attempt of that step
+	Attempt int `json:"attempt,omitzero"`
 	// Pos is how many chunks and marks this attempt has added to the stream before. It
 	// distinguishes a repeated write from the next one. Workflow code does not count.
-	Pos    int64
-	Chunks []json.RawMessage
+	Pos    int64             `json:"pos,omitzero"`
+	Chunks []json.RawMessage `json:"chunks,omitzero"`
 	// End is [ChunkClose] or [ChunkError]: a mark after the chunks that closes the stream. "":
 	// none.
-	End   ChunkKind
-	Error *Error // of a ChunkError
+	End ChunkKind `json:"end,omitzero"`
+	// of a ChunkError
+	Error *Error `json:"error,omitzero"`
 	// Encrypted is the ID of the key that encrypts the chunks and the error; "": plain. Stores do
 	// not keep it.
-	Encrypted string
+	Encrypted string `json:"sealed,omitzero"`
 
 	// Reset first discards what earlier attempts of Step have written at number From and later. If
 	// there is any, readers get a [ChunkReset]. The write may then be empty otherwise. A Commit
 	// cannot reset.
-	Reset bool
-	From  int64
+	Reset bool  `json:"reset,omitzero"`
+	From  int64 `json:"from,omitzero"`
 }
 
 // Append is a [StreamWrite] outside a commit. Worker must own the run under Claim, or hold Task.
 type Append struct {
-	Run    string
-	Worker string
-	Claim  int64
-	Task   *TaskKey
-	Again  bool // the outcome of an earlier try is unknown
+	Run    string   `json:"run"`
+	Worker string   `json:"worker"`
+	Claim  int64    `json:"take,omitzero"`
+	Task   *TaskKey `json:"task,omitzero"`
+	Again  bool     `json:"again,omitzero"` // the outcome of an earlier try is unknown
 	StreamWrite
 }
 
 // Appended is the result of an [Append].
 type Appended struct {
-	First int64 // number of the first chunk, or of the mark if there are no chunks
+	First int64 `json:"first"` // number of the first chunk, or of the mark if there are no chunks
 }
 
 // ChunkKind is the kind of a chunk. All except data are marks.
@@ -110,19 +113,21 @@ type Chunk struct {
 
 // ChunkQuery selects a page of a stream.
 type ChunkQuery struct {
-	From  int64 // first number of the page; below 0: 0
-	Limit int   // chunks of a page; default and maximum 1,000; a page also ends after about 256 KiB
+	// first number of the page; below 0: 0
+	From int64 `json:"from,omitzero"`
+	// chunks of a page; default and maximum 1,000; a page also ends after about 256 KiB
+	Limit int `json:"limit,omitzero"`
 }
 
 // ChunkPage is a page of a stream.
 type ChunkPage struct {
-	Chunks []Chunk
-	Next   int64 // read on from here
-	More   bool  // further chunks exist already
-	Over   bool  // the run is over: nothing follows, except what More says
+	Chunks []Chunk `json:"chunks,omitzero"`
+	Next   int64   `json:"next"`          // read on from here
+	More   bool    `json:"more,omitzero"` // further chunks exist already
+	Over   bool    `json:"over,omitzero"` // the run is over: nothing follows, except what More says
 	// First is the first number left, if requested chunks were deleted with segments of the run;
 	// else 0.
-	First int64
+	First int64 `json:"first,omitzero"`
 }
 
 // StreamRow is one stream of a run.

@@ -40,25 +40,35 @@ const KeepPublications = MaxSince
 
 // Publication is an immutable publication under a topic.
 type Publication struct {
-	ID      string // "publ_" and a ULID of its time and number
-	Topic   string // words of A-Z a-z 0-9 _ - separated by dots
-	Source  string // its publisher, for order: see [Subscription.Ordered]; "": none
-	Payload []byte // JSON
-	Headers map[string]string
+	// "publ_" and a ULID of its time and number
+	ID string `json:"id,omitzero"`
+	// words of A-Z a-z 0-9 _ - separated by dots
+	Topic string `json:"topic"`
+	// its publisher, for order: see [Subscription.Ordered]; "": none
+	Source string `json:"source,omitzero"`
+	// JSON
+	Payload json.RawMessage   `json:"payload,omitzero"`
+	Headers map[string]string `json:"headers,omitzero"`
 
-	Encrypted string // ID of the key that encrypts the payload; "": plain
+	// ID of the key that encrypts the payload; "": plain
+	Encrypted string `json:"sealed,omitzero"`
 
-	Delay time.Duration // it is not delivered before
+	// it is not delivered before
+	Delay time.Duration `json:"delay,omitzero"`
 	// Dedupe is its delivery ID. The same ID under the same topic within [KeepPublications] is the
 	// same publication. "": none.
-	Dedupe string
+	Dedupe string `json:"dedupe,omitzero"`
 
 	// Fields that are set on reading: At is when it was published.
-	At     time.Time
-	Due    time.Time // when it is delivered
-	Spread bool      // it was delivered
-	Error  string    // why it was set aside, and nobody gets it; "": it was not
-	Damage string    // why its payload is unreadable; "": readable
+	At time.Time `json:"at,omitzero"`
+	// when it is delivered
+	Due time.Time `json:"due,omitzero"`
+	// it was delivered
+	Spread bool `json:"spread,omitzero"`
+	// why it was set aside, and nobody gets it; "": it was not
+	Error string `json:"error,omitzero"`
+	// why its payload is unreadable; "": readable
+	Damage string `json:"damage,omitzero"`
 }
 
 // Subscription delivers publications to a target: exactly one of Queue, Workflow and Endpoint.

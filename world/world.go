@@ -146,8 +146,8 @@ type Notifier interface {
 
 // Notice announces a change.
 type Notice struct {
-	Kind NoticeKind
-	Run  string // "": unknown; look at everything of the kind
+	Kind NoticeKind `json:"kind"`
+	Run  string     `json:"run,omitzero"` // "": unknown; look at everything of the kind
 }
 
 // NoticeKind is what a notice is about.
@@ -175,27 +175,33 @@ const (
 
 // Worker is one process that works on runs.
 type Worker struct {
-	ID      string        // "wrkr_" and a ULID, new for each Join
-	Name    string        // for people; by default host and process ID
-	Build   string        // build of the program
-	Classes []Class       // registered workflow versions
-	Steps   []string      // registered steps
-	Lease   time.Duration // how long its work stays its own without a heartbeat; default 10 s
+	// "wrkr_" and a ULID, new for each Join
+	ID string `json:"id"`
+	// for people; by default host and process ID
+	Name string `json:"name,omitzero"`
+	// build of the program
+	Build string `json:"build,omitzero"`
+	// registered workflow versions
+	Classes []Class `json:"classes,omitzero"`
+	// registered steps
+	Steps []string `json:"steps,omitzero"`
+	// how long its work stays its own without a heartbeat; default 10 s
+	Lease time.Duration `json:"lease,omitzero"`
 
 	// Remote means that a server calls Join for a worker in another process. The end of the server
 	// process does not end the worker's lease: the next process on the same storage continues it,
 	// and so can any other process on storage for several.
-	Remote bool
+	Remote bool `json:"remote,omitzero"`
 
 	// Definitions are the definitions of its workflows: see [Definer.Define]. The store records
 	// them, and MaxRetention, in one step with the registration: if it refuses one, it records
 	// nothing. Lists of workers do not return them.
-	Definitions []Definition
+	Definitions []Definition `json:"definitions,omitzero"`
 	// MaxRetention is the longest retention that its program allows: see [Definer.LimitRetention].
-	MaxRetention time.Duration
+	MaxRetention time.Duration `json:"maxRetention,omitzero"`
 
 	// StepLimits are the limits of its steps, recorded in the same way.
-	StepLimits []SaidLimit
+	StepLimits []SaidLimit `json:"stepLimits,omitzero"`
 }
 
 // Says returns the limits that its code names, by name. Of two with the same name the last counts.
@@ -221,23 +227,26 @@ const PageBytes = 2 << 20
 
 // EventQuery selects a page of a run's log.
 type EventQuery struct {
-	Cursor string // from an earlier page; "": from the start
+	// from an earlier page; "": from the start
+	Cursor string `json:"cursor,omitzero"`
 	// Limit is about how many events a page has, in whole commits; default and maximum 1,000. A
 	// page also ends after [PageBytes].
-	Limit         int
-	Types         []EventType // only these; empty: all
-	CorrelationID string      // only events about this entity; "": all
+	Limit int `json:"limit,omitzero"`
+	// only these; empty: all
+	Types []EventType `json:"types,omitzero"`
+	// only events about this entity; "": all
+	CorrelationID string `json:"correlationId,omitzero"`
 }
 
 // EventPage is a page of a run's log. Cursor is set on every page of a run with events, also the
 // last: reading from it later returns what was appended since, exactly once.
 type EventPage struct {
-	Events []Event
-	Cursor string
-	More   bool // further events exist already
+	Events []Event `json:"events,omitzero"`
+	Cursor string  `json:"cursor"`
+	More   bool    `json:"more,omitzero"` // further events exist already
 
 	// Trimmed is the number of a run_continued before which numbers may be missing: a fold of the
 	// whole log begins there, see [State].EnterAt. 0: the log is complete. It may be higher on a
 	// later page.
-	Trimmed int64
+	Trimmed int64 `json:"trimmed,omitzero"`
 }

@@ -18,7 +18,6 @@ var commandOf = map[string]string{
 	"listRuns":      "runs list",
 	"listAllRuns":   "runs list",
 	"getRun":        "runs result", // and runs show
-	"getRunByID":       "runs show",
 	"cancelRun":     "runs cancel",
 	"signalRun":     "runs signal",
 	"pauseRun":      "runs pause",

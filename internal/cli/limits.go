@@ -1,19 +1,15 @@
 package cli
 
-// This file is the group of commands about limits: how many runs of what are at work at once, or begin in a period.
+// This file is the group of commands about limits.
 
 import (
-	"context"
-	"errors"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/stepwell/stepwell"
 	"github.com/stepwell/stepwell/api"
 	"github.com/stepwell/stepwell/internal/human"
 	"github.com/stepwell/stepwell/internal/ops"
@@ -41,87 +37,29 @@ begin in a period. The others wait in line. Limits are defined in code; you can 
 	return cmd
 }
 
-// withLimits opens the limits of the database for f. name is the limit that the command is about; "": none.
-func withLimits(ctx context.Context, c *cli, name string, f func(l world.Limiter) error) error {
-	return c.with(ctx, func(db *database) error {
-		err := f(db.app.World().Limits())
-		switch {
-		case errors.Is(err, stepwell.ErrNotFound):
-			return &fault{exitNotFound, coded{fmt.Errorf("there is no limit %s in %s", human.Visible(name), c.place()), err},
-				"the first definition, start or send under it creates it; see all:  " + c.command("limits list")}
-		case errors.Is(err, world.ErrInvalid):
-			return &fault{exitUsage, err, "nothing was changed"}
-		}
-		return err
-	})
-}
-
-// completeLimit offers limits for the first argument.
-func completeLimit(c *cli) cobra.CompletionFunc {
-	return func(cmd *cobra.Command, args []string, begins string) (names []string, _ cobra.ShellCompDirective) {
-		if len(args) > 0 {
-			return nil, cobra.ShellCompDirectiveNoFileComp
-		}
-		// A shell has no place for an error.
-		_ = withLimits(cmd.Context(), c, "", func(l world.Limiter) error {
-			all, err := l.ListLimits(cmd.Context())
-			for i := range all {
-				if strings.HasPrefix(all[i].Name, begins) && len(names) < mostCompleted {
-					l := ops.LimitOf(&all[i])
-					names = append(names, l.Name+"\t"+numberText(&l))
-				}
-			}
-			return err
-		})
-		return names, cobra.ShellCompDirectiveNoFileComp
+// aboutLimits is what the commands about limits share.
+func aboutLimits(c *cli) *subject {
+	return &subject{
+		kind: "limit",
+		missing: func(string) string {
+			return "the first definition, start or send under it creates it; see all:  " +
+				c.command("limits list")
+		},
+		complete: completes(c, api.ListLimitsOp, func(l *api.Limit) string {
+			return l.Name + "\t" + numberText(l)
+		}),
 	}
 }
 
 func limitsListCommand(c *cli) *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "list",
-		Short: "List the limits",
+	return list(c, aboutLimits(c), api.ListLimitsOp, &api.ListLimits{}, &cobra.Command{
+		Use: "list",
 		Long: `List the limits: how many of each key may be at work at once or begin in a period, the number in the code if an operator
-has set another one, and what counts: runs, steps, messages. With --json each limit is one line.
-
-` + exitHelp,
+has set another one, and what counts: runs, steps, messages. With --json each limit is one line.`,
 		Example: `  stepwell limits list`,
-		Args:    arguments(0, 0, "no arguments"),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return withLimits(cmd.Context(), c, "", func(l world.Limiter) error {
-				all, err := l.ListLimits(cmd.Context())
-				if err != nil {
-					return err
-				}
-				return listLimits(c, all)
-			})
-		},
-	}
-	c.jsonFlag(cmd, "write one JSON object per limit")
-	return cmd
-}
-
-func listLimits(c *cli, all []world.Limit) error {
-	t := &table{Gap: "  "}
-	t.Add(cell{Text: "LIMIT", Tone: dim}, cell{Text: "NUMBER", Tone: dim, Right: true}, cell{Text: "CODE SAYS", Tone: dim, Right: true}, cell{Text: "COUNTS", Tone: dim})
-	for i := range all {
-		l := ops.LimitOf(&all[i])
-		if c.json {
-			if err := c.encoder().Encode(l); err != nil {
-				return err
-			}
-			continue
-		}
-		t.Add(cell{Text: l.Name}, cell{Text: strconv.Itoa(l.Number), Right: true}, cell{Text: strconv.Itoa(l.Said), Right: true}, cell{Text: countsText(&l)})
-	}
-	switch {
-	case c.json:
-	case len(all) == 0:
-		fmt.Fprintf(c.stderr, "no limits in %s\n", c.place())
-	default:
-		t.Write(c.stdout, c.style())
-	}
-	return nil
+	}, heads("LIMIT", ">NUMBER", ">CODE SAYS", "COUNTS"), func(l *api.Limit) []cell {
+		return []cell{{Text: l.Name}, number(l.Number), number(l.Said), {Text: countsText(l)}}
+	}, none(c, "no limits"))
 }
 
 // countsText says what counts for a limit.
@@ -161,66 +99,26 @@ func numberText(l *api.Limit) string {
 	return fmt.Sprintf("%d at once", l.Number)
 }
 
-// mostKeysShown is how many keys of a limit are read at once.
+// mostKeysShown is how many keys or holders of a limit are read at once.
 const mostKeysShown = 1000
 
 func limitsShowCommand(c *cli) *cobra.Command {
-	var most int
-	cmd := &cobra.Command{
-		Use:   "show LIMIT",
-		Short: "Show a limit and the state of its keys",
+	in := api.GetLimit{Most: 100}
+	cmd := show(c, aboutLimits(c), api.GetLimitOp, &in, &cobra.Command{
+		Use: "show LIMIT",
 		Long: `Show a limit and the state of its keys: how many places are held, how many runs, steps and messages wait in line (counted up
 to 10,000), and how long the first one has waited. For a rate you see how many were let in and have not begun, and when
 the next one may begin. Where keys have weights you see them: a key has as many times the places as its weight says. Keys
-that nothing needs are not listed. With --json the output is one object.
-
-` + exitHelp,
+that nothing needs are not listed. With --json the output is one object.`,
 		Example: `  stepwell limits show import
   stepwell limits show import --limit 1000 --json | jq '.keys[] | select(.waiting > 0)'`,
-		Args: arguments(1, 1, "LIMIT"), ValidArgsFunction: completeLimit(c),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if most < 1 || most > mostKeysShown {
-				return usagef("nothing was read", "--limit %d: want 1 to %d", most, mostKeysShown)
-			}
-			return withLimits(cmd.Context(), c, args[0], func(l world.Limiter) error {
-				is, err := limitNamed(cmd.Context(), l, args[0])
-				if err != nil {
-					return err
-				}
-				page := api.LimitPage{Limit: is, Keys: []api.LimitKey{}}
-				keys, err := l.ListLimitKeys(cmd.Context(), args[0], "", most)
-				if err != nil {
-					return err
-				}
-				for _, k := range keys {
-					page.Keys = append(page.Keys, api.LimitKey(k))
-				}
-				return showLimit(c, &page)
-			})
-		},
-	}
-	cmd.Flags().IntVar(&most, "limit", 100, "at most this many `keys`, in alphabetical order: 1 to 1000")
-	c.jsonFlag(cmd, "write one JSON object")
+	}, showLimit)
+	numberFlag(cmd, &in.Most, "limit", 1, mostKeysShown,
+		"at most this many `keys`, in alphabetical order: 1 to 1000")
 	return cmd
 }
 
-// limitNamed is one limit.
-func limitNamed(ctx context.Context, l world.Limiter, name string) (is api.Limit, err error) {
-	all, err := l.ListLimits(ctx)
-	if err != nil {
-		return is, err
-	}
-	i := slices.IndexFunc(all, func(l world.Limit) bool { return l.Name == name })
-	if i < 0 {
-		return is, world.NoLimit(name)
-	}
-	return ops.LimitOf(&all[i]), nil
-}
-
-func showLimit(c *cli, page *api.LimitPage) error {
-	if c.json {
-		return c.encoder().Encode(page)
-	}
+func showLimit(c *cli, page *api.LimitPage) {
 	said := ""
 	if page.Set != nil {
 		said = fmt.Sprintf("; the code says %d", page.Said)
@@ -228,7 +126,7 @@ func showLimit(c *cli, page *api.LimitPage) error {
 	fmt.Fprintf(c.stdout, "limit %s: %s of each key%s; counts %s\n", page.Name, numberText(&page.Limit), said, countsText(&page.Limit))
 	if len(page.Keys) == 0 {
 		fmt.Fprintln(c.stdout, "nothing needs it now")
-		return nil
+		return
 	}
 	next, weight := "", ""
 	if page.Per > 0 {
@@ -238,7 +136,7 @@ func showLimit(c *cli, page *api.LimitPage) error {
 		weight = "WEIGHT"
 	}
 	t := &table{Gap: "  "}
-	t.Add(cell{Text: "KEY", Tone: dim}, cell{Text: "IN USE", Tone: dim, Right: true}, cell{Text: "IN LINE", Tone: dim, Right: true}, cell{Text: "OLDEST", Tone: dim}, cell{Text: next, Tone: dim}, cell{Text: weight, Tone: dim, Right: true})
+	t.Add(heads("KEY", ">IN USE", ">IN LINE", "OLDEST", next, ">"+weight)...)
 	for _, k := range page.Keys {
 		key := human.Visible(k.Key)
 		if k.Key == "" {
@@ -247,10 +145,10 @@ func showLimit(c *cli, page *api.LimitPage) error {
 		if weight != "" {
 			weight = strconv.Itoa(max(k.Weight, 1))
 		}
-		t.Add(cell{Text: key}, cell{Text: strconv.Itoa(k.Used), Right: true}, cell{Text: strconv.Itoa(k.Waiting), Right: true}, cell{Text: turnText(k.Oldest)}, cell{Text: turnText(k.Next)}, cell{Text: weight, Right: true})
+		t.Add(cell{Text: key}, number(k.Used), number(k.Waiting), cell{Text: turnText(k.Oldest)},
+			cell{Text: turnText(k.Next)}, cell{Text: weight, Right: true})
 	}
 	t.Write(c.stdout, c.style())
-	return nil
 }
 
 // turnText says since when one waits, or when a rate lets in the next.
@@ -261,52 +159,66 @@ func turnText(at time.Time) string {
 	return at.Format(time.RFC3339)
 }
 
-// limitActed is what --json says of something that was done to a limit.
-type limitActed struct {
-	acted
-	Limit  string `json:"limit"`
-	Number int    `json:"number"` // that holds now
+func limitsHoldersCommand(c *cli) *cobra.Command {
+	in := api.ListLimitHolders{Most: 100}
+	cmd := list(c, aboutLimits(c), api.ListLimitHoldersOp, &in, &cobra.Command{
+		Use: "holders LIMIT [KEY]",
+		Long: `List what holds the places of a key of a limit: runs, steps of runs and messages of queues, of each the oldest first. A
+limit without keys needs no KEY. Nothing holds a place of a rate for long: what it let in and has not begun is listed. The
+command reads all runs and messages under limits. With --json each holder is one line.`,
+		Example: `  stepwell limits holders import
+  stepwell limits holders import acme --json | jq -r .run`,
+		Args:   arguments(1, 2, "LIMIT [KEY]"),
+		PreRun: func(_ *cobra.Command, args []string) { in.Key = strings.Join(args[1:], "") },
+	}, heads("HOLDER", "IS"), func(h *world.LimitHolder) []cell {
+		holder, is := h.Run+h.Message, ops.HolderText(h)
+		return []cell{{Text: human.Visible(holder)}, {Text: human.Visible(is)}}
+	}, func(n int, _ bool) string {
+		switch {
+		case n == in.Most && n < mostKeysShown:
+			return fmt.Sprintf("there may be more: --limit %d", mostKeysShown)
+		case n > 0:
+			return ""
+		case in.Key == "":
+			return fmt.Sprintf("nothing holds a place of limit %s without a key; its keys:  %s",
+				in.Limit, c.command("limits show "+shellWord(in.Limit)))
+		}
+		return "nothing holds a place of key " + human.Visible(in.Key) + " of limit " + in.Limit
+	})
+	numberFlag(cmd, &in.Most, "limit", 1, mostKeysShown, "at most this `many` holders: 1 to 1000")
+	return cmd
 }
 
 func limitsSetCommand(c *cli) *cobra.Command {
-	cmd := &cobra.Command{
+	var in api.SetLimit
+	return act(c, aboutLimits(c), api.SetLimitOp, &in, &cobra.Command{
 		Use:   "set LIMIT NUMBER|code",
 		Short: "Set how many of a key may be at work at once, or begin in a period",
 		Long: `Set how many of a key may be at work at once or, for a rate, begin in its period: runs, attempts of registered steps and
 messages, whatever the limit counts. Your number replaces the one in the code; "code" restores that one. If you lower the
 number, nothing is stopped, but nothing is let in until there is room. 0 lets in nothing. Starts and sends are accepted all
-the time.
-
-` + exitHelp,
+the time.`,
 		Example: `  stepwell limits set import 3
   stepwell limits set import 0
   stepwell limits set import code`,
-		Args: arguments(2, 2, "LIMIT NUMBER"), ValidArgsFunction: completeLimit(c),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			var number *int
-			if args[1] != "code" {
-				n, err := strconv.Atoi(args[1])
-				if err != nil {
-					return usagef("nothing was changed", "number %s: want a number, or code to restore the number in the code", human.Visible(args[1]))
-				}
-				number = &n
+		Args: arguments(2, 2, "LIMIT NUMBER"),
+		PreRunE: func(_ *cobra.Command, args []string) error {
+			if args[1] == "code" {
+				return nil
 			}
-			return withLimits(cmd.Context(), c, args[0], func(l world.Limiter) error {
-				if err := l.SetLimit(cmd.Context(), args[0], number); err != nil {
-					return err
-				}
-				is, err := limitNamed(cmd.Context(), l, args[0])
-				if err != nil {
-					return err
-				}
-				text := fmt.Sprintf("limit %s: %s", is.Name, numberText(&is))
-				if number == nil {
-					text += ", as in the code"
-				}
-				return c.tell(limitActed{acted{Action: "set", Result: "set"}, is.Name, is.Number}, text)
-			})
+			n, err := strconv.Atoi(args[1])
+			if err != nil {
+				return usagef("nothing was changed", "number %s: want a number, or code to restore the number in the code", human.Visible(args[1]))
+			}
+			in.Number = &n
+			return nil
 		},
-	}
-	c.actFlag(cmd)
-	return cmd
+	}, "set", func(out *api.Limit, is *actedOn) string {
+		is.Number = &out.Number
+		text := fmt.Sprintf("limit %s: %s", out.Name, numberText(out))
+		if in.Number == nil {
+			text += ", as in the code"
+		}
+		return text
+	})
 }

@@ -55,7 +55,8 @@ func (w whole) Call(ctx context.Context, row *api.Row, in, out any) error {
 		for {
 			in.Wait = min(in.Wait, api.Span(longestWait))
 			err := w.Caller.Call(ctx, row, &in, out)
-			if in.Wait = api.Span(time.Until(end)); err != nil || len(out.Messages) > 0 || in.Wait <= 0 {
+			in.Wait = api.Span(time.Until(end))
+			if err != nil || len(out.Messages) > 0 || in.Wait <= 0 {
 				return err
 			}
 		}
@@ -146,14 +147,14 @@ type actedOn struct {
 }
 
 // act makes the command of an operation that changes something. result is the word for it in
-// --json. tell adds members for --json, and returns the sentence for people; nil: the result and the
-// name.
+// --json. tell adds members for --json, and returns the sentence for people. Without tell the
+// sentence is the result and the name.
 func act[In, Out any](
 	c *cli, of *subject, op api.Op[In, Out], in *In, cmd *cobra.Command,
 	result string, tell func(out *Out, is *actedOn) string,
 ) *cobra.Command {
 	c.actFlag(cmd)
-	return operation(c, of, op, in, cmd, func(ctx context.Context, do api.Caller, name string) error {
+	f := func(ctx context.Context, do api.Caller, name string) error {
 		out, err := api.Do(ctx, do, op, *in)
 		if err != nil {
 			return err
@@ -166,13 +167,15 @@ func act[In, Out any](
 			text = tell(&out, &is)
 		}
 		return c.tell(is, text)
-	})
+	}
+	return operation(c, of, op, in, cmd, f)
 }
 
 // show makes the command of an operation that answers one thing. With --json it is written as it
 // is, else draw writes it.
 func show[In, Out any](
-	c *cli, of *subject, op api.Op[In, Out], in *In, cmd *cobra.Command, draw func(c *cli, out *Out),
+	c *cli, of *subject, op api.Op[In, Out], in *In, cmd *cobra.Command,
+	draw func(c *cli, out *Out),
 ) *cobra.Command {
 	c.jsonFlag(cmd, "write one JSON object")
 	return operation(c, of, op, in, cmd, func(ctx context.Context, do api.Caller, _ string) error {
@@ -278,8 +281,11 @@ func each[In, Out, Item any](
 
 // completes offers the items of a list for the first argument. says returns the name of an item, a
 // tab and a word on it.
-func completes[In, Out, Item any](c *cli, op api.Op[In, Out], says func(i *Item) string) cobra.CompletionFunc {
-	return func(cmd *cobra.Command, args []string, begins string) (names []string, _ cobra.ShellCompDirective) {
+func completes[In, Out, Item any](
+	c *cli, op api.Op[In, Out], says func(i *Item) string,
+) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, args []string, begins string) ([]string, cobra.ShellCompDirective) {
+		var names []string
 		if len(args) > 0 {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
@@ -344,10 +350,12 @@ func (v *numberValue) String() string { return strconv.Itoa(*v.into) }
 
 func (v *numberValue) Type() string { return "int" }
 
-func (v *numberValue) Set(text string) (err error) {
-	if *v.into, err = strconv.Atoi(text); err != nil {
+func (v *numberValue) Set(text string) error {
+	n, err := strconv.ParseInt(text, 0, strconv.IntSize)
+	if err != nil {
 		return err
 	}
+	*v.into = int(n)
 	return v.check(*v.into)
 }
 

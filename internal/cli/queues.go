@@ -38,7 +38,8 @@ func aboutQueues(c *cli) *subject {
 	return &subject{
 		kind: "queue", before: "queue ",
 		missing: func(name string) string {
-			return "a program declares it on first use, or:  " + c.command("queues declare "+shellWord(name))
+			return "a program declares it on first use, or:  " +
+				c.command("queues declare "+shellWord(name))
 		},
 		conflict: func(name string) string {
 			return "nothing was changed; see them:  " + c.command("queues peek "+name) +

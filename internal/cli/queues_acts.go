@@ -5,7 +5,6 @@ package cli
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"strings"
 
@@ -41,12 +40,15 @@ rate). The limits that you give replace those that the queue had, for messages t
 			return nil
 		},
 	}, "declared", nil)
-	durationFlag(cmd, &in.Visibility, "visibility", "how `long` a received message is hidden from others: 1s to 12h (default 30s)")
-	cmd.Flags().IntVar(&in.MaxReceives, "max-receives", 0, "how often a message can be received before it becomes a dead letter: 1 to 1000 (default 20)")
+	durationFlag(cmd, &in.Visibility, "visibility",
+		"how `long` a received message is hidden from others: 1s to 12h (default 30s)")
+	cmd.Flags().IntVar(&in.MaxReceives, "max-receives", 0,
+		"how often a message can be received before it becomes a dead letter: 1 to 1000 (default 20)")
 	cmd.Flags().Func("limit", "a `limit`, as JSON; may be repeated", func(text string) error {
 		var l api.QueueLimit
 		if err := readLimit(text, &l); err != nil {
-			return usagef(`want an object like {"number": 3, "path": "customer.id"}`, "--limit %s: %w", human.Cut(human.Visible(text), 100), err)
+			return usagef(`want an object like {"number": 3, "path": "customer.id"}`,
+				"--limit %s: %w", human.Cut(human.Visible(text), 100), err)
 		}
 		in.Limits = append(in.Limits, l)
 		return nil
@@ -106,13 +108,14 @@ brought back.`,
   stepwell queues purge mails --all`,
 		PreRunE: func(_ *cobra.Command, args []string) error {
 			if all == in.Dead {
-				return usagef("nothing was changed; give --dead for dead letters, or --all for all messages", "purge queue %s: which messages?", args[0])
+				return usagef("nothing was changed; give --dead for dead letters, or --all for all messages",
+					"purge queue %s: which messages?", args[0])
 			}
 			return nil
 		},
 	}, "purged", func(out *api.QueueChanged, is *actedOn) string {
 		is.Messages = out.Messages
-		return fmt.Sprintf("purged %s of queue %s", human.Count(out.Messages, "message"), in.Queue)
+		return "purged " + human.Count(out.Messages, "message") + " of queue " + in.Queue
 	})
 	cmd.Flags().BoolVar(&all, "all", false, "all messages")
 	cmd.Flags().BoolVar(&in.Dead, "dead", false, "only dead letters")
@@ -129,8 +132,9 @@ have fixed what made them fail.`,
   stepwell queues redrive mails --message mesg_01JD3V7Q5ZJ8K2M4N6P8R0T2V4`,
 	}, "redriven", func(out *api.QueueChanged, is *actedOn) string {
 		is.Messages = out.Messages
-		return fmt.Sprintf("redrove %s of queue %s", human.Count(out.Messages, "dead letter"), in.Queue)
+		return "redrove " + human.Count(out.Messages, "dead letter") + " of queue " + in.Queue
 	})
-	cmd.Flags().StringArrayVar(&in.IDs, "message", nil, "only the message with this `ID`; may be repeated")
+	cmd.Flags().StringArrayVar(&in.IDs, "message", nil,
+		"only the message with this `ID`; may be repeated")
 	return cmd
 }

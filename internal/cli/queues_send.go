@@ -34,16 +34,20 @@ already sent.`,
 		m := out.Messages[0]
 		if is.Message, is.Duplicate = m.ID, m.Duplicate; m.Duplicate {
 			is.Result = "known"
-			return "message " + m.ID + " was sent to queue " + in.Queue + " earlier, with this dedupe ID"
+			return fmt.Sprintf("message %s was sent to queue %s earlier, with this dedupe ID", m.ID, in.Queue)
 		}
 		return "sent message " + m.ID + " to queue " + in.Queue
 	})
-	cmd.Flags().StringVar(&in.Group, "group", "", "messages of a `group` are received one at a time, in the order in which they were sent")
+	cmd.Flags().StringVar(&in.Group, "group", "",
+		"messages of a `group` are received one at a time, in the order in which they were sent")
 	durationFlag(cmd, &in.Delay, "delay", "how `long` to delay it: 90s, 5m, 2h, 7d")
 	numberFlag(cmd, &in.Priority, "priority", 1, 4, "from 1 to 4, which is received first")
-	cmd.Flags().StringVar(&in.DedupeID, "dedupe-id", "", "`ID` of this message: with the same ID, it is sent only once")
-	durationFlag(cmd, &in.DedupeWindow, "dedupe-window", "how `long` the ID is remembered, 7d at most (default 5m)")
-	pairFlag(cmd, &in.Headers, "header", "value", "`name=value` to send with the payload; may be repeated")
+	cmd.Flags().StringVar(&in.DedupeID, "dedupe-id", "",
+		"`ID` of this message: with the same ID, it is sent only once")
+	durationFlag(cmd, &in.DedupeWindow, "dedupe-window",
+		"how `long` the ID is remembered, 7d at most (default 5m)")
+	pairFlag(cmd, &in.Headers, "header", "value",
+		"`name=value` to send with the payload; may be repeated")
 	return cmd
 }
 
@@ -67,35 +71,41 @@ receives. An empty queue is not an error.`,
 		if n == 0 {
 			return "queue " + in.Queue + " has no messages that are ready"
 		}
-		return fmt.Sprintf("when the work is done, before %s:  %s", human.Moment(first.Until, c.now()), c.command("queues ack "+in.Queue+" "+first.Receipt))
+		return "when the work is done, before " + human.Moment(first.Until, c.now()) + ":  " +
+			c.command("queues ack "+in.Queue+" "+first.Receipt)
 	})
 	numberFlag(cmd, &in.Most, "most", 1, 100, "receive at most this many, 1 to 100")
 	durationFlag(cmd, &in.Wait, "wait", "how `long` to wait if there is no message: 20s")
-	durationFlag(cmd, &in.Visibility, "visibility", "how `long` they are hidden from others: 90s, 5m (default: as the queue says)")
-	rawFlag(cmd, &in.Match, "match", "only messages whose payload contains this `JSON`, of the first 1,000 that are ready", `{"to":"ann@example.com"}`)
+	durationFlag(cmd, &in.Visibility, "visibility",
+		"how `long` they are hidden from others: 90s, 5m (default: as the queue says)")
+	rawFlag(cmd, &in.Match, "match",
+		"only messages whose payload contains this `JSON`, of the first 1,000 that are ready", `{"to":"ann@example.com"}`)
 	return cmd
 }
 
 // settle makes a command that ends receives. receipts is a field of in, and result is the word for
 // it in --json.
 func settle[In any](
-	c *cli, op api.Op[In, api.Settled], in *In, receipts *[]string, cmd *cobra.Command, result string,
+	c *cli, op api.Op[In, api.Settled], in *In, receipts *[]string, cmd *cobra.Command,
+	result string,
 ) *cobra.Command {
 	cmd.Use += " QUEUE RECEIPT…"
-	cmd.Long += " An expired receipt changes nothing, and the exit code is 1: the message was received again, or it no longer exists."
+	cmd.Long += " An expired receipt changes nothing, and the exit code is 1: " +
+		"the message was received again, or it no longer exists."
 	cmd.Args = arguments(2, 1+world.MaxBatch, "QUEUE and the receipts of messages")
 	cmd.PreRunE = func(_ *cobra.Command, args []string) error {
 		*receipts = args[1:]
 		return nil
 	}
 	c.actFlag(cmd)
-	return operation(c, aboutQueues(c), op, in, cmd, func(ctx context.Context, do api.Caller, queue string) error {
+	f := func(ctx context.Context, do api.Caller, queue string) error {
 		out, err := api.Do(ctx, do, op, *in)
 		if err != nil {
 			return err
 		}
 		for _, receipt := range *receipts {
-			is := actedOn{acted: acted{Action: cmd.Name(), Result: result}, Queue: queue, Receipt: receipt}
+			is := actedOn{Queue: queue, Receipt: receipt}
+			is.Action, is.Result = cmd.Name(), result
 			text := result + " " + receipt
 			if slices.Contains(out.Old, receipt) {
 				is.Result, text = "old", receipt+" has expired"
@@ -105,11 +115,14 @@ func settle[In any](
 			}
 		}
 		if n := len(out.Old); n > 0 {
-			return &fault{exitFailure, coded{fmt.Errorf("%s of %d: the message was received again, or no longer exists", human.Count(n, "old receipt"), len(*receipts)), world.ErrReceipt},
+			err := fmt.Errorf("%s of %d: the message was received again, or no longer exists",
+				human.Count(n, "old receipt"), len(*receipts))
+			return &fault{exitFailure, coded{err, world.ErrReceipt},
 				"these receipts changed nothing; see the messages:  " + c.command("queues peek "+queue)}
 		}
 		return nil
-	})
+	}
+	return operation(c, aboutQueues(c), op, in, cmd, f)
 }
 
 func queuesAckCommand(c *cli) *cobra.Command {

@@ -17,6 +17,7 @@ import (
 )
 
 func queuesListCommand(c *cli) *cobra.Command {
+	head := heads("QUEUE", ">READY", ">DELAYED", ">OUT", ">PARKED", ">DEAD", ">OLDEST", "")
 	return list(c, aboutQueues(c), api.ListQueuesOp, &api.ListQueues{}, &cobra.Command{
 		Use: "list",
 		Long: `List the queues, and how many messages each has: ready, delayed, out (received and not settled), parked (behind another
@@ -24,13 +25,13 @@ message of their group, or in line for a limit) and dead. Each count stops at 10
 With --json each queue is one line.`,
 		Example: `  stepwell queues list
   stepwell queues list --json | jq -r 'select(.counts.dead > 0) | .name'`,
-	}, heads("QUEUE", ">READY", ">DELAYED", ">OUT", ">PARKED", ">DEAD", ">OLDEST", ""), func(q *api.MessageQueue) []cell {
+	}, head, func(q *api.MessageQueue) []cell {
 		n, oldest := q.Counts, ""
 		if !q.Oldest.IsZero() {
 			oldest = human.Age(c.now().Sub(q.Oldest))
 		}
-		return []cell{{Text: q.Name}, number(n.Ready), number(n.Delayed), number(n.Out), number(n.Parked), deadCell(n.Dead),
-			{Text: oldest, Right: true}, pausedCell(c, q.Paused)}
+		return []cell{{Text: q.Name}, number(n.Ready), number(n.Delayed), number(n.Out), number(n.Parked),
+			deadCell(n.Dead), {Text: oldest, Right: true}, pausedCell(c, q.Paused)}
 	}, none(c, "no queues"))
 }
 
@@ -135,7 +136,8 @@ nothing. With --json each message is one line.`,
 		}
 		return ""
 	})
-	cmd.Flags().StringVar((*string)(&in.State), "state", "", "only messages of this `state`: ready, delayed, out, parked or dead")
+	cmd.Flags().StringVar((*string)(&in.State), "state", "",
+		"only messages of this `state`: ready, delayed, out, parked or dead")
 	numberFlag(cmd, &in.Limit, "limit", 1, 0, "show at most this many")
 	states := cobra.FixedCompletions([]string{"ready", "delayed", "out", "parked", "dead"}, cobra.ShellCompDirectiveNoFileComp)
 	_ = cmd.RegisterFlagCompletionFunc("state", states) // it is there

@@ -3,7 +3,6 @@ package cli
 // This file lists schedules, and shows one.
 
 import (
-	"context"
 	"fmt"
 	"strconv"
 	"strings"
@@ -13,67 +12,25 @@ import (
 
 	"github.com/stepwell/stepwell/api"
 	"github.com/stepwell/stepwell/internal/human"
-	"github.com/stepwell/stepwell/internal/ops"
-	"github.com/stepwell/stepwell/internal/timetable"
-	"github.com/stepwell/stepwell/world"
 )
 
 func schedulesListCommand(c *cli) *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "list",
-		Short: "List the schedules, with their next times",
+	return list(c, aboutSchedules(c), api.ListSchedulesOp, &api.ListSchedules{}, &cobra.Command{
+		Use: "list",
 		Long: `List the schedules: their workflow, their times, the next time, and how many runs they have started. With --json each
-schedule is one line, with its next ten times.
-
-` + exitHelp,
+schedule is one line, with its next ten times.`,
 		Example: `  stepwell schedules list
   stepwell schedules list --json | jq -r 'select(.paused != null) | .name'`,
-		Args: arguments(0, 0, "no arguments"),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return withSchedules(c, cmd.Context(), "", func(k *timetable.Keeper) error { return listSchedules(c, cmd.Context(), k.Store) })
-		},
-	}
-	c.jsonFlag(cmd, "write one JSON object per schedule")
-	return cmd
-}
-
-func listSchedules(c *cli, ctx context.Context, store world.Scheduler) error {
-	t := &table{Gap: "  "}
-	t.Add(cell{Text: "SCHEDULE", Tone: dim}, cell{Text: "WORKFLOW", Tone: dim}, cell{Text: "TIMES", Tone: dim}, cell{Text: "NEXT", Tone: dim}, cell{Text: "RUNS", Tone: dim, Right: true}, cell{Text: "", Tone: dim})
-	for q := (world.ScheduleQuery{Limit: 1_000}); ; {
-		page, err := store.Schedules(ctx, q)
-		if err != nil {
-			return err
+	}, heads("SCHEDULE", "WORKFLOW", "TIMES", "NEXT", ">RUNS", ""), func(s *api.Schedule) []cell {
+		next := "over"
+		if len(s.Next) > 0 {
+			next = s.Next[0].Format(time.RFC3339)
+		} else if s.Paused != nil {
+			next = "-"
 		}
-		for i := range page {
-			s := ops.ScheduleOf(&page[i])
-			if c.json {
-				if err := c.encoder().Encode(s); err != nil {
-					return err
-				}
-				continue
-			}
-			next, state := cell{Text: "over"}, scheduleState(c, &s)
-			if len(s.Next) > 0 {
-				next.Text = s.Next[0].Format(time.RFC3339)
-			} else if s.Paused != nil {
-				next.Text = "-"
-			}
-			t.Add(cell{Text: s.Name}, cell{Text: s.Workflow}, cell{Text: s.Words}, next, cell{Text: strconv.Itoa(s.Count), Right: true}, state)
-		}
-		if len(page) < q.Limit {
-			break
-		}
-		q.After = page[len(page)-1].Name
-	}
-	switch {
-	case c.json:
-	case t.Rows() == 1:
-		fmt.Fprintf(c.stderr, "no schedules in %s\n", c.place())
-	default:
-		t.Write(c.stdout, c.style())
-	}
-	return nil
+		return []cell{{Text: s.Name}, {Text: s.Workflow}, {Text: s.Words}, {Text: next},
+			number(s.Count), scheduleState(c, s)}
+	}, none(c, "no schedules"))
 }
 
 // scheduleState says what keeps a schedule from going on; nothing: it goes on.
@@ -94,34 +51,13 @@ func scheduleState(c *cli, s *api.Schedule) cell {
 }
 
 func schedulesShowCommand(c *cli) *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "show NAME",
-		Short: "Show a schedule in words, with its next ten times",
+	return show(c, aboutSchedules(c), api.GetScheduleOp, &api.GetSchedule{}, &cobra.Command{
+		Use: "show NAME",
 		Long: `Show a schedule: its expressions in words, its next ten times, its last run, how many times had no run and why, and what
-you can do.
-
-` + exitHelp,
+you can do.`,
 		Example: `  stepwell schedules show nightly
   stepwell schedules show nightly --json | jq -r '.next[]'`,
-		Args:              arguments(1, 1, "NAME"),
-		ValidArgsFunction: completeSchedule(c),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return withSchedules(c, cmd.Context(), args[0], func(k *timetable.Keeper) error {
-				is, err := timetable.Find(cmd.Context(), k.Store, args[0])
-				if err != nil {
-					return err
-				}
-				s := ops.ScheduleOf(is)
-				if c.json {
-					return c.encoder().Encode(s)
-				}
-				showSchedule(c, &s)
-				return nil
-			})
-		},
-	}
-	c.jsonFlag(cmd, "write one JSON object")
-	return cmd
+	}, showSchedule)
 }
 
 func showSchedule(c *cli, s *api.Schedule) {

@@ -39,7 +39,8 @@ func aboutTopics(c *cli) *subject {
 		kind: "subscription",
 		own: func(err error) error {
 			if errors.Is(err, world.ErrNotFound) && strings.Contains(err.Error(), "queue") {
-				return &fault{exitNotFound, err, "nothing was changed; create the queue first:  " + c.command("queues declare QUEUE")}
+				return &fault{exitNotFound, err,
+					"nothing was changed; create the queue first:  " + c.command("queues declare QUEUE")}
 			}
 			return err
 		},
@@ -47,7 +48,9 @@ func aboutTopics(c *cli) *subject {
 		conflict: func(name string) string {
 			return "nothing was changed; see it:  " + c.command("topics show "+shellWord(name))
 		},
-		complete: completes(c, api.ListSubscriptionsOp, func(s *api.Subscription) string { return s.Name + "\t" + s.Pattern }),
+		complete: completes(c, api.ListSubscriptionsOp, func(s *api.Subscription) string {
+			return s.Name + "\t" + s.Pattern
+		}),
 	}
 }
 
@@ -73,10 +76,13 @@ To publish it again safely, give an ID: the same topic and ID within 24 hours is
 		}
 		return "published " + out.ID + " under " + in.Topic
 	})
-	cmd.Flags().StringVar(&in.DeliveryID, "id", "", "`ID` of this publication: with the same ID, it is published only once")
-	cmd.Flags().StringVar(&in.Source, "source", "", "`name` of the source: ordered subscriptions get the publications of one source in order")
+	cmd.Flags().StringVar(&in.DeliveryID, "id", "",
+		"`ID` of this publication: with the same ID, it is published only once")
+	cmd.Flags().StringVar(&in.Source, "source", "",
+		"`name` of the source: ordered subscriptions get the publications of one source in order")
 	durationFlag(cmd, &in.Delay, "delay", "how `long` to delay it: 90s, 5m, 2h, 7d")
-	pairFlag(cmd, &in.Headers, "header", "value", "`name=value` to publish with the payload; may be repeated")
+	pairFlag(cmd, &in.Headers, "header", "value",
+		"`name=value` to publish with the payload; may be repeated")
 	return cmd
 }
 
@@ -112,16 +118,25 @@ topics that match the pattern: * stands for any one word, # for any number of wo
 		return secretText("subscribed "+in.Subscription+" to "+in.Pattern, out.Secret, is)
 	})
 	cmd.Flags().StringVar(&in.Queue, "queue", "", "put publications into this `queue`")
-	cmd.Flags().StringVar(&start.Name, "workflow", "", "start a run of this `workflow` for each publication")
+	cmd.Flags().StringVar(&start.Name, "workflow", "",
+		"start a run of this `workflow` for each publication")
 	cmd.Flags().StringVar(&post.URL, "url", "", "post publications to this `URL`")
-	rawFlag(cmd, &in.Match, "match", "only publications that contain this `JSON`", `{"order":"o-7"}`)
-	cmd.Flags().BoolVar(&in.Ordered, "ordered", false, "keep the order of what one source publishes under one topic")
-	cmd.Flags().IntVar(&in.Revision, "revision", 0, "a `number` that grows with each change: a lower one than the current is refused")
-	cmd.Flags().StringVar(&start.Key, "key", "", "`template` of the runs' idempotency key: {payload.a.b}, {topic}, {id}, {header.name}")
-	pairFlag(cmd, &start.Attributes, "attribute", "template", "`name=template` of an attribute of the runs; may be repeated")
-	cmd.Flags().IntVar(&start.Version, "version", 0, "`version` of the workflow (default: the highest that a live worker has)")
-	cmd.Flags().BoolVar(&post.Private, "private", false, "the URL may be in a private network, if the server allows that too")
-	durationFlag(cmd, &post.GiveUp, "give-up", "how `long` to retry a post before it becomes a dead letter, 30d at most (default 3d)")
+	rawFlag(cmd, &in.Match, "match",
+		"only publications that contain this `JSON`", `{"order":"o-7"}`)
+	cmd.Flags().BoolVar(&in.Ordered, "ordered", false,
+		"keep the order of what one source publishes under one topic")
+	cmd.Flags().IntVar(&in.Revision, "revision", 0,
+		"a `number` that grows with each change: a lower one than the current is refused")
+	cmd.Flags().StringVar(&start.Key, "key", "",
+		"`template` of the runs' idempotency key: {payload.a.b}, {topic}, {id}, {header.name}")
+	pairFlag(cmd, &start.Attributes, "attribute", "template",
+		"`name=template` of an attribute of the runs; may be repeated")
+	cmd.Flags().IntVar(&start.Version, "version", 0,
+		"`version` of the workflow (default: the highest that a live worker has)")
+	cmd.Flags().BoolVar(&post.Private, "private", false,
+		"the URL may be in a private network, if the server allows that too")
+	durationFlag(cmd, &post.GiveUp, "give-up",
+		"how `long` to retry a post before it becomes a dead letter, 30d at most (default 3d)")
 	return cmd
 }
 

@@ -3,8 +3,6 @@ package cli
 // This file holds what operators do to a subscription.
 
 import (
-	"fmt"
-
 	"github.com/spf13/cobra"
 
 	"github.com/stepwell/stepwell/api"
@@ -33,7 +31,8 @@ queue, use queues pause instead.`,
 }
 
 func topicsResumeCommand(c *cli) *cobra.Command {
-	return act(c, aboutTopics(c), api.ResumeSubscriptionOp, &api.ResumeSubscription{}, &cobra.Command{
+	var in api.ResumeSubscription
+	return act(c, aboutTopics(c), api.ResumeSubscriptionOp, &in, &cobra.Command{
 		Use:     "resume NAME",
 		Long:    `Resume the deliveries of a subscription, also of one that was paused automatically because its endpoint was gone.`,
 		Example: `  stepwell topics resume billing`,
@@ -50,9 +49,10 @@ them fail. If a program declared the queue, use queues redrive instead.`,
   stepwell topics redeliver billing --message mesg_01JD3V7Q5ZJ8K2M4N6P8R0T2V4`,
 	}, "redelivered", func(out *api.QueueChanged, is *actedOn) string {
 		is.Messages = out.Messages
-		return fmt.Sprintf("redelivered %s of %s", human.Count(out.Messages, "dead letter"), in.Subscription)
+		return "redelivered " + human.Count(out.Messages, "dead letter") + " of " + in.Subscription
 	})
-	cmd.Flags().StringArrayVar(&in.IDs, "message", nil, "only the message with this `ID`; may be repeated")
+	cmd.Flags().StringArrayVar(&in.IDs, "message", nil,
+		"only the message with this `ID`; may be repeated")
 	return cmd
 }
 

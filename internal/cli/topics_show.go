@@ -14,16 +14,18 @@ import (
 )
 
 func topicsListCommand(c *cli) *cobra.Command {
-	return list(c, aboutTopics(c), api.ListSubscriptionsOp, &api.ListSubscriptions{}, &cobra.Command{
+	head := heads("SUBSCRIPTION", "PATTERN", "TO", ">WAITING", ">OUT", ">DEAD", "")
+	var in api.ListSubscriptions
+	return list(c, aboutTopics(c), api.ListSubscriptionsOp, &in, &cobra.Command{
 		Use: "list",
 		Long: `List the subscriptions: their topics, their targets, how many messages wait, and how many are dead letters. With --json
 each subscription is one line.`,
 		Example: `  stepwell topics list
   stepwell topics list --json | jq -r 'select(.counts.dead > 0) | .name'`,
-	}, heads("SUBSCRIPTION", "PATTERN", "TO", ">WAITING", ">OUT", ">DEAD", ""), func(s *api.Subscription) []cell {
+	}, head, func(s *api.Subscription) []cell {
 		n := s.Counts
-		return []cell{{Text: s.Name}, {Text: s.Pattern}, {Text: ops.SubscriptionTarget(s)}, number(n.Ready + n.Delayed + n.Parked),
-			number(n.Out), deadCell(n.Dead), pausedCell(c, s.Paused)}
+		return []cell{{Text: s.Name}, {Text: s.Pattern}, {Text: ops.SubscriptionTarget(s)},
+			number(n.Ready + n.Delayed + n.Parked), number(n.Out), deadCell(n.Dead), pausedCell(c, s.Paused)}
 	}, none(c, "no subscriptions"))
 }
 

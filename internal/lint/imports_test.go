@@ -104,7 +104,7 @@ var layers = []layer{
 	{"stepwelltest/postgrestest", []string{"stepwelltest", "world", "world/postgres"}},
 	{"stepwelltest/...", []string{"", "world", "world/journal", "world/memory", "world/worldtest", "internal/engine", "internal/replay", "internal/codec", "internal/faults", "internal/kit", "internal/timeline"}},
 	{"server/...", []string{"", "acting", "api", "client", "docs", "world", "world/journal", "world/remote/...", "server/...", "internal/apart", "internal/courier", "internal/devalue", "internal/human", "internal/kit", "internal/logs", "internal/metrics", "internal/operate", "internal/ops", "internal/schema", "internal/spread", "internal/timeline", "internal/timetable"}},
-	{"internal/cli", []string{"", "acting", "api", "world/...", "server/...", "telemetry", "internal/courier", "internal/crypt", "internal/demo", "internal/draw", "internal/human", "internal/kit", "internal/logs", "internal/operate", "internal/ops", "internal/schema", "internal/spread", "internal/terminal", "internal/timeline", "internal/timetable"}},
+	{"internal/cli", []string{"", "acting", "api", "world/...", "server/...", "telemetry", "internal/courier", "internal/crypt", "internal/demo", "internal/draw", "internal/human", "internal/logs", "internal/operate", "internal/ops", "internal/schema", "internal/spread", "internal/terminal", "internal/timeline"}},
 	{"cmd/demo", []string{"world/sqlite", "internal/demo", "internal/draw"}},
 	{"cmd/...", []string{"internal/cli"}},                                          // a main function each
 	{"docs", []string{"", "world", "world/sqlite", "world/postgres", "telemetry"}}, // tests of its code

@@ -154,9 +154,6 @@ func (o *Ops) GetSubscription(ctx context.Context, in api.GetSubscription) (out 
 
 // Subscribe creates a subscription, or changes its settings.
 func (o *Ops) Subscribe(ctx context.Context, in api.Subscribe) (out api.Subscribed, err error) {
-	if err := checkSubscription(in.Subscription); err != nil {
-		return out, err
-	}
 	sub := world.Subscription{
 		Name: in.Subscription, Pattern: in.Pattern, Match: in.Match, Ordered: in.Ordered, Revision: in.Revision, Queue: in.Queue,
 		Made: world.Provenance{By: acting.Who(ctx), At: o.opt.Now()},

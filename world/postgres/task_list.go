@@ -22,7 +22,7 @@ func (rd *reader) Tasks(ctx context.Context, run string) (out []world.Task, err 
 		var first *time.Time
 		var history, worker *string
 		var sum *int32
-		if err := row.Scan(&t.Step, &t.Name, &t.Workflow, &t.Priority, &t.Visible, &t.Attempt, &t.Failures, &first, &history, &worker, &t.Abandoned, &t.Input, &t.Options, &sum); err != nil {
+		if err := row.Scan(&t.Step, &t.Name, &t.Workflow, &t.Priority, &t.Visible, &t.Attempt, &t.Failures, &first, &history, &worker, &t.Abandoned, (*[]byte)(&t.Input), (*[]byte)(&t.Options), &sum); err != nil {
 			return err
 		}
 		t.Visible, t.First, t.Worker = world.Within(t.Visible.UTC()), at(first), textOf(worker)

@@ -78,7 +78,7 @@ func (t *claiming) queueTasks(q *pgx.Batch, now time.Time, tasks []candidate, go
 			var key int64
 			var sum *int32
 			o := &world.Task{Worker: t.wk.ID}
-			if err := rows.Scan(&key, &o.Run, &o.Step, &o.Name, &o.Workflow, &o.Input, &o.Options, &o.Priority, &o.Visible, &o.Attempt,
+			if err := rows.Scan(&key, &o.Run, &o.Step, &o.Name, &o.Workflow, (*[]byte)(&o.Input), (*[]byte)(&o.Options), &o.Priority, &o.Visible, &o.Attempt,
 				&o.First, &o.Failures, &o.Abandoned, &sum); err != nil {
 				return err
 			}

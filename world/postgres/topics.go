@@ -120,7 +120,7 @@ func publishIn(ctx context.Context, in txn, all []world.Publication) (sent []wor
 func publishedOnce(ctx context.Context, in txn, p *world.Publication) (s world.Sent, err error) {
 	scan := func(row scanner) (err error) { s, err = scanPublished(row); return err }
 	head, sum := layout.PublicationRow(p)
-	if err := in.each(ctx, publishOnce, scan, p.Topic, orNull(p.Source), p.Dedupe, p.Delay.Microseconds(), head, p.Payload, sum.Value()); err != nil || s.ID != "" {
+	if err := in.each(ctx, publishOnce, scan, p.Topic, orNull(p.Source), p.Dedupe, p.Delay.Microseconds(), head, []byte(p.Payload), sum.Value()); err != nil || s.ID != "" {
 		return s, err
 	}
 	if err := in.each(ctx, findPublication, scan, p.Topic, p.Dedupe); err != nil {

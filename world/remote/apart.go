@@ -23,9 +23,7 @@ func (k apartKeeper) KeepPiece(ctx context.Context, p *world.Piece) error {
 	if err := world.CheckPiece(p); err != nil {
 		return err
 	}
-	var out wire.Accepted
-	in := wire.Piece{PieceOf: wire.PieceOf{Run: p.Run, Value: p.Value, Number: p.Number}, Data: p.Data, Key: p.Key}
-	return k.w.ask(ctx, manner{twice: true}, "keepPiece", &in, &out)
+	return act(ctx, k.w, wire.KeepPiece, *p)
 }
 
 // DropValue deletes a value that no event names; see [world.Values].
@@ -33,20 +31,19 @@ func (k apartKeeper) DropValue(ctx context.Context, run, value string) error {
 	if err := world.CheckValue(run, value); err != nil {
 		return err
 	}
-	var out wire.Accepted
-	return k.w.ask(ctx, manner{twice: true}, "dropValue", &wire.ValueOf{Run: run, Value: value}, &out)
+	return act(ctx, k.w, wire.DropValue, valueOf(run, value))
+}
+
+func valueOf(run, value string) wire.ValueIn {
+	return wire.ValueIn{RunID: wire.RunID{Run: run}, Value: value}
 }
 
 // ValueKeys tells which keys values are encrypted with; see [world.Values].
 func (k apartKeeper) ValueKeys(ctx context.Context) ([]world.ValueKey, error) {
-	var out wire.ValueKeys
-	err := k.w.ask(ctx, manner{twice: true}, "valueKeys", struct{}{}, &out)
-	return out.Keys, err
+	return call(ctx, k.w, wire.ValueKeys, wire.Nothing{})
 }
 
 // Piece reads a piece of a value; see [world.Values].
 func (k apartKeeper) Piece(ctx context.Context, run, value string, number int) ([]byte, error) {
-	var out wire.PieceData
-	err := k.w.ask(ctx, manner{twice: true}, "piece", &wire.PieceOf{Run: run, Value: value, Number: number}, &out)
-	return out.Data, err
+	return call(ctx, k.w, wire.Piece, wire.PieceIn{ValueIn: valueOf(run, value), Number: number})
 }

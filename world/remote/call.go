@@ -14,7 +14,6 @@ import (
 	"net/http"
 	"net/http/httptrace"
 	"net/url"
-	"reflect"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -57,26 +56,63 @@ const (
 // errSilent: the answer did not begin in time.
 var errSilent = errors.New("the server does not begin to answer")
 
-// ask makes a call and tries it again as its manner says. What remains unknown is [world.ErrUnknownOutcome], an absent server [world.ErrStorage].
-func (w *World) ask(ctx context.Context, how manner, name string, in any, out wire.Reply) error {
-	leave, err := w.enter(ctx)
-	if err != nil {
-		return err
+// mannerOf is what a row says of a lost answer.
+func mannerOf(lost wire.Lost) manner {
+	switch lost {
+	case wire.Twice:
+		return manner{twice: true}
+	case wire.Long:
+		return manner{twice: true, long: true}
+	case wire.Once:
+		return manner{once: true}
 	}
-	defer leave()
-	return w.insist(ctx, how, name, in, out)
+	return manner{}
 }
 
-// insist is ask within a call.
-func (w *World) insist(ctx context.Context, how manner, name string, in any, out wire.Reply) error {
-	var body bytes.Buffer
-	if err := wire.Encode(&body, in); err != nil {
-		return fmt.Errorf("%w: %s: %w", world.ErrInvalid, name, err)
+// byID is the manner of a row that is [wire.ByID].
+func byID(twice bool) manner { return manner{twice: twice, once: !twice} }
+
+// call calls a method, and again as its row says. What remains unknown is
+// [world.ErrUnknownOutcome], an absent server [world.ErrStorage].
+func call[In, Out any](ctx context.Context, w *World, m wire.Method[In, Out], in In) (Out, error) {
+	return callAs(ctx, w, mannerOf(m.Lost), m, in)
+}
+
+// act is call where there is nothing to answer.
+func act[In any](ctx context.Context, w *World, m wire.Method[In, wire.Nothing], in In) error {
+	_, err := call(ctx, w, m, in)
+	return err
+}
+
+// callAs is call in another manner.
+func callAs[In, Out any](ctx context.Context, w *World, how manner, m wire.Method[In, Out], in In) (out Out, err error) {
+	leave, err := w.enter(ctx)
+	if err != nil {
+		return out, err
 	}
+	defer leave()
+	return callWithin(ctx, w, how, m, in)
+}
+
+// callWithin is callAs within a call.
+func callWithin[In, Out any](ctx context.Context, w *World, how manner, m wire.Method[In, Out], in In) (out Out, err error) {
+	var body bytes.Buffer
+	if err := wire.Encode(&body, &in); err != nil {
+		return out, fmt.Errorf("%w: %s: %w", world.ErrInvalid, m.Name, err)
+	}
+	err = w.insist(ctx, how, m.Name, body.Bytes(), func(answer []byte) (err error) {
+		out, err = wire.DecodeAnswer[Out](answer)
+		return err
+	})
+	return out, err
+}
+
+// insist sends a request, and again as its manner says.
+func (w *World) insist(ctx context.Context, how manner, name string, body []byte, read func(answer []byte) error) error {
 	if how.limit == 0 {
 		how.limit = w.opt.Timeout
 	}
-	silence := w.silence + time.Duration(body.Len()>>18)*time.Second // what is large takes long to read and to write
+	silence := w.silence + time.Duration(len(body)>>18)*time.Second // what is large takes long to read and to write
 	switch {
 	case how.once:
 		silence = how.limit
@@ -86,7 +122,7 @@ func (w *World) insist(ctx context.Context, how manner, name string, in any, out
 	began, pause, lost := time.Now(), firstPause, false
 	for try := 1; ; try++ {
 		one, cancel := context.WithTimeout(ctx, how.limit)
-		err := w.once(one, http.MethodPost, "/"+name, body.Bytes(), silence, out)
+		err := w.once(one, http.MethodPost, "/"+name, body, silence, read)
 		cancel()
 		hangs := errors.Is(err, errSilent)
 		if hangs {
@@ -149,7 +185,7 @@ func (w *World) pause(ctx context.Context, d time.Duration) bool {
 }
 
 // once sends one request, and waits silence for its answer to begin. Its error is what the server said, or wraps errAway or errLost.
-func (w *World) once(ctx context.Context, method, path string, body []byte, silence time.Duration, out wire.Reply) error {
+func (w *World) once(ctx context.Context, method, path string, body []byte, silence time.Duration, read func(answer []byte) error) error {
 	reached := false
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -201,39 +237,14 @@ func (w *World) once(ctx context.Context, method, path string, body []byte, sile
 	case len(answer) > mostAnswer:
 		return fmt.Errorf("%w: server %s: an answer of more than %d bytes", world.ErrStorage, w.base, mostAnswer)
 	}
-	if err := read(resp.Header, answer, out); err != nil {
+	if media, _, bad := mime.ParseMediaType(resp.Header.Get("Content-Type")); bad != nil || media != "application/json" {
+		err = fmt.Errorf("it is %.100q", resp.Header.Get("Content-Type"))
+	} else {
+		err = read(answer)
+	}
+	if err != nil {
 		return fmt.Errorf("server %s: %w: the answer does not come from a Stepwell server: %w", w.base, errLost, err)
 	}
-	return nil
-}
-
-// read reads an answer. It must say that it is one, and have what each of its kind has. out is as it was where there is an
-// error.
-func read(h http.Header, answer []byte, out wire.Reply) error {
-	if media, _, err := mime.ParseMediaType(h.Get("Content-Type")); err != nil || media != "application/json" {
-		return fmt.Errorf("it is %.100q", h.Get("Content-Type"))
-	}
-	d := json.NewDecoder(bytes.NewReader(answer))
-	if !bytes.HasPrefix(bytes.TrimLeft(answer, " \t\r\n"), []byte("{")) {
-		return errors.New("it is not an object")
-	}
-	fresh := reflect.New(reflect.TypeOf(out).Elem())           // what is half read is not to stay
-	if a, ok := fresh.Interface().(interface{ Blank() }); ok { // 0 is a value
-		a.Blank()
-	}
-	if err := d.Decode(fresh.Interface()); err != nil {
-		return err
-	}
-	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return errors.New("there is more after its end")
-	}
-	if !fresh.Interface().(wire.Reply).Said() {
-		return errors.New("it does not say that it is one")
-	}
-	if a, ok := fresh.Interface().(interface{ Whole() bool }); ok && !a.Whole() {
-		return errors.New("it lacks what each of its kind has")
-	}
-	reflect.ValueOf(out).Elem().Set(fresh.Elem())
 	return nil
 }
 

@@ -19,29 +19,20 @@ func (w *World) Commit(ctx context.Context, c *world.Commit) (world.Committed, e
 	if err := world.CheckCommit(c); err != nil {
 		return world.Committed{}, err
 	}
-	m := wire.OfCommit(c)
-	m.Again = w.inDoubt(c.ID)
+	in := wire.CommitIn{Commit: *c, Again: w.inDoubt(c.ID)}
 	wk := w.knows(c.Worker)
 	had := wk != nil && givesUp(c) && wk.move(c.Run, false) // before: a heartbeat may see it first
-	var out wire.Committed
-	err := w.ask(ctx, manner{}, "commit", m, &out)
+	out, err := call(ctx, w, wire.Commit, in)
 	doubt := w.settle(c.ID, err)
 	if had && err != nil && !doubt || wk != nil && err == nil && c.Birth() && !givesUp(c) && out.Existing == "" {
 		wk.move(c.Run, true)
 	}
-	if err != nil {
-		return world.Committed{}, err
-	}
-	return out.World(), nil
+	return out, err
 }
 
 // Outcome reports whether a commit was written; see [world.Log].
 func (w *World) Outcome(ctx context.Context, c *world.Commit) (world.Committed, error) {
-	var out wire.Committed
-	if err := w.ask(ctx, manner{twice: true}, "outcome", wire.OfCommit(c), &out); err != nil {
-		return world.Committed{}, err
-	}
-	return out.World(), nil
+	return call(ctx, w, wire.Outcome, wire.CommitIn{Commit: *c})
 }
 
 // inDoubt reports whether a commit was sent before and nobody knows what became of it.
@@ -81,19 +72,14 @@ func (w *World) Deliver(ctx context.Context, d *world.Delivery) (world.Delivered
 	if d.Unbegun {
 		return world.Delivered{}, fmt.Errorf("%w: run %s: what ends a run that has not begun is its server's", world.ErrInvalid, d.Run)
 	}
-	var out wire.Delivered
-	err := w.ask(ctx, manner{twice: d.ID != "" && d.Task == nil || d.WakesTask() || d.ExpiresTask(), once: d.ID == "" && d.Task == nil}, "deliver", wire.OfDelivery(d), &out)
-	return out.World(), err
+	twice := d.ID != "" && d.Task == nil || d.WakesTask() || d.ExpiresTask()
+	how := manner{twice: twice, once: d.ID == "" && d.Task == nil} // a task's end holds once
+	return callAs(ctx, w, how, wire.Deliver, *d)
 }
 
 // Events reads a page of a run's log, in whole commits; see [world.Log].
 func (w *World) Events(ctx context.Context, run string, q world.EventQuery) (world.EventPage, error) {
-	in := wire.EventQuery{Run: run, Cursor: q.Cursor, Limit: q.Limit, Types: q.Types, CorrelationID: q.CorrelationID}
-	var out wire.EventPage
-	if err := w.ask(ctx, manner{twice: true}, "events", &in, &out); err != nil {
-		return world.EventPage{}, err
-	}
-	return world.EventPage{Events: wire.WorldEvents(out.Events), Cursor: out.Cursor, More: out.More, Trimmed: out.Trimmed}, nil
+	return call(ctx, w, wire.Events, wire.EventsIn{RunID: wire.RunID{Run: run}, EventQuery: q})
 }
 
 // Append adds chunks to a stream; see [world.Streams].
@@ -101,24 +87,15 @@ func (w *World) Append(ctx context.Context, a *world.Append) (world.Appended, er
 	if err := world.CheckAppend(a); err != nil {
 		return world.Appended{}, err
 	}
-	var out wire.Appended
-	err := w.ask(ctx, manner{}, "append", wire.OfAppend(a), &out)
-	return out.World(), err
+	return call(ctx, w, wire.Append, *a)
 }
 
 // Chunks reads chunks of a stream; see [world.Streams].
 func (w *World) Chunks(ctx context.Context, run, stream string, q world.ChunkQuery) (world.ChunkPage, error) {
-	var out wire.ChunkPage
-	err := w.ask(ctx, manner{twice: true}, "chunks", &wire.ChunkQuery{Run: run, Stream: stream, From: q.From, Limit: q.Limit}, &out)
-	if err != nil {
-		return world.ChunkPage{}, err
-	}
-	return out.World(), nil
+	return call(ctx, w, wire.Chunks, wire.ChunksIn{RunID: wire.RunID{Run: run}, Stream: stream, ChunkQuery: q})
 }
 
 // StreamsOf lists the streams of a run; see [world.Streams].
 func (w *World) StreamsOf(ctx context.Context, run string) ([]world.StreamRow, error) {
-	var out wire.Streams
-	err := w.ask(ctx, manner{twice: true}, "streams", &wire.RunID{Run: run}, &out)
-	return out.Streams, err
+	return call(ctx, w, wire.Streams, wire.RunID{Run: run})
 }

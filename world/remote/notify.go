@@ -162,15 +162,11 @@ func (w *World) told(event string, data []byte, quiet *time.Duration) error {
 		w.feed.heard.Store(true)
 		w.listeners.Tell(everything)
 	case wire.EventNotices:
-		var all []wire.Notice
+		var all []world.Notice
 		if err := json.Unmarshal(data, &all); err != nil {
 			return fmt.Errorf("notices: %w", err)
 		}
-		told := make([]world.Notice, len(all))
-		for i, n := range all {
-			told[i] = world.Notice(n)
-		}
-		w.listeners.Tell(told)
+		w.listeners.Tell(all)
 	}
 	return nil
 }

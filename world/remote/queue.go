@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/stepwell/stepwell/world"
@@ -61,37 +60,18 @@ func (w *World) Join(ctx context.Context, wk world.Worker) (world.Heartbeat, err
 	if err := world.CheckWorker(&wk); err != nil {
 		return world.Heartbeat{}, err
 	}
-	heartbeat, err := join(ctx, w, wk)
-	// Else what it says is refused.
-	older := errors.Is(err, world.ErrInvalid) && strings.Contains(err.Error(), "unknown field")
-	if !older || len(wk.Definitions) == 0 && wk.MaxRetention == 0 {
-		return heartbeat, err
-	}
-	err = w.Define(ctx, wk.Definitions)
-	if err == nil && wk.MaxRetention != 0 {
-		_, _, err = w.LimitRetention(ctx, wk.MaxRetention, false)
-	}
-	if older = errors.Is(err, world.ErrInvalid) || errors.Is(err, world.ErrNotFound); err != nil && !older {
-		return world.Heartbeat{}, err
-	}
-	wk.Definitions, wk.MaxRetention = nil, 0
-	return join(ctx, w, wk)
-}
-
-func join(ctx context.Context, w *World, wk world.Worker) (world.Heartbeat, error) {
 	leave, err := w.enter(ctx)
 	if err != nil {
 		return world.Heartbeat{}, err
 	}
 	defer leave()
-	in := wire.OfWorker(&wk)
-	in.Remote = false
-	var out wire.Beat
-	err = w.insist(ctx, manner{}, "join", &in, &out)
+	wk.Remote = false
+	out, err := callWithin(ctx, w, manner{}, wire.Join, wk)
 	for try := 0; doubtful(err) && try < joinTries && ctx.Err() == nil; try++ {
 		// It has joined, also where somebody has who has its ID: that is new, and nobody else's. Or it has not: then it can.
-		if err = w.insist(ctx, manner{twice: true}, "beat", &wire.BeatQuery{Worker: wk.ID}, &out); errors.Is(err, world.ErrLeaseLost) {
-			err = w.insist(ctx, manner{}, "join", &in, &out)
+		in := wire.HeartbeatIn{HeartbeatQuery: world.HeartbeatQuery{Worker: wk.ID}}
+		if out, err = callWithin(ctx, w, manner{twice: true}, wire.Heartbeat, in); errors.Is(err, world.ErrLeaseLost) {
+			out, err = callWithin(ctx, w, manner{}, wire.Join, wk)
 		}
 	}
 	switch {
@@ -106,7 +86,7 @@ func join(ctx context.Context, w *World, wk world.Worker) (world.Heartbeat, erro
 	known.mu.Lock()
 	known.lease, known.server = out.Until.Sub(out.Now), out.Server
 	known.mu.Unlock()
-	return out.World(), nil
+	return out.Heartbeat, nil
 }
 
 // Claim gives the worker runs and tasks; see [world.Queue]. It does not wait for work. If the
@@ -120,16 +100,16 @@ func (w *World) Claim(ctx context.Context, q world.ClaimQuery) (world.Claimed, e
 	wk := w.worker(q.Worker)
 	wk.claiming.Lock()
 	defer wk.claiming.Unlock()
-	in := wire.TakeQuery{Worker: q.Worker, Classes: q.Classes, Runs: q.Runs, Steps: q.Steps, Tasks: q.Tasks, Run: q.Run, Step: q.Step, N: w.claims.Add(1)}
+	q.Number = w.claims.Add(1)
+	in := wire.ClaimIn{ClaimQuery: q}
 	how := manner{tries: claimTries, limit: wk.wait()}
-	var out wire.Taken
-	err = w.insist(ctx, how, "take", &in, &out)
+	out, err := callWithin(ctx, w, how, wire.Claim, in)
 	in.Again, in.Server = true, wk.of()
 	for try := 1; doubtful(err) && try < claimTries && ctx.Err() == nil; try++ {
-		err = w.insist(ctx, how, "take", &in, &out)
+		out, err = callWithin(ctx, w, how, wire.Claim, in)
 	}
 	if errors.Is(err, world.ErrConflict) { // it came twice, or late: this answer is not that of the one that counts
-		err = fmt.Errorf("%w: take: %w", world.ErrUnknownOutcome, err)
+		err = fmt.Errorf("%w: claim: %w", world.ErrUnknownOutcome, err)
 	}
 	if err != nil {
 		if errors.Is(err, world.ErrLeaseLost) {
@@ -140,7 +120,7 @@ func (w *World) Claim(ctx context.Context, q world.ClaimQuery) (world.Claimed, e
 	for i := range out.Runs {
 		wk.move(out.Runs[i].Run, true)
 	}
-	return out.World(), nil
+	return out, nil
 }
 
 // How often a claim is asked for, and a worker finds out whether it has joined.
@@ -164,9 +144,8 @@ func (w *World) Held(ctx context.Context, worker string) (world.Account, error) 
 	wk := w.worker(worker)
 	wk.claiming.Lock()
 	defer wk.claiming.Unlock()
-	var out wire.Held
-	err = w.insist(ctx, manner{twice: true, limit: wk.wait()}, "held", &wire.HeldQuery{Worker: worker, N: w.claims.Add(1)}, &out)
-	return out.World(), err
+	in := wire.HeldIn{WorkerID: wire.WorkerID{Worker: worker}, Number: w.claims.Add(1)}
+	return callWithin(ctx, w, manner{twice: true, limit: wk.wait()}, wire.Held, in)
 }
 
 // Heartbeat renews a worker's lease; see [world.Queue]. It is not retried, because the next
@@ -174,18 +153,17 @@ func (w *World) Held(ctx context.Context, worker string) (world.Account, error) 
 func (w *World) Heartbeat(ctx context.Context, q world.HeartbeatQuery) (world.Heartbeat, error) {
 	wk := w.worker(q.Worker)
 	wk.mu.Lock()
-	in := wire.BeatQuery{Worker: q.Worker, Tasks: wire.OfKeys(q.Tasks), Again: wk.missed}
+	in := wire.HeartbeatIn{HeartbeatQuery: q, Again: wk.missed}
 	wk.owned.begin()
 	wk.mu.Unlock()
-	var out wire.Beat
 	how := manner{twice: true, tries: 1, limit: wk.wait()}
-	err := w.ask(ctx, how, "beat", &in, &out)
+	out, err := callAs(ctx, w, how, wire.Heartbeat, in)
 	if errors.Is(err, errSilent) && ctx.Err() == nil {
 		in.Again = true
-		err = w.ask(ctx, how, "beat", &in, &out)
+		out, err = callAs(ctx, w, how, wire.Heartbeat, in)
 	}
 	wk.mu.Lock()
-	b := out.World()
+	b := out.Heartbeat
 	lost := wk.owned.end(b.Account)
 	if wk.missed = err != nil; err == nil {
 		wk.server = out.Server
@@ -206,5 +184,5 @@ func (w *World) Heartbeat(ctx context.Context, q world.HeartbeatQuery) (world.He
 // Leave ends a worker's lease and hands back what it holds; see [world.Queue].
 func (w *World) Leave(ctx context.Context, id string) error {
 	defer w.forget(id)
-	return w.ask(ctx, manner{twice: true}, "leave", &wire.WorkerID{Worker: id}, new(wire.Accepted))
+	return act(ctx, w, wire.Leave, wire.WorkerID{Worker: id})
 }

@@ -1,6 +1,6 @@
 package remote
 
-// This file reads what operators and clients read, and sweeps.
+// This file reads what operators and clients read, sweeps, and keeps what code declares.
 
 import (
 	"context"
@@ -14,11 +14,7 @@ import (
 
 // Run reads one run; see [world.Admin].
 func (w *World) Run(ctx context.Context, id string) (world.Run, error) {
-	var out wire.OneRun
-	if err := w.ask(ctx, manner{twice: true}, "run", &wire.RunID{Run: id}, &out); err != nil {
-		return world.Run{}, err
-	}
-	return out.World(), nil
+	return call(ctx, w, wire.Run, wire.RunID{Run: id})
 }
 
 // Runs lists runs, newest first; see [world.Admin]. A page may be shorter than its limit if
@@ -27,62 +23,42 @@ func (w *World) Runs(ctx context.Context, q world.RunQuery) (world.RunPage, erro
 	if err := q.Check(); err != nil {
 		return world.RunPage{}, err
 	}
-	in := wire.OfRunQuery(&q)
-	var out wire.RunPage
-	if err := w.ask(ctx, manner{twice: true, long: true}, "runs", &in, &out); err != nil {
-		return world.RunPage{}, err
-	}
-	return world.RunPage{Runs: wire.WorldRuns(out.Runs), Cursor: out.Cursor, Reached: out.Reached}, nil
+	return call(ctx, w, wire.Runs, q)
 }
 
 // Hooks lists active hooks, oldest first; see [world.Admin].
 func (w *World) Hooks(ctx context.Context, q world.HookQuery) ([]world.HookRow, error) {
-	in := wire.HookQuery(q)
-	var out wire.Hooks
-	err := w.ask(ctx, manner{twice: true}, "hooks", &in, &out)
-	return wire.WorldHooks(out.Hooks), err
+	return call(ctx, w, wire.Hooks, q)
 }
 
 // Tasks lists the tasks of a run; see [world.Admin].
 func (w *World) Tasks(ctx context.Context, run string) ([]world.Task, error) {
-	var out wire.Tasks
-	err := w.ask(ctx, manner{twice: true}, "tasks", &wire.RunID{Run: run}, &out)
-	return wire.WorldTasks(out.Tasks), err
+	return call(ctx, w, wire.Tasks, wire.RunID{Run: run})
 }
 
 // Ready lists what could be claimed; see [world.Admin].
 func (w *World) Ready(ctx context.Context, q world.ReadyQuery) (world.Ready, error) {
-	in := wire.ReadyQuery(q)
-	var out wire.Ready
-	if err := w.ask(ctx, manner{twice: true}, "ready", &in, &out); err != nil {
-		return world.Ready{}, err
-	}
-	return out.World(), nil
+	return call(ctx, w, wire.Ready, q)
 }
 
 // Stats returns counts and workers; see [world.Admin]. The counters are those of the server's
 // store.
 func (w *World) Stats(ctx context.Context) (world.Stats, error) {
-	var out wire.Stats
-	if err := w.ask(ctx, manner{twice: true, long: true}, "stats", struct{}{}, &out); err != nil {
-		return world.Stats{}, err
-	}
-	return out.World(), nil
+	return call(ctx, w, wire.Stats, wire.Nothing{})
 }
 
 // mostSwept is what a server sweeps at once.
 const mostSwept = 1000
 
 // Sweep deletes runs whose retention is over, oldest end first; see [world.Admin].
-func (w *World) Sweep(ctx context.Context, limit int) (int, error) {
-	n := 0
+func (w *World) Sweep(ctx context.Context, limit int) (n int, err error) {
 	for limit > 0 {
-		var out wire.Swept
 		batch := min(limit, mostSwept)
-		if err := w.ask(ctx, manner{once: true}, "sweep", &wire.SweepQuery{Limit: batch}, &out); err != nil {
+		swept, err := call(ctx, w, wire.Sweep, wire.SweepIn{Limit: batch})
+		if err != nil {
 			return n, err
 		}
-		if n, limit = n+out.Runs, limit-out.Runs; out.Runs < batch {
+		if n, limit = n+swept, limit-swept; swept < batch {
 			break
 		}
 	}
@@ -93,66 +69,53 @@ func (w *World) Sweep(ctx context.Context, limit int) (int, error) {
 // the end, and says so if the database cannot be examined.
 func (w *World) Examine(ctx context.Context, begin func(check string), tell func(world.Finding)) error {
 	begin("the server's database")
-	var out wire.Findings
-	err := w.ask(ctx, manner{twice: true, long: true}, "doctor", struct{}{}, &out)
+	all, err := call(ctx, w, wire.Examine, wire.Nothing{})
 	if errors.Is(err, world.ErrNotFound) {
 		tell(world.Finding{
 			Check: "database", Health: world.HealthWarning, Found: "the server's database cannot be examined", Advice: "nothing, if it is meant to be in memory",
 		})
 		return nil
 	}
-	for _, f := range out.Findings {
+	for _, f := range all {
 		tell(f)
 	}
 	return err
 }
 
-// BindKey binds the ID of an encryption key; see [world.KeyBook]. With an older server it returns
-// [world.ErrInvalid].
+// BindKey binds the ID of an encryption key; see [world.KeyBook].
 func (w *World) BindKey(ctx context.Context, id string, print []byte) ([]byte, error) {
-	var out wire.KeyPrint
-	err := w.ask(ctx, manner{twice: true}, "key", &wire.KeyQuery{ID: id, Print: print}, &out)
+	out, err := call(ctx, w, wire.BindKey, wire.KeyIn{ID: id, Print: print})
 	return out.Print, err
 }
 
-// Define records definitions; see [world.Definer]. With an older server this and the other methods
-// of Definer return [world.ErrInvalid].
+// Define records definitions; see [world.Definer].
 func (w *World) Define(ctx context.Context, all []world.Definition) error {
-	var out wire.Accepted
-	return w.ask(ctx, manner{twice: true}, "define", &wire.Definitions{Definitions: all}, &out)
+	return act(ctx, w, wire.Define, wire.DefineIn{Definitions: all})
 }
 
 // Defined returns recorded definitions; see [world.Definer].
 func (w *World) Defined(ctx context.Context, workflows []string) (world.Defined, error) {
-	var out wire.Defined
-	err := w.ask(ctx, manner{twice: true}, "defined", &wire.DefinedQuery{Workflows: workflows}, &out)
-	return out.World(), err
+	return call(ctx, w, wire.Defined, wire.DefinedIn{Workflows: workflows})
 }
 
 // Schemas returns the schemas of a version; see [world.Definer].
 func (w *World) Schemas(ctx context.Context, of world.Class) (json.RawMessage, error) {
-	var out wire.Schemas
-	err := w.ask(ctx, manner{twice: true}, "schemas", &wire.SchemasQuery{Class: of}, &out)
+	out, err := call(ctx, w, wire.Schemas, wire.SchemasIn{Class: of})
 	return out.Schemas, err
 }
 
 // LimitRetention lowers or raises the longest retention; see [world.Definer].
 func (w *World) LimitRetention(ctx context.Context, limit time.Duration, raise bool) (before, now time.Duration, err error) {
-	var out wire.Limited
-	err = w.ask(ctx, manner{twice: true}, "limit", &wire.Limit{Retention: limit, Raise: raise}, &out)
+	out, err := call(ctx, w, wire.LimitRetention, wire.RetentionIn{Retention: limit, Raise: raise})
 	return out.Before, out.Now, err
 }
 
-// KeepMetrics stores the counts of a process; see [world.MetricsKeeper]. With an older server it
-// and Metrics return [world.ErrInvalid].
+// KeepMetrics stores the counts of a process; see [world.MetricsKeeper].
 func (w *World) KeepMetrics(ctx context.Context, m *world.ProcessMetrics) error {
-	var out wire.Accepted
-	return w.ask(ctx, manner{twice: true}, "keepMetrics", (*wire.ProcessMetrics)(m), &out)
+	return act(ctx, w, wire.KeepMetrics, *m)
 }
 
 // Metrics returns the stored counts; see [world.MetricsKeeper].
 func (w *World) Metrics(ctx context.Context) ([]world.ProcessMetrics, error) {
-	var out wire.AllMetrics
-	err := w.ask(ctx, manner{twice: true}, "metrics", struct{}{}, &out)
-	return out.Processes, err
+	return call(ctx, w, wire.Metrics, wire.Nothing{})
 }

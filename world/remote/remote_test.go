@@ -51,8 +51,8 @@ func TestCommitAnswerLost(t *testing.T) {
 	wantErr(t, "the same once more", err, world.ErrLeaseLost)
 	var again []bool
 	for _, body := range f.calls("commit") {
-		var m wire.Commit
-		if err := json.Unmarshal([]byte(body), &m); err != nil {
+		var m wire.CommitIn
+		if err := wire.Decode([]byte(body), &m, true); err != nil {
 			t.Fatal(err)
 		}
 		again = append(again, m.Again)
@@ -74,7 +74,7 @@ func TestCommitGivenUp(t *testing.T) {
 		if r.Method == http.MethodGet {
 			w.Header().Set("Content-Type", "application/json")
 			w.Header().Set(wire.CallHeader, r.Header.Get(wire.CallHeader))
-			_, _ = io.WriteString(w, `{"ok": true, "protocol": 1}`)
+			_, _ = io.WriteString(w, `{"answer": {"protocol": 1}}`)
 			return
 		}
 		_, _ = io.Copy(io.Discard, r.Body)
@@ -149,8 +149,8 @@ func TestDeliveryAnswerLost(t *testing.T) {
 func TestTakeAnswerLost(t *testing.T) {
 	t.Parallel()
 	w, f := begin(t, map[string][]string{
-		"join": {`{"now": "2026-11-22T10:00:00Z", "until": "2026-11-22T10:00:10Z", "server": "srv_1"}`},
-		"take": {"cut", `{"now": "2026-11-22T10:00:00Z", "runs": [{"run": "r1", "take": 1}]}`, "cut", "503 UNKNOWN_OUTCOME"},
+		"join":  {`{"now": "2026-11-22T10:00:00Z", "until": "2026-11-22T10:00:10Z", "server": "srv_1"}`},
+		"claim": {"cut", `{"now": "2026-11-22T10:00:00Z", "runs": [{"run": "r1", "take": 1}]}`, "cut", "503 UNKNOWN_OUTCOME"},
 	})
 	if _, err := w.Join(t.Context(), world.Worker{ID: "w1"}); err != nil {
 		t.Fatal(err)
@@ -167,12 +167,12 @@ func TestTakeAnswerLost(t *testing.T) {
 		server string
 	}
 	var got []key
-	for _, body := range f.calls("take") {
-		var m wire.TakeQuery
-		if err := json.Unmarshal([]byte(body), &m); err != nil {
+	for _, body := range f.calls("claim") {
+		var m wire.ClaimIn
+		if err := wire.Decode([]byte(body), &m, true); err != nil {
 			t.Fatal(err)
 		}
-		got = append(got, key{m.N, m.Again, m.Server})
+		got = append(got, key{m.Number, m.Again, m.Server})
 	}
 	want := []key{{1, false, ""}, {1, true, "srv_1"}, {2, false, ""}, {2, true, "srv_1"}, {2, true, "srv_1"}}
 	if !slices.Equal(got, want) {
@@ -183,7 +183,7 @@ func TestTakeAnswerLost(t *testing.T) {
 // A heartbeat whose answer is lost is not repeated at once; the next one asks for what it told.
 func TestBeatAnswerLost(t *testing.T) {
 	t.Parallel()
-	w, f := begin(t, map[string][]string{"beat": {"cut", `{"now": "2026-11-22T10:00:00Z", "until": "2026-11-22T10:00:10Z", "lost": ["r1"]}`}})
+	w, f := begin(t, map[string][]string{"heartbeat": {"cut", `{"now": "2026-11-22T10:00:00Z", "until": "2026-11-22T10:00:10Z", "lost": ["r1"]}`}})
 	_, err := w.Heartbeat(t.Context(), world.HeartbeatQuery{Worker: "w1"})
 	wantErr(t, "beat", err, world.ErrStorage)
 	for range 2 {
@@ -192,7 +192,7 @@ func TestBeatAnswerLost(t *testing.T) {
 		}
 	}
 	want := []string{`{"worker":"w1"}`, `{"worker":"w1","again":true}`, `{"worker":"w1"}`}
-	if got := f.calls("beat"); !slices.Equal(got, want) {
+	if got := f.calls("heartbeat"); !slices.Equal(got, want) {
 		t.Errorf("heartbeats: got %v, want %v", got, want)
 	}
 }
@@ -202,7 +202,7 @@ func TestServerHangs(t *testing.T) {
 	t.Parallel()
 	heartbeat := `{"now": "2026-11-22T10:00:00Z", "until": "2026-11-22T10:00:10Z", "server": "srv_1"}`
 	w, f := begin(t, map[string][]string{
-		"join": {"hang", "409 CONFLICT"}, "beat": {heartbeat, "hang", heartbeat}, "take": {"hang", `{"now": "2026-11-22T10:00:00Z"}`}, "held": {"hang", `{}`},
+		"join": {"hang", "409 CONFLICT"}, "heartbeat": {heartbeat, "hang", heartbeat}, "claim": {"hang", `{"now": "2026-11-22T10:00:00Z"}`}, "held": {"hang", `{}`},
 		"commit": {"hang", `{}`}, "outcome": {"hang", "hang", "404 NOT_FOUND"}, "runs": {"hang", `{"cursor": ""}`},
 	})
 	w.silence, w.long = 200*time.Millisecond, 200*time.Millisecond
@@ -229,8 +229,8 @@ func TestServerHangs(t *testing.T) {
 	if _, err := w.Runs(t.Context(), world.RunQuery{}); err != nil {
 		t.Fatal(err)
 	}
-	for call, want := range map[string]int{"join": 1, "beat": 3, "take": 2, "held": 2, "commit": 2, "outcome": 3, "runs": 2} {
-		if got := f.calls(call); len(got) < want || (call == "take" || call == "commit") && !strings.Contains(got[1], `"again":true`) {
+	for call, want := range map[string]int{"join": 1, "heartbeat": 3, "claim": 2, "held": 2, "commit": 2, "outcome": 3, "runs": 2} {
+		if got := f.calls(call); len(got) < want || (call == "claim" || call == "commit") && !strings.Contains(got[1], `"again":true`) {
 			t.Errorf("%s was asked %d times (%s), want %d at least", call, len(got), got, want)
 		}
 	}
@@ -239,7 +239,7 @@ func TestServerHangs(t *testing.T) {
 // A worker whose joining was not answered has joined, or joins.
 func TestJoinAnswerLost(t *testing.T) {
 	t.Parallel()
-	w, f := begin(t, map[string][]string{"join": {"cut", "409 CONFLICT"}, "beat": {"409 LEASE_LOST", `{"now": "2026-11-22T10:00:00Z", "until": "2026-11-22T10:00:10Z"}`}})
+	w, f := begin(t, map[string][]string{"join": {"cut", "409 CONFLICT"}, "heartbeat": {"409 LEASE_LOST", `{"now": "2026-11-22T10:00:00Z", "until": "2026-11-22T10:00:10Z"}`}})
 	b, err := w.Join(t.Context(), world.Worker{ID: "w1"})
 	if err != nil || b.Until.Sub(b.Now) != 10*time.Second {
 		t.Fatalf("got %+v, %v", b, err)
@@ -359,7 +359,7 @@ func TestSpoiledAnswers(t *testing.T) {
 			t.Run(spoiled, func(t *testing.T) { spoiledAnswers(t, &fake{}, spoiled) })
 		}
 	}
-	for _, spoiled := range []string{"{}", "[]", `""`, "true", `{"status": "ok"}`, `{"ok": false}`, `{"ok": null, "first": 1}`} {
+	for _, spoiled := range []string{"{}", "[]", `""`, "true", `{"status": "ok"}`, `{"answer": null}`, `{"ok": null, "first": 1}`} {
 		t.Run("raw "+spoiled, func(t *testing.T) { spoiledAnswers(t, &fake{}, "raw "+spoiled) })
 	}
 }
@@ -368,15 +368,15 @@ func spoiledAnswers(t *testing.T, f *fake, spoiled string) {
 	t.Parallel()
 	heartbeat := `{"now": "2026-11-22T10:00:00Z", "until": "2026-11-22T10:00:10Z"}`
 	f.answers = map[string][]string{
-		"commit": {spoiled}, "append": {spoiled}, "take": {spoiled}, "sweep": {spoiled},
-		"run": {spoiled, `{"id": "r1"}`}, "beat": {spoiled, heartbeat}, "join": {spoiled, heartbeat}, "leave": {spoiled, `{"accepted": true}`},
-		"deliver": {spoiled, `{"run": "r1"}`}, "outcome": {spoiled, `{"existing": "r0"}`}, "key": {spoiled, `{"id": "k1", "print": "AQ=="}`},
+		"commit": {spoiled}, "append": {spoiled}, "claim": {spoiled}, "sweep": {spoiled},
+		"run": {spoiled, `{"id": "r1"}`}, "heartbeat": {spoiled, heartbeat}, "join": {spoiled, heartbeat}, "leave": {spoiled, `{}`},
+		"deliver": {spoiled, `{"run": "r1"}`}, "outcome": {spoiled, `{"existing": "r0"}`}, "bindKey": {spoiled, `{"print": "AQ=="}`},
 		"events": {spoiled, `{"events": [{"type": "run_created"}], "cursor": "1"}`}, "runs": {spoiled, `{"runs": [{"id": "r1"}]}`},
-		"hooks": {spoiled, `{"hooks": [{"token": "t1"}]}`}, "tasks": {spoiled, `{"tasks": [{"run": "r1"}]}`}, "streams": {spoiled, `{"streams": [{"name": "a"}]}`},
-		"chunks": {spoiled, `{"chunks": [{"index": 0}], "next": 1}`}, "doctor": {spoiled, `{"findings": [{"check": "c"}]}`},
+		"hooks": {spoiled, `[{"token": "t1"}]`}, "tasks": {spoiled, `[{"run": "r1"}]`}, "streams": {spoiled, `[{"name": "a"}]`},
+		"chunks": {spoiled, `{"chunks": [{"index": 0}], "next": 1}`}, "examine": {spoiled, `[{"check": "c"}]`},
 		"ready": {spoiled, `{"now": "2026-11-22T10:00:00Z", "items": [{"run": "r1"}]}`}, "stats": {spoiled, `{"now": "2026-11-22T10:00:00Z", "workers": [{"id": "w1"}]}`},
-		"keepMetrics": {spoiled, `{"accepted": true}`}, "queues": {spoiled, `{"queues": [{"name": "q"}]}`},
-		"messages": {spoiled, `{"settled": [true]}`}, "metrics": {spoiled, `{"processes": [{"process": "p1", "revision": 1, "says": []}]}`},
+		"keepMetrics": {spoiled, `{}`}, "queues": {spoiled, `[{"name": "q"}]`},
+		"settleMessages": {spoiled, `[true]`}, "metrics": {spoiled, `[{"process": "p1", "revision": 1, "says": []}]`},
 		"held": {spoiled, `{"runs": [{"run": "r1", "take": 1, "last": 2}]}`},
 	}
 	w, _ := connect(t, f)
@@ -393,7 +393,7 @@ func spoiledAnswers(t *testing.T, f *fake, spoiled string) {
 	unknown("append", err)
 	_, err = w.Claim(ctx, world.ClaimQuery{Worker: "w1", Runs: 1})
 	unknown("take", err)
-	if n := len(f.calls("take")); n != claimTries {
+	if n := len(f.calls("claim")); n != claimTries {
 		t.Errorf("%s: the claim was asked for %d times, want %d", spoiled, n, claimTries)
 	}
 	_, err = w.Sweep(ctx, 1)
@@ -419,7 +419,7 @@ func spoiledAnswers(t *testing.T, f *fake, spoiled string) {
 	again("run", func() (bool, error) { r, err := w.Run(ctx, "r1"); return r.ID == "r1", err })
 	again("deliver", func() (bool, error) { d, err := w.Deliver(ctx, delivery("d1")); return d.Run == "r1", err })
 	again("outcome", func() (bool, error) { c, err := w.Outcome(ctx, turn(2)); return c.Existing == "r0", err })
-	again("key", func() (bool, error) { p, err := w.BindKey(ctx, "k1", nil); return len(p) == 1, err })
+	again("bindKey", func() (bool, error) { p, err := w.BindKey(ctx, "k1", nil); return len(p) == 1, err })
 	again("events", func() (bool, error) {
 		p, err := w.Events(ctx, "r1", world.EventQuery{})
 		return len(p.Events) == 1 && p.Cursor == "1", err
@@ -432,7 +432,7 @@ func spoiledAnswers(t *testing.T, f *fake, spoiled string) {
 		p, err := w.Chunks(ctx, "r1", "a", world.ChunkQuery{})
 		return len(p.Chunks) == 1, err
 	})
-	again("doctor", func() (bool, error) {
+	again("examine", func() (bool, error) {
 		all, err := world.Findings(ctx, w)
 		return len(all) == 1 && all[0].Check == "c", err
 	})
@@ -445,13 +445,13 @@ func spoiledAnswers(t *testing.T, f *fake, spoiled string) {
 		q, err := w.Messages().Queues(ctx, "q")
 		return len(q) == 1 && q[0].Name == "q", err
 	})
-	again("messages", func() (bool, error) {
+	again("settleMessages", func() (bool, error) {
 		done, err := w.Messages().SettleMessages(ctx, []world.Settlement{{Receipt: world.Receipt(1, 1), Kind: world.Extend, After: time.Minute}})
 		return len(done) == 1 && done[0], err
 	})
 	again("leave", func() (bool, error) { return true, w.Leave(ctx, "w1") })
 	f.mu.Lock()
-	f.answers["deliver"], f.answers["messages"] = []string{spoiled}, []string{spoiled}
+	f.answers["deliver"], f.answers["settleMessages"] = []string{spoiled}, []string{spoiled}
 	f.mu.Unlock()
 	_, err = w.Deliver(ctx, delivery(""))
 	unknown("a delivery without an ID", err)
@@ -481,8 +481,8 @@ func TestSpoiledGreeting(t *testing.T) {
 func TestSentTwice(t *testing.T) {
 	t.Parallel()
 	w, f := begin(t, map[string][]string{
-		"join": {"409 CONFLICT"}, "beat": {`{"now": "2026-11-22T10:00:00Z", "until": "2026-11-22T10:00:10Z", "server": "srv_1"}`},
-		"take": {"409 CONFLICT", `{"now": "2026-11-22T10:00:00Z", "runs": [{"run": "r1", "take": 1}]}`, "409 CONFLICT"},
+		"join": {"409 CONFLICT"}, "heartbeat": {`{"now": "2026-11-22T10:00:00Z", "until": "2026-11-22T10:00:10Z", "server": "srv_1"}`},
+		"claim": {"409 CONFLICT", `{"now": "2026-11-22T10:00:00Z", "runs": [{"run": "r1", "take": 1}]}`, "409 CONFLICT"},
 	})
 	if _, err := w.Join(t.Context(), world.Worker{ID: "w1"}); err != nil {
 		t.Fatalf("join: %v", err)
@@ -493,10 +493,23 @@ func TestSentTwice(t *testing.T) {
 	}
 	_, err := w.Claim(t.Context(), q)
 	wantErr(t, "a claim that is always behind", err, world.ErrUnknownOutcome)
-	if n := len(f.calls("take")); n != 2+claimTries {
+	if n := len(f.calls("claim")); n != 2+claimTries {
 		t.Errorf("claims were asked for %d times, want %d", n, 2+claimTries)
 	}
-	w, _ = begin(t, map[string][]string{"join": {"409 CONFLICT"}, "beat": {"409 LEASE_LOST"}})
+	w, _ = begin(t, map[string][]string{"join": {"409 CONFLICT"}, "heartbeat": {"409 LEASE_LOST"}})
 	_, err = w.Join(t.Context(), world.Worker{ID: "w1"})
 	wantErr(t, "a join that is never known", err, world.ErrUnknownOutcome)
+}
+
+// TestNewerServer: what a newer server adds to an answer is ignored; one that speaks another protocol is refused.
+func TestNewerServer(t *testing.T) {
+	t.Parallel()
+	w, _ := begin(t, map[string][]string{"run": {`{"id": "r1", "later": {"a": 1}}`}})
+	if run, err := w.Run(t.Context(), "r1"); err != nil || run.ID != "r1" {
+		t.Errorf("got %+v, %v, want the run", run, err)
+	}
+	s := httptest.NewServer(&fake{answers: map[string][]string{"": {`{"protocol": 2, "server": "srv_1"}`}}})
+	defer s.Close()
+	_, err := Open(t.Context(), s.URL)
+	wantErr(t, "open", err, world.ErrFormat)
 }

@@ -10,9 +10,8 @@ import (
 	"github.com/stepwell/stepwell/world/remote/wire"
 )
 
-// Topics returns the topics of the server's database; see [world.World]. With an older server
-// its methods return [world.ErrInvalid]. The server never returns secrets of endpoints; a
-// subscription without a secret keeps its own.
+// Topics returns the topics of the server's database; see [world.TopicKeeper]. The server never
+// returns secrets of endpoints; a subscription without a secret keeps its own.
 func (w *World) Topics() world.Publisher { return topics{w} }
 
 // topics are the topics of a server's database.
@@ -25,18 +24,8 @@ func (k topics) Publish(ctx context.Context, all []world.Publication) ([]world.S
 		return nil, err
 	}
 	twice := !slices.ContainsFunc(all, func(p world.Publication) bool { return p.Dedupe == "" })
-	var out wire.TopicActed
-	if err := k.w.ask(ctx, manner{twice: twice, once: !twice}, "topics", &wire.TopicAct{Publish: wire.OfPublications(all)}, &out); err != nil {
-		return nil, err
-	}
-	if len(out.Sent) != len(all) {
-		return nil, errOther
-	}
-	sent := make([]world.Sent, len(out.Sent))
-	for i, s := range out.Sent {
-		sent[i] = world.Sent(s)
-	}
-	return sent, nil
+	sent, err := callAs(ctx, k.w, byID(twice), wire.Publish, wire.PublishIn{Publications: all})
+	return asMany(len(all), sent, err)
 }
 
 // Spread writes what was decided of what is due; see [world.Publisher]. Where the answer was lost it is sent
@@ -45,20 +34,12 @@ func (k topics) Spread(ctx context.Context, s world.Spread) (bool, error) {
 	if err := world.CheckSpread(&s); err != nil {
 		return false, err
 	}
-	var out wire.TopicActed
-	err := k.w.ask(ctx, manner{twice: true}, "topics", &wire.TopicAct{Spread: wire.OfSpread(&s)}, &out)
-	return out.Spread, err
-}
-
-func (k topics) read(ctx context.Context, q *wire.TopicQuery) (out wire.Topics, err error) {
-	err = k.w.ask(ctx, manner{twice: true, long: true}, "subscriptions", q, &out)
-	return out, err
+	return call(ctx, k.w, wire.Spread, s)
 }
 
 // Subscriptions tells of subscriptions; see [world.Publisher].
 func (k topics) Subscriptions(ctx context.Context, names ...string) ([]world.Subscription, error) {
-	out, err := k.read(ctx, &wire.TopicQuery{Names: names})
-	return out.Subscriptions, err
+	return call(ctx, k.w, wire.Subscriptions, wire.Names{Names: names})
 }
 
 // Due tells what is to be spread; see [world.Publisher].
@@ -66,8 +47,7 @@ func (k topics) Due(ctx context.Context, q world.DueQuery) (world.Due, error) {
 	if _, _, err := q.Check(); err != nil {
 		return world.Due{}, err
 	}
-	out, err := k.read(ctx, &wire.TopicQuery{Due: q.Limit, DueAfter: q.After})
-	return out.Due(), err
+	return call(ctx, k.w, wire.Due, q)
 }
 
 // Publications are pages of what was published; see [world.Publisher].
@@ -75,19 +55,17 @@ func (k topics) Publications(ctx context.Context, q world.PublicationQuery) (wor
 	if _, err := q.Check(); err != nil {
 		return world.PublicationPage{}, err
 	}
-	in := wire.PublicationQuery(q)
-	out, err := k.read(ctx, &wire.TopicQuery{Publications: &in})
-	return world.PublicationPage{Publications: wire.WorldPublications(out.Publications), Cursor: out.Cursor}, err
+	return call(ctx, k.w, wire.ListPublications, q)
 }
 
 // Shapes are those of all waits that listen; see [world.Publisher].
 func (k topics) Shapes(ctx context.Context) ([]world.Shape, error) {
-	out, err := k.read(ctx, &wire.TopicQuery{Shapes: true})
+	texts, err := call(ctx, k.w, wire.Shapes, wire.Nothing{})
 	if err != nil {
 		return nil, err
 	}
-	all := make([]world.Shape, len(out.Shapes))
-	for i, text := range out.Shapes {
+	all := make([]world.Shape, len(texts))
+	for i, text := range texts {
 		if all[i], err = world.ReadShape(text); err != nil {
 			return nil, err
 		}
@@ -100,6 +78,5 @@ func (k topics) Listeners(ctx context.Context, q world.ListenerQuery) ([]world.L
 	if _, _, err := q.Check(); err != nil {
 		return nil, err
 	}
-	out, err := k.read(ctx, &wire.TopicQuery{Listeners: wire.OfListenerQuery(&q)})
-	return wire.WorldListeners(out.Listeners), err
+	return call(ctx, k.w, wire.Listeners, q)
 }

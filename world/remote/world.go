@@ -71,7 +71,7 @@ type World struct {
 	key    string
 	opt    Options
 	client *http.Client
-	hello  wire.Hello
+	hello  wire.HelloOut
 	claims atomic.Int64 // the number of the last
 
 	silence, long time.Duration // firstSilence and longSilence, but in tests
@@ -187,9 +187,15 @@ func (w *World) greet(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, w.opt.Timeout)
 	defer cancel()
 	began, pause := time.Now(), firstPause
-	err := w.once(ctx, http.MethodGet, "", nil, w.silence, &w.hello)
+	read := func(answer []byte) (err error) {
+		if w.hello, err = wire.DecodeAnswer[wire.HelloOut](answer); err == nil && w.hello.Protocol == 0 {
+			err = errors.New("it does not say which protocol it speaks")
+		}
+		return err
+	}
+	err := w.once(ctx, http.MethodGet, "", nil, w.silence, read)
 	for errors.Is(err, errLost) && time.Since(began) <= w.opt.Patience && w.pause(ctx, pause+rand.N(pause)) {
-		err = w.once(ctx, http.MethodGet, "", nil, w.silence, &w.hello)
+		err = w.once(ctx, http.MethodGet, "", nil, w.silence, read)
 		pause = min(2*pause, longestPause)
 	}
 	switch {

@@ -251,7 +251,7 @@ func sendMessages(tx *txn, all []world.Message, refuse bool) ([]world.Sent, erro
 			return nil, err
 		}
 		head := layout.MessageHead(m)
-		if err := tx.exec(insertBody, key, head, m.Payload, int64(layout.MessageSum(m.Queue, m.Group, head, m.Payload).Value())); err != nil {
+		if err := tx.exec(insertBody, key, head, []byte(m.Payload), int64(layout.MessageSum(m.Queue, m.Group, head, m.Payload).Value())); err != nil {
 			return nil, err
 		}
 		if err := enterMessage(tx.limits, key, places[i], m.Group == "" && m.Delay == 0); err != nil {

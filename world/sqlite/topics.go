@@ -67,7 +67,7 @@ func publish(tx *txn, all []world.Publication) ([]world.Sent, error) {
 			due = world.After(tx.now(), p.Delay).UnixMicro()
 		}
 		head, sum = layout.PublicationRow(p)
-		key, err := tx.insert(insertPublication, p.Topic, orNull(p.Source), orNull(p.Dedupe), tx.now().UnixMicro(), max(due, tx.now().UnixMicro()), head, p.Payload, int64(sum.Value()))
+		key, err := tx.insert(insertPublication, p.Topic, orNull(p.Source), orNull(p.Dedupe), tx.now().UnixMicro(), max(due, tx.now().UnixMicro()), head, []byte(p.Payload), int64(sum.Value()))
 		if err != nil {
 			return nil, err
 		}

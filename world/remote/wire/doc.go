@@ -1,12 +1,16 @@
-// Package wire has the messages of the protocol between a Stepwell server and its remote workers: what package world has, as JSON.
+// Package wire is the protocol between a Stepwell server and its remote workers: package world over
+// HTTP, as JSON.
 //
-// Each call of a world is a POST of one message to its path below /v1/world, answered by another one; docs/protocol.md says what each does. The
-// types here are those of package world with names for their fields. Two things are written otherwise than encoding/json would:
+// Each method of a World that a client may call has a [Row]: a POST of one message to its path below
+// /v1/world, which is answered by {"answer": …}. Messages are the types of package world, with the
+// names in their tags, or those of this package. Two things are written otherwise than encoding/json
+// would:
 //
-//   - what authors made (inputs, results, payloads, chunks) is [Bytes]: JSON as it is where that keeps every byte, else base64;
-//   - the ID of a commit is 32 hexadecimal digits, see [CommitID].
+//   - a json.RawMessage, which holds what authors made, is JSON as it is where that keeps every
+//     byte, otherwise {"$base64": "…"};
+//   - the ID of a commit is 32 hexadecimal digits.
 //
-// Encoders must not escape <, > and & ([Encode] does not), or bytes would change on their way.
+// Durations are in nanoseconds.
 package wire
 
 // Protocol is the version of the protocol that this release speaks.
