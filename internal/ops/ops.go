@@ -42,17 +42,17 @@ type Ops struct {
 	world  world.World
 	queues world.Messenger
 	by     world.Notifier
-	topics *spread.Spreader  // nil: the database has no topics
-	times  *timetable.Keeper // nil: the database has no schedules
+	topics *spread.Spreader
+	times  *timetable.Keeper
 	opt    Options
 }
 
 // New returns the operations of an App. It starts nothing.
 func New(app *stepwell.App, o Options) *Ops {
 	room := kit.AppOf(app)
-	s := &Ops{app: app, world: app.World(), queues: app.World().Messages(), by: app.World(), times: room.Timetable, opt: o}
-	if room.Courier != nil {
-		s.topics = room.Courier.Spread
+	s := &Ops{
+		app: app, world: app.World(), queues: app.World().Messages(), by: app.World(),
+		topics: room.Courier.Spread, times: room.Timetable, opt: o,
 	}
 	if s.opt.PageBytes == nil {
 		s.opt.PageBytes = func() int { return world.PageBytes }
