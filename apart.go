@@ -17,7 +17,7 @@ import (
 // whole is a payload of the run, or the value that it refers to, where an ID says so. One that cannot be read blocks
 // the run.
 func (c Context) whole(payload []byte, id string) []byte {
-	b, err := wholeOf(context.Background(), c.env.keeper, c.RunID(), payload, id)
+	b, err := wholeOf(context.Background(), c.env.values, c.RunID(), payload, id)
 	if err != nil {
 		panic(engine.Block(engine.BlockOf(err).Code, err))
 	}
@@ -31,7 +31,7 @@ func (c Context) whole(payload []byte, id string) []byte {
 
 // wholeOf is a payload of a run, or the value that it refers to, where an ID says so. The limit of a configuration is
 // of what is written.
-func wholeOf(ctx context.Context, from world.ApartKeeper, run string, payload []byte, id string) ([]byte, error) {
+func wholeOf(ctx context.Context, from world.Values, run string, payload []byte, id string) ([]byte, error) {
 	return apart.Read(ctx, from, run, payload, id, world.MaxApart)
 }
 
@@ -54,7 +54,7 @@ func withInput(ctx context.Context, a *App, run string, input []byte, id string,
 		return fmt.Errorf("input: value %s: %w", id, context.Cause(ctx))
 	}
 	defer func() { <-a.sets.whole }()
-	whole, err := wholeOf(ctx, a.able.ApartKeeper, run, input, id)
+	whole, err := wholeOf(ctx, a.world.Values(), run, input, id)
 	switch {
 	case errors.Is(err, world.ErrCorrupt) || errors.Is(err, world.ErrFormat):
 		return fmt.Errorf("input: %w: %s", ErrInvalid, err)
@@ -81,7 +81,7 @@ func (a *App) OpenValue(ctx context.Context, run, id string) (r io.Reader, size 
 			return nil, 0, err
 		}
 		for i := range page.Events {
-			if r, size, found, err := openOf(ctx, a.able.ApartKeeper, run, &page.Events[i], id); found || err != nil {
+			if r, size, found, err := openOf(ctx, a.world.Values(), run, &page.Events[i], id); found || err != nil {
 				return r, size, err
 			}
 		}
@@ -92,7 +92,7 @@ func (a *App) OpenValue(ctx context.Context, run, id string) (r io.Reader, size 
 }
 
 // openOf opens a value of an event, which refers to it, or names it. found is false where it does neither.
-func openOf(ctx context.Context, from world.ApartKeeper, run string, e *world.Event, id string) (r io.Reader, size int64, found bool, err error) {
+func openOf(ctx context.Context, from world.Values, run string, e *world.Event, id string) (r io.Reader, size int64, found bool, err error) {
 	whole, names := world.SplitApart(e.Apart)
 	named := slices.Contains(names, id)
 	switch {
@@ -100,8 +100,6 @@ func openOf(ctx context.Context, from world.ApartKeeper, run string, e *world.Ev
 		return nil, 0, false, nil
 	case e.Encrypted != "":
 		return nil, 0, true, &world.KeyError{Run: run, Key: e.Encrypted}
-	case from == nil:
-		return nil, 0, true, &world.CorruptError{Run: run, Seq: e.Seq, Err: fmt.Errorf("value %s: this store does not keep large values", id)}
 	case !named:
 		of, ok := world.ReadApart(e.Payload, id)
 		if !ok {

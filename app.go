@@ -9,7 +9,6 @@ import (
 	"os"
 	"slices"
 	"strconv"
-	"strings"
 	"sync"
 	"time"
 
@@ -223,41 +222,20 @@ func New(w world.World, cfg Config) (*App, error) {
 	return newApp(w, cfg, fault)
 }
 
-// lacking names what authors call that a store cannot do: it fails, or is left out, only when it is used.
-func lacking(able *world.Abilities) (all []string) {
-	for _, of := range []struct {
-		name string
-		has  bool
-	}{
-		{"queues", able.MessageKeeper != nil}, {"topics", able.TopicKeeper != nil}, {"schedules", able.ScheduleKeeper != nil},
-		{"limits", able.LimitKeeper != nil}, {"large values", able.ApartKeeper != nil},
-	} {
-		if !of.has {
-			all = append(all, of.name)
-		}
-	}
-	return all
-}
-
 // newApp makes an App. What is wrong besides its configuration is reported with that. Without a world it can [App.Check], and nothing else.
 func newApp(w world.World, cfg Config, besides error) (*App, error) {
 	fault := errors.Join(besides, cfg.defaults())
 	if w != nil && cfg.Encryption != nil {
 		w = crypt.Wrap(w, cfg.Encryption)
 	}
-	able := world.AbilitiesOf(w)
-	if able.ApartKeeper == nil {
-		cfg.MaxValue = min(cfg.MaxValue, cfg.MaxPayload)
-	} else {
-		w = apart.Wrap(w, cfg.overrides.Apart)
-		able = world.AbilitiesOf(w)
+	stored := w != nil
+	if !stored {
+		w = world.Unimplemented{}
 	}
-	if lacks := lacking(&able); w != nil && len(lacks) > 0 {
-		cfg.Logger.Warn("this store cannot do all that Stepwell's can", "lacks", strings.Join(lacks, ", "),
-			"hint", "a type around a store has its abilities only if it has a method Abilities: see Wrapper, beside the store's interface")
-	}
-	book := engine.NewBook(able.Definer, cfg.MaxRetention)
-	r := &registrar{cfg: &cfg, book: book, known: workflows{}, keeper: able.ApartKeeper}
+	w = apart.Wrap(w, cfg.overrides.Apart)
+	able := w.Abilities()
+	book := engine.NewBook(w, cfg.MaxRetention)
+	r := &registrar{cfg: &cfg, book: book, known: workflows{}, values: w.Values()}
 	for i, d := range cfg.Definitions {
 		if kit.IsNil(d) {
 			r.faults = append(r.faults, fmt.Errorf("%w: Config.Definitions[%d] is nil", ErrInvalid, i))
@@ -271,23 +249,11 @@ func newApp(w world.World, cfg Config, besides error) (*App, error) {
 		}
 	}
 	for _, p := range r.parts {
-		if p.Check != nil && w != nil {
+		if p.Check != nil && stored {
 			r.faults = append(r.faults, p.Check(able))
 		}
 	}
 	r.faults = append(r.faults, twoScopes(r)...)
-	if w != nil && able.LimitKeeper == nil {
-		for _, wf := range r.workflows {
-			if len(wf.Limits) > 0 {
-				r.faults = append(r.faults, fmt.Errorf("workflow %q: %w: its store does not support limits", wf.Name, ErrInvalid))
-			}
-		}
-		for _, st := range r.steps {
-			if len(st.Limits) > 0 {
-				r.faults = append(r.faults, fmt.Errorf("step %q: %w: its store does not support limits", st.Name, ErrInvalid))
-			}
-		}
-	}
 	app := &App{world: w, able: able, cfg: cfg, book: book, errors: &r.errors, known: r.known, has: r.manifest(), sets: &sets{whole: make(chan struct{}, 1)}, parts: r.parts}
 	for _, wf := range r.workflows {
 		r.known.add(wf)
@@ -301,7 +267,7 @@ func newApp(w world.World, cfg Config, besides error) (*App, error) {
 		Runs: cfg.MaxRuns, StepSlots: cfg.MaxSteps, Lease: cfg.Lease, Poll: cfg.Poll, Sweep: cfg.SweepInterval, Drain: cfg.Drain, Idle: cfg.Idle, FailUnknown: cfg.FailUnknown,
 		CancelGrace: cfg.CancelGrace, CacheRuns: cfg.CacheRuns, CacheBytes: cfg.CacheBytes, MaxPayload: cfg.MaxPayload, MaxValue: cfg.MaxValue,
 		Whole: func(ctx context.Context, run string, payload []byte, id string) ([]byte, error) {
-			return wholeOf(ctx, able.ApartKeeper, run, payload, id)
+			return wholeOf(ctx, w.Values(), run, payload, id)
 		},
 		Strict: cfg.Strict, Logger: cfg.Logger, Observer: cfg.Observer, Stall: cfg.overrides.Stall, Unread: cfg.overrides.Unread, Secret: secret,
 		Record: func(err error) *world.Error { return codec.FromError(err, &r.errors) },
@@ -331,12 +297,8 @@ func (a *App) Run(ctx context.Context) error {
 	for _, p := range a.parts {
 		parts.Go(func() { p.Run(ctx, kit.AppOf(a)) })
 	}
-	if c := courierOf(a); c != nil {
-		parts.Go(func() { c.Run(ctx) })
-	}
-	if k := timetableOf(a); k != nil {
-		parts.Go(func() { k.Run(ctx) })
-	}
+	parts.Go(func() { courierOf(a).Run(ctx) })
+	parts.Go(func() { timetableOf(a).Run(ctx) })
 	warnOfLimits(ctx, a)
 	err := a.engine.Run(ctx)
 	stop()
@@ -355,12 +317,4 @@ func (p part) register(r *registrar) {
 		r.faults = append(r.faults, fmt.Errorf("%w: Config.Definitions has %s twice: leave out one", ErrInvalid, p.Alone))
 	}
 	r.parts = append(r.parts, kit.Part(p))
-}
-
-// messagesOf are the queues of the App's world; nil: it keeps none.
-func messagesOf(a *App) world.Messenger {
-	if a.able.MessageKeeper == nil {
-		return nil
-	}
-	return a.able.MessageKeeper.Messages()
 }

@@ -526,11 +526,8 @@ const unheardAfter = 5 * time.Second
 
 // news tells when a run may have ended elsewhere.
 func (a *App) news(run string) (news <-chan struct{}, stop func()) {
-	if a.able.Notifier == nil {
-		return nil, func() {}
-	}
 	c := make(chan struct{}, 1)
-	return c, a.able.Notifier.Notify(func(n world.Notice) {
+	return c, a.world.Notify(func(n world.Notice) {
 		if n.Kind == world.NoticeEnded && (n.Run == run || n.Run == "") {
 			select {
 			case c <- struct{}{}:

@@ -29,7 +29,7 @@ type env struct {
 	workflow string
 	limit    int // bytes of what a transactional step's body returns
 	most     int // bytes of what another step's body returns
-	keeper   world.ApartKeeper
+	values   world.Values
 	base     string // of the URLs of webhooks
 	// maxRetention clamps that of children, whatever else the database says; 0: it does not.
 	maxRetention time.Duration

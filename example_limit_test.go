@@ -113,7 +113,7 @@ func ExampleLimit_weights() {
 	}
 	n, err := run.Result(ctx)
 	fmt.Println(n, err)
-	all, err := world.AbilitiesOf(app.World()).LimitKeeper.Limits().ListLimits(ctx)
+	all, err := app.World().Limits().ListLimits(ctx)
 	fmt.Println(all[0].Places("acme"), all[0].Places("bob"), err)
 	stop()
 	fmt.Println(<-ended)

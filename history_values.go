@@ -102,14 +102,11 @@ func (n *namesOf) Write(p []byte) (int, error) {
 
 // exportValues writes the values that a log refers to.
 func exportValues(ctx context.Context, from world.World, run string, refs valueRefs, w *history.Writer) error {
-	keeper := world.AbilitiesOf(from).ApartKeeper
+	values := from.Values()
 	for _, named := range []bool{false, true} { // what is whole says more of what it names
 		of := refs.of(named)
 		for _, id := range slices.Sorted(maps.Keys(of)) {
-			if keeper == nil {
-				return fmt.Errorf("value %s: %w", id, errKeepsNone)
-			}
-			if err := exportValue(ctx, keeper, run, of[id], refs.within(named, of[id].seq), w); err != nil && !(named && errors.Is(err, world.ErrNotFound)) {
+			if err := exportValue(ctx, values, run, of[id], refs.within(named, of[id].seq), w); err != nil && !(named && errors.Is(err, world.ErrNotFound)) {
 				return fmt.Errorf("value %s: %w", id, err)
 			}
 		}
@@ -117,25 +114,23 @@ func exportValues(ctx context.Context, from world.World, run string, refs valueR
 	return nil
 }
 
-var errKeepsNone = fmt.Errorf("%w: this store does not keep large values", ErrInvalid)
-
 // exportValue writes a value. [ErrNotFound]: nothing is there of it.
-func exportValue(ctx context.Context, keeper world.ApartKeeper, run string, of valueRef, within io.Writer, w *history.Writer) error {
-	first, err := keeper.Values().Piece(ctx, run, of.ID, 0)
+func exportValue(ctx context.Context, values world.Values, run string, of valueRef, within io.Writer, w *history.Writer) error {
+	first, err := values.Piece(ctx, run, of.ID, 0)
 	switch {
 	case err != nil:
 		return err
 	case apart.IsEncrypted(first) || of.SHA256 == "":
-		return exportPieces(ctx, keeper, run, of.ID, w)
+		return exportPieces(ctx, values, run, of.ID, w)
 	}
-	_, err = io.Copy(within, apart.Open(ctx, keeperOf{written{keeper.Values(), w}}, run, of.seq, of.Apart))
+	_, err = io.Copy(within, apart.Open(ctx, written{values, w}, run, of.seq, of.Apart))
 	return err
 }
 
 // exportPieces writes the pieces of a value that nobody can look into here.
-func exportPieces(ctx context.Context, keeper world.ApartKeeper, run, id string, w *history.Writer) error {
+func exportPieces(ctx context.Context, values world.Values, run, id string, w *history.Writer) error {
 	for n := 0; ; n++ {
-		data, err := keeper.Values().Piece(ctx, run, id, n)
+		data, err := values.Piece(ctx, run, id, n)
 		if errors.Is(err, world.ErrNotFound) && n > 0 {
 			return nil
 		}
@@ -147,11 +142,6 @@ func exportPieces(ctx context.Context, keeper world.ApartKeeper, run, id string,
 		}
 	}
 }
-
-// keeperOf is a keeper of values.
-type keeperOf struct{ values world.Values }
-
-func (k keeperOf) Values() world.Values { return k.values }
 
 // written are values each piece of which is written to a file as it is read.
 type written struct {
@@ -211,14 +201,11 @@ func valuesToImport(ctx context.Context, a *App, h *history.History, events []wo
 	for _, named := range []bool{false, true} {
 		of := refs.of(named)
 		for _, id := range slices.Sorted(maps.Keys(of)) {
-			switch {
-			case !h.Values.Has(id):
+			if !h.Values.Has(id) {
 				delete(of, id)
 				continue
-			case a.able.ApartKeeper == nil:
-				return refs, errKeepsNone
 			}
-			if _, err := io.Copy(refs.within(named, of[id].seq), apart.Open(ctx, keeperOf{brought{app: a, h: h}}, h.Run, of[id].seq, of[id].Apart)); err != nil {
+			if _, err := io.Copy(refs.within(named, of[id].seq), apart.Open(ctx, brought{app: a, h: h}, h.Run, of[id].seq, of[id].Apart)); err != nil {
 				return refs, err
 			}
 		}
@@ -279,11 +266,11 @@ func (m *moving) move(ctx context.Context, events []world.Event) error {
 // here is another.
 func (m *moving) value(ctx context.Context, of world.Apart, changes bool) (world.Apart, error) {
 	for anew := false; ; anew = true {
-		var from io.Reader = apart.Open(ctx, keeperOf{brought{app: m.a, h: m.h}}, m.h.Run, 0, of)
+		var from io.Reader = apart.Open(ctx, brought{app: m.a, h: m.h}, m.h.Run, 0, of)
 		if changes {
 			from = &renamed{from: from, ids: m.ids}
 		}
-		to := apart.NewWriter(ctx, m.a.able.ApartKeeper, m.h.Run, world.MaxApart)
+		to := apart.NewWriter(ctx, m.a.world.Values(), m.h.Run, world.MaxApart)
 		if to.ForBirth(true); !anew {
 			to.As(of.ID)
 		}

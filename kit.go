@@ -40,8 +40,8 @@ func init() {
 			Chunks: func(ctx context.Context, run, stream string, q world.ChunkQuery) (world.ChunkPage, error) {
 				return (&streamReader{app: a, run: run, name: stream, q: q}).page(ctx)
 			},
-			Values: a.able.ApartKeeper, Messages: messagesOf(a), Transactor: a.able.Transactor, Notifier: a.able.Notifier, Logger: a.cfg.Logger, Drain: cmp.Or(a.cfg.Drain, engine.DefaultDrain), Poll: a.cfg.Poll,
-			Courier: courierOf(a), Timetable: timetableOf(a), Starts: startsOf(a), By: a.by, Itself: a,
+			Values: a.world.Values(), Messages: a.world.Messages(), Transactor: a.able.Transactor, Notifier: a.world, Logger: a.cfg.Logger, Drain: cmp.Or(a.cfg.Drain, engine.DefaultDrain), Poll: a.cfg.Poll,
+			Courier: courierOf(a), Timetable: timetableOf(a), Starts: a.world.Starts(), By: a.by, Itself: a,
 		}
 	}
 	kit.NewPart = func(p kit.Part) any { return part(p) }

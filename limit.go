@@ -321,10 +321,10 @@ func warnOfLimits(ctx context.Context, a *App) {
 			}
 		}
 	}
-	if len(own) == 0 || a.able.LimitKeeper == nil {
+	if len(own) == 0 {
 		return
 	}
-	kept, err := a.able.LimitKeeper.Limits().ListLimits(ctx)
+	kept, err := a.world.Limits().ListLimits(ctx)
 	if err != nil {
 		return // it is said where it matters: when the worker joins
 	}
@@ -358,16 +358,16 @@ func (all limits) places(input []byte) (places []world.Place, err error) {
 
 // limited says of a run that is ready, and that nobody takes, whether it stands in line; and so of a queued step.
 func limited(ctx context.Context, a *App, w *Why) (err error) {
-	if a.able.LimitKeeper != nil && w.Kind == WhyTask && w.Worker == "" && w.ID != "" {
-		if w.Line, err = a.able.LimitKeeper.Limits().InLine(ctx, w.Run, w.ID); err != nil && !errors.Is(err, ErrNotFound) {
+	if w.Kind == WhyTask && w.Worker == "" && w.ID != "" {
+		if w.Line, err = a.world.Limits().InLine(ctx, w.Run, w.ID); err != nil && !errors.Is(err, ErrNotFound) {
 			return fmt.Errorf("why run %s: the place in line of its step: %w", w.Run, err)
 		}
 		return nil
 	}
-	if a.able.LimitKeeper == nil || w.Kind != WhyQueued && w.Kind != WhyNoWorker && w.Kind != WhyLimit {
+	if w.Kind != WhyQueued && w.Kind != WhyNoWorker && w.Kind != WhyLimit {
 		return nil
 	}
-	if w.Line, err = a.able.LimitKeeper.Limits().InLine(ctx, w.Run, ""); errors.Is(err, ErrNotFound) {
+	if w.Line, err = a.world.Limits().InLine(ctx, w.Run, ""); errors.Is(err, ErrNotFound) {
 		return nil // it is gone meanwhile, or its server keeps no limits
 	} else if err != nil {
 		return fmt.Errorf("why run %s: its place in line: %w", w.Run, err)

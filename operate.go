@@ -33,9 +33,6 @@ func (a *App) ForceCancel(ctx context.Context, run, reason string) error {
 
 // endByForce ends a run, and tells the Observer of it.
 func endByForce(ctx context.Context, a *App, what string, d *world.Delivery) error {
-	if a.cfg.Observer == nil && a.engine.Metrics() == nil {
-		return a.deliverAct(ctx, what, d)
-	}
 	d.ID = "force:" + world.NewID(world.PrefixEvent, time.Now()) // so that this act is known from others' in the log
 	if err := a.deliverAct(ctx, what, d); err != nil {
 		return err

@@ -207,7 +207,7 @@ func heal(ctx context.Context, a *App, h *history.History) (RetryAdvice, error) 
 		case err != nil:
 			return advice, err
 		case newest.Status == world.Completed && newest.Output != nil:
-			output, err := wholeOf(ctx, a.able.ApartKeeper, newest.ID, newest.Output, newest.OutputApart)
+			output, err := wholeOf(ctx, a.world.Values(), newest.ID, newest.Output, newest.OutputApart)
 			if err != nil {
 				return advice, err
 			}

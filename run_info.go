@@ -123,7 +123,7 @@ func (a *App) result(ctx context.Context, i *RunInfo, out any) error {
 		}
 		return failed
 	}
-	output, err := wholeOf(ctx, a.able.ApartKeeper, i.ID, i.Output, i.OutputApart)
+	output, err := wholeOf(ctx, a.world.Values(), i.ID, i.Output, i.OutputApart)
 	if err == nil {
 		err = codec.Decode(output, out)
 	}

@@ -12,13 +12,10 @@ import (
 	"github.com/stepwell/stepwell/world"
 )
 
-// timetableOf has runs started when they are due; nil: the App's world has no schedules.
+// timetableOf has runs started when they are due.
 func timetableOf(a *App) *timetable.Keeper {
-	if a.able.ScheduleKeeper == nil {
-		return nil
-	}
 	k := &timetable.Keeper{
-		Store: a.able.ScheduleKeeper.Schedules(), Notifier: a.able.Notifier, Log: a.cfg.Logger, Poll: a.cfg.Poll, Inputs: map[string]map[string]timetable.Input{},
+		Store: a.world.Schedules(), Notifier: a.world, Log: a.cfg.Logger, Poll: a.cfg.Poll, Inputs: map[string]map[string]timetable.Input{},
 		Start:  func(ctx context.Context, f *timetable.Firing) (string, bool, error) { return startScheduled(ctx, a, f) },
 		Cancel: a.Cancel,
 		Beside: func(ctx context.Context) time.Duration { return lookAfterStarts(ctx, a) },

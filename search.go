@@ -154,10 +154,7 @@ func retriedSince(ctx context.Context, a *App, run string, since time.Time) (boo
 			return true, nil
 		}
 	}
-	if a.able.TaskReader == nil {
-		return false, nil
-	}
-	tasks, err := a.able.TaskReader.Tasks(ctx, run) // their attempts are not in the log before they are over
+	tasks, err := a.world.Tasks(ctx, run) // their attempts are not in the log before they are over
 	return slices.ContainsFunc(tasks, func(t world.Task) bool {
 		return slices.ContainsFunc(t.History, func(e world.Event) bool { return e.Type == world.StepRetrying && !e.Time.Before(since) })
 	}), err

@@ -12,21 +12,10 @@ import (
 	"github.com/stepwell/stepwell/world"
 )
 
-// startsOf knows what keeps runs from beginning; nil: the App's world cannot.
-func startsOf(a *App) world.Starter {
-	if a.able.StartKeeper == nil {
-		return nil
-	}
-	return a.able.StartKeeper.Starts()
-}
-
 // lookAfterStarts goes on with what others left undone of what keeps runs from beginning, and ends the runs that have
 // not begun in time. It tells when there is more to do; 0: nothing is known.
 func lookAfterStarts(ctx context.Context, a *App) time.Duration {
-	starts := startsOf(a)
-	if starts == nil {
-		return 0
-	}
+	starts := a.world.Starts()
 	const again = 5 * time.Second
 	next, err := starts.Settle(ctx)
 	if err != nil {
@@ -89,11 +78,10 @@ func lapseOne(ctx context.Context, a *App, r world.LapsingRun) error {
 
 // held says of a run that is ready, and that nobody takes, whether its workflow is held.
 func held(ctx context.Context, a *App, w *Why, unbegun bool) error {
-	starts := startsOf(a)
-	if starts == nil || w.Kind != WhyHeld && (!unbegun || w.Kind != WhyQueued && w.Kind != WhyNoWorker && w.Kind != WhyDelayed) {
+	if w.Kind != WhyHeld && (!unbegun || w.Kind != WhyQueued && w.Kind != WhyNoWorker && w.Kind != WhyDelayed) {
 		return nil
 	}
-	all, err := starts.Holds(ctx)
+	all, err := a.world.Starts().Holds(ctx)
 	if errors.Is(err, ErrInvalid) { // a server that is older
 		return nil
 	}
@@ -193,8 +181,5 @@ func (a *App) starter() (world.Starter, error) {
 	if a == nil {
 		return nil, kit.Missing("the App")
 	}
-	if starts := startsOf(a); starts != nil {
-		return starts, nil
-	}
-	return nil, fmt.Errorf("%w: its store cannot hold workflows", ErrInvalid)
+	return a.world.Starts(), nil
 }

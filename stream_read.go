@@ -211,11 +211,8 @@ func (r *streamReader) page(ctx context.Context) (world.ChunkPage, error) {
 func (r *streamReader) wait(ctx context.Context) error {
 	if r.news == nil {
 		r.news, r.quick = make(chan struct{}, 1), firstLook
-		able := &r.app.able
-		if able.Notifier != nil {
-			r.stopNews = able.Notifier.Notify(r.tell)
-		}
-		if able.Poller != nil && able.Poller.Poll() > 0 {
+		r.stopNews = r.app.world.Notify(r.tell)
+		if p := r.app.able.Poller; p != nil && p.Poll() > 0 {
 			r.quick = longestLook
 		}
 		r.poll = r.quick

@@ -12,15 +12,10 @@ import (
 	"github.com/stepwell/stepwell/world"
 )
 
-// courierOf spreads what is published, and starts runs for it; nil: the App's world has no topics. Endpoints are the
-// server's.
+// courierOf spreads what is published, and starts runs for it. Endpoints are the server's.
 func courierOf(a *App) *courier.Courier {
-	s := spread.Of(a.able)
-	if s == nil {
-		return nil
-	}
 	return &courier.Courier{
-		Spread: s, Notifier: a.able.Notifier, Log: a.cfg.Logger, Drain: cmp.Or(a.cfg.Drain, engine.DefaultDrain), Poll: a.cfg.Poll,
+		Spread: spread.Of(a.world), Notifier: a.world, Log: a.cfg.Logger, Drain: cmp.Or(a.cfg.Drain, engine.DefaultDrain), Poll: a.cfg.Poll,
 		Work: func(s *world.Subscription) *courier.Work {
 			if s.Workflow == nil {
 				return nil

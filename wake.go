@@ -155,10 +155,7 @@ func wakeID(e *world.Event) string {
 
 // wakeTasks ends the delays of a run's queued steps.
 func (a *App) wakeTasks(ctx context.Context, run string) (n int, err error) {
-	if a.able.TaskReader == nil {
-		return 0, nil
-	}
-	tasks, err := a.able.TaskReader.Tasks(ctx, run)
+	tasks, err := a.world.Tasks(ctx, run)
 	if err != nil {
 		return 0, fmt.Errorf("queued steps: %w", err)
 	}

@@ -288,10 +288,10 @@ func standing(r *RunInfo) string {
 
 // tasks adds to a journal what the world knows of queued steps whose attempts are not in the log yet. It returns who has which.
 func (a *App) tasks(ctx context.Context, s *Story) (holders map[string]string, err error) {
-	if a.able.TaskReader == nil || s.Journal.Status.Terminal() {
+	if s.Journal.Status.Terminal() {
 		return nil, nil
 	}
-	tasks, err := a.able.TaskReader.Tasks(ctx, s.Journal.Run)
+	tasks, err := a.world.Tasks(ctx, s.Journal.Run)
 	if err != nil {
 		return nil, fmt.Errorf("tasks of run %s: %w", s.Journal.Run, err)
 	}

@@ -62,11 +62,11 @@ func (f *whyFinder) atApp() {
 // messaged looks up how the message stands that a run waits for.
 func messaged(ctx context.Context, a *App, s *Story) error {
 	w, d := &s.Why, s.Run.deployment()
-	if w.Kind != WhyWaiting || w.Waiting != forMessage || d == "" || a.able.MessageKeeper == nil {
+	if w.Kind != WhyWaiting || w.Waiting != forMessage || d == "" {
 		return nil
 	}
 	queue := kit.AppQueue(d)
-	page, err := a.able.MessageKeeper.Messages().PeekMessages(ctx, world.PeekQuery{Queue: queue, Limit: 1000})
+	page, err := a.world.Messages().PeekMessages(ctx, world.PeekQuery{Queue: queue, Limit: 1000})
 	if err != nil && !errors.Is(err, ErrNotFound) {
 		return fmt.Errorf("why run %s: the message about it: %w", w.Run, err)
 	}

@@ -28,7 +28,7 @@ type registrar struct {
 	cfg       *Config
 	book      *engine.Book
 	errors    codec.Registry
-	keeper    world.ApartKeeper
+	values    world.Values
 	workflows []*engine.Workflow
 	known     workflows // the same, whole when all are registered
 	steps     []*engine.Step
@@ -192,7 +192,7 @@ func (w *Workflow[In, Out]) register(r *registrar) {
 	if w.of != nil {
 		r.alone = append(r.alone, w.of)
 	}
-	e := &env{workflow: w.name, limit: r.cfg.MaxPayload, most: r.cfg.MaxValue, keeper: r.keeper, maxRetention: r.cfg.MaxRetention, book: r.book, logger: r.cfg.words, errors: &r.errors}
+	e := &env{workflow: w.name, limit: r.cfg.MaxPayload, most: r.cfg.MaxValue, values: r.values, maxRetention: r.cfg.MaxRetention, book: r.book, logger: r.cfg.words, errors: &r.errors}
 	failOn := w.failOn
 	if failOn == nil {
 		failOn = r.cfg.FailOn

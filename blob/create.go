@@ -63,10 +63,7 @@ func Put(ctx context.Context, app *stepwell.App, run string, r io.Reader) (Ref, 
 	case r == nil:
 		return Ref{}, kit.Missing("put a blob: the reader")
 	}
-	able, err := valuesOf(app)
-	if err == nil {
-		err = world.CheckRunID(run)
-	}
+	err := world.CheckRunID(run)
 	var birth bool
 	if err == nil {
 		_, err = app.Get(ctx, run)
@@ -77,7 +74,7 @@ func Put(ctx context.Context, app *stepwell.App, run string, r io.Reader) (Ref, 
 	if err != nil {
 		return Ref{}, fmt.Errorf("put a blob: %w", err)
 	}
-	to := apart.NewWriter(ctx, able, run, MaxSize)
+	to := apart.NewWriter(ctx, kit.AppOf(app).Values, run, MaxSize)
 	to.ForBirth(birth)
 	return finish(to, copies(r))
 }
@@ -106,12 +103,4 @@ func finish(to *apart.Writer, write func(io.Writer) error) (ref Ref, err error) 
 	}
 	whole = true
 	return Ref{of}, nil
-}
-
-func valuesOf(app *stepwell.App) (world.ApartKeeper, error) {
-	k := kit.AppOf(app).Values
-	if k == nil {
-		return nil, fmt.Errorf("%w: this store does not keep large values", world.ErrInvalid)
-	}
-	return k, nil
 }

@@ -40,17 +40,13 @@ func Read(ctx context.Context, app *stepwell.App, run string, ref Ref) (io.ReadC
 	if app == nil {
 		return nil, kit.Missing("read a blob: the App")
 	}
-	k, err := valuesOf(app)
-	if err == nil {
-		err = world.CheckRunID(run)
-	}
-	if err != nil {
+	if err := world.CheckRunID(run); err != nil {
 		return nil, fmt.Errorf("read a blob: %w", err)
 	}
-	return open(ctx, k, run, ref)
+	return open(ctx, kit.AppOf(app).Values, run, ref)
 }
 
-func open(ctx context.Context, k world.ApartKeeper, run string, ref Ref) (io.ReadCloser, error) {
+func open(ctx context.Context, k world.Values, run string, ref Ref) (io.ReadCloser, error) {
 	if err := ref.check(); err != nil {
 		return nil, err
 	}

@@ -31,8 +31,7 @@ func TestDoorSQL(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = w.Close() }()
-	able := world.AbilitiesOf(w)
-	if err := able.MessageKeeper.Messages().DeclareQueue(t.Context(), world.MessageQueue{Name: "mails"}); err != nil {
+	if err := w.Messages().DeclareQueue(t.Context(), world.MessageQueue{Name: "mails"}); err != nil {
 		t.Fatal(err)
 	}
 	c, err := pgx.Connect(t.Context(), pgtest.Shared(t).AdminURL(database))
@@ -70,11 +69,11 @@ func TestDoorSQL(t *testing.T) {
 		Customer string
 		Paid     bool
 	}
-	published, err := able.TopicKeeper.Topics().Publications(t.Context(), world.PublicationQuery{Topic: "order.paid"})
+	published, err := w.Topics().Publications(t.Context(), world.PublicationQuery{Topic: "order.paid"})
 	if err != nil || len(published.Publications) != 1 || json.Unmarshal(published.Publications[0].Payload, &order) != nil || order.Customer != "ann" || !order.Paid {
 		t.Errorf("got %+v, %v; want what was published", published, err)
 	}
-	sent, err := able.MessageKeeper.Messages().PeekMessages(t.Context(), world.PeekQuery{Queue: "mails"})
+	sent, err := w.Messages().PeekMessages(t.Context(), world.PeekQuery{Queue: "mails"})
 	if err != nil || !slices.ContainsFunc(sent.Messages, func(m world.Message) bool { return m.Headers["lang"] == "en" }) {
 		t.Errorf("got %+v, %v; want a message", sent, err)
 	}

@@ -13,9 +13,6 @@ import (
 // Await receives from a store. If no message is ready, it waits for up to wait. Servers call it;
 // programs call [Queue.Receive].
 func Await(ctx context.Context, keep world.Messenger, by world.Notifier, q world.ReceiveQuery, wait time.Duration) (world.Received, error) {
-	if keep == nil {
-		return world.Received{}, errNoQueues
-	}
 	news := courier.NewNews(by, q.Queue)
 	defer news.Stop()
 	end := time.NewTimer(wait)

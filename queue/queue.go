@@ -100,18 +100,18 @@ func (q *Queue[T]) open(ctx context.Context, app *stepwell.App) (kit.App, error)
 
 // Declare creates the queue in a store, as its first use would. Subscriptions to topics call it.
 func (q *Queue[T]) Declare(ctx context.Context, keep world.Messenger) error {
-	if q == nil {
+	switch {
+	case q == nil:
 		return kit.Missing("the queue")
+	case keep == nil:
+		return kit.Missing("queue " + q.def.Name + ": the store")
 	}
 	return q.declare(ctx, keep)
 }
 
 func (q *Queue[T]) declare(ctx context.Context, k world.Messenger) error {
-	switch {
-	case q.fault != nil:
+	if q.fault != nil {
 		return q.fault
-	case k == nil:
-		return errNoQueues
 	}
 	q.mu.Lock()
 	declared := q.declared == k
@@ -124,8 +124,8 @@ func (q *Queue[T]) declare(ctx context.Context, k world.Messenger) error {
 
 // own declares the queue for its handler: one that has no limits has none from then on.
 func (q *Queue[T]) own(ctx context.Context, k world.Messenger) error {
-	if q.fault != nil || k == nil {
-		return q.declare(ctx, k)
+	if q.fault != nil {
+		return q.fault
 	}
 	def := q.def
 	if def.Limits == nil {
@@ -159,9 +159,6 @@ func (q *Queue[T]) forget() {
 	defer q.mu.Unlock()
 	q.declared = nil
 }
-
-// errNoQueues is the error for a store without queues.
-var errNoQueues = fmt.Errorf("%w: this store does not support queues", world.ErrInvalid)
 
 // errNoTransactions is the error for a store that shares no transactions.
 var errNoTransactions = fmt.Errorf("%w: a transaction needs a store that shares transactions, like PostgreSQL; this one does not", world.ErrInvalid)

@@ -57,7 +57,7 @@ func run(t *testing.T, w world.World, definitions ...stepwell.Definition) progra
 
 func counts(t *testing.T, w world.World, name string) map[world.MessageState]int64 {
 	t.Helper()
-	all, err := world.AbilitiesOf(w).MessageKeeper.Messages().Queues(t.Context(), name)
+	all, err := w.Messages().Queues(t.Context(), name)
 	if err != nil || len(all) != 1 {
 		t.Fatalf("queues: %v %v", all, err)
 	}

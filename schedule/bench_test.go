@@ -43,7 +43,7 @@ func BenchmarkThousandDue(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			w := open(b)
 			b.Cleanup(func() { _ = w.Close() })
-			k := world.AbilitiesOf(w).ScheduleKeeper.Schedules()
+			k := w.Schedules()
 			far := time.Now().Add(1_000 * time.Hour).Truncate(time.Second)
 			put(b, k, manySchedules, func(i int) time.Time { return far.Add(time.Duration(i) * time.Second) })
 			of := stepwell.Define("report", func(ctx stepwell.Context, in int) (int, error) { return in, nil })

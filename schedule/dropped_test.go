@@ -155,8 +155,6 @@ type faulty struct {
 	until time.Time
 }
 
-func (w *faulty) Abilities() world.Abilities { return world.AbilitiesOf(w.World) }
-
 func (w *faulty) Commit(ctx context.Context, c *world.Commit) (world.Committed, error) {
 	if c.Schedule != nil && time.Now().Before(w.until) {
 		return world.Committed{}, errors.New("the disk is away")

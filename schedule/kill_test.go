@@ -28,14 +28,8 @@ type mortal struct {
 
 var errDead = errors.New("this process is dead")
 
-func (m *mortal) Abilities() world.Abilities {
-	a := world.AbilitiesOf(m.World)
-	a.ScheduleKeeper = m
-	return a
-}
-
 func (m *mortal) Schedules() world.Scheduler {
-	return mortalSchedules{world.AbilitiesOf(m.World).ScheduleKeeper.Schedules(), m}
+	return mortalSchedules{m.World.Schedules(), m}
 }
 
 // write makes a write, and perhaps dies: nobody is told what came of it.

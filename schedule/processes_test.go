@@ -128,7 +128,7 @@ func killed(t *testing.T, place string, programs int, burn time.Duration, betwee
 	defer func() { _ = w.Close() }()
 	until := time.Now()
 	for patience := time.Now().Add(2 * time.Minute); ; <-time.After(200 * time.Millisecond) {
-		rows, err := world.AbilitiesOf(w).ScheduleKeeper.Schedules().Schedules(t.Context(), world.ScheduleQuery{})
+		rows, err := w.Schedules().Schedules(t.Context(), world.ScheduleQuery{})
 		if err != nil {
 			t.Fatal(err)
 		}

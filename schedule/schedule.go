@@ -174,12 +174,6 @@ func Set(name string, revision int, all ...*Schedule) stepwell.Definition {
 	}
 	return kit.NewPart(kit.Part{
 		Fault: fault, Alone: "the set of schedules " + name, Set: name, Inputs: inputs,
-		Check: func(able world.Abilities) error {
-			if able.ScheduleKeeper == nil {
-				return errNoSchedules
-			}
-			return nil
-		},
 		Run: func(ctx context.Context, room kit.App) {
 			kit.Stand(ctx, room.Logger.With("set", name), "a set of schedules", "Raise its revision if this program is the newer one, or rename the schedules that belong to others", func() error {
 				return timetable.Declare(ctx, room.Timetable.Store, set)
@@ -188,17 +182,11 @@ func Set(name string, revision int, all ...*Schedule) stepwell.Definition {
 	}).(stepwell.Definition)
 }
 
-var errNoSchedules = fmt.Errorf("%w: this store does not support schedules", world.ErrInvalid)
-
 func open(doing string, app *stepwell.App) (*timetable.Keeper, error) {
 	if app == nil {
 		return nil, fmt.Errorf("%s: %w", doing, kit.Missing("the App"))
 	}
-	k := kit.AppOf(app).Timetable
-	if k == nil {
-		return nil, fmt.Errorf("%s: %w", doing, errNoSchedules)
-	}
-	return k, nil
+	return kit.AppOf(app).Timetable, nil
 }
 
 // Put creates a schedule now, or updates the one with its name. Use it for schedules outside a

@@ -38,14 +38,8 @@ type simWorld struct {
 	die    func()
 }
 
-func (w *simWorld) Abilities() world.Abilities {
-	a := world.AbilitiesOf(w.World)
-	a.ScheduleKeeper = w
-	return a
-}
-
 func (w *simWorld) Schedules() world.Scheduler {
-	return simSchedules{world.AbilitiesOf(w.World).ScheduleKeeper.Schedules(), w}
+	return simSchedules{w.World.Schedules(), w}
 }
 
 func (w *simWorld) write(do func() error) (err error) {

@@ -106,7 +106,7 @@ func (r *doorRig) ask(d *door, who, secret, name, run string, headers ...string)
 // state is all that a refused act may not have changed.
 func (r *doorRig) state() string {
 	r.Helper()
-	able, ctx, all := world.AbilitiesOf(r.world), r.Context(), []any{}
+	w, ctx, all := r.world, r.Context(), []any{}
 	add := func(v any, err error) {
 		r.Helper()
 		if err != nil {
@@ -118,24 +118,24 @@ func (r *doorRig) state() string {
 	add(runs, err)
 	for _, run := range runs.Runs {
 		add(r.world.Events(ctx, run.ID, world.EventQuery{}))
-		add(able.TaskReader.Tasks(ctx, run.ID))
+		add(w.Tasks(ctx, run.ID))
 		add(r.world.StreamsOf(ctx, run.ID))
 	}
 	add(r.world.Hooks(ctx, world.HookQuery{}))
-	add(able.TopicKeeper.Topics().Subscriptions(ctx))
-	add(able.TopicKeeper.Topics().Publications(ctx, world.PublicationQuery{Limit: 100}))
-	add(able.ScheduleKeeper.Schedules().Schedules(ctx, world.ScheduleQuery{Limit: 100}))
-	queues, err := able.MessageKeeper.Messages().Queues(ctx)
+	add(w.Topics().Subscriptions(ctx))
+	add(w.Topics().Publications(ctx, world.PublicationQuery{Limit: 100}))
+	add(w.Schedules().Schedules(ctx, world.ScheduleQuery{Limit: 100}))
+	queues, err := w.Messages().Queues(ctx)
 	add(queues, err)
 	for _, q := range queues {
-		add(able.MessageKeeper.Messages().PeekMessages(ctx, world.PeekQuery{Queue: q.Name, Limit: 100}))
+		add(w.Messages().PeekMessages(ctx, world.PeekQuery{Queue: q.Name, Limit: 100}))
 	}
-	add(able.StartKeeper.Starts().Holds(ctx))
-	add(able.LimitKeeper.Limits().ListLimits(ctx))
-	defined, err := able.Definer.Defined(ctx, []string{"mail", "bank", "pay", "cargo"})
+	add(w.Starts().Holds(ctx))
+	add(w.Limits().ListLimits(ctx))
+	defined, err := w.Defined(ctx, []string{"mail", "bank", "pay", "cargo"})
 	defined.Live = nil
 	add(defined, err)
-	add(able.KeyBook.BindKey(ctx, "victim", nil))
+	add(w.BindKey(ctx, "victim", nil))
 	stats, err := r.world.Stats(ctx)
 	add(stats.Counters.Deliveries, err)
 	text, err := json.Marshal(all)

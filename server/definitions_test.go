@@ -289,7 +289,7 @@ func TestAnOlderServerIsToldDefinitions(t *testing.T) {
 	}))
 	t.Cleanup(older.Close)
 	live(t, openRemote(t, older.URL, remote.Options{}), greeter(3, stepwell.Retention(7*day)))
-	said, err := world.AbilitiesOf(w).Definer.Defined(t.Context(), []string{"greet"})
+	said, err := w.Defined(t.Context(), []string{"greet"})
 	if err != nil || refused.Load() != 1 || len(said.Definitions) != 1 || said.Definitions[0].Retention != 7*day || len(said.Live) != 1 {
 		t.Errorf("got %+v, %v, after %d refused; want what version 3 says", said, err, refused.Load())
 	}

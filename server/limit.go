@@ -165,11 +165,11 @@ func (g *guard) mayReadValue(r *request, run, value string) error {
 
 // holdsTask is the refusal, unless a worker of the key holds a task of the run that is wanted.
 func (g *guard) holdsTask(r *request, run string, wanted func(*world.Task) bool, refusal error) error {
-	l, able := r.limited(), world.AbilitiesOf(g.below)
-	if l == nil || len(l.Steps) == 0 || able.TaskReader == nil {
+	l := r.limited()
+	if l == nil || len(l.Steps) == 0 {
 		return refusal
 	}
-	tasks, err := able.TaskReader.Tasks(r.Context(), run)
+	tasks, err := g.below.Tasks(r.Context(), run)
 	if err != nil {
 		return err
 	}
@@ -298,11 +298,10 @@ func (g *guard) mayReach(r *request, d *wire.Delivery) error {
 // mayTask refuses a task that the key is for neither by its run nor by its step.
 func (g *guard) mayTask(r *request, k *wire.TaskKey) error {
 	err := g.mayRun(r, k.Run)
-	reader := world.AbilitiesOf(g.below).TaskReader
-	if err == nil || reader == nil || errors.Is(err, world.ErrNotFound) {
+	if err == nil || errors.Is(err, world.ErrNotFound) {
 		return err
 	}
-	tasks, bad := reader.Tasks(r.Context(), k.Run)
+	tasks, bad := g.below.Tasks(r.Context(), k.Run)
 	if bad != nil {
 		return bad
 	}

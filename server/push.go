@@ -89,7 +89,7 @@ const (
 // pusher finds what is ready, and who is to be told.
 type pusher struct {
 	world     world.World
-	able      world.Abilities // of world
+	poller    world.Poller // of world; nil: it has none
 	opts      PushOptions
 	log       *slog.Logger
 	endpoints []*endpoint
@@ -129,11 +129,7 @@ func newPusher(w world.World, o PushOptions, log *slog.Logger) (*pusher, error) 
 	if len(o.Endpoints) == 0 {
 		return nil, nil
 	}
-	able := world.AbilitiesOf(w)
-	if able.ReadyReader == nil {
-		return nil, invalid("this store cannot list what is ready, so nothing can be pushed")
-	}
-	p := &pusher{world: w, able: able, opts: o, log: log, wake: make(chan struct{}, 1), items: map[itemKey]*item{}, steps: map[string]int{}}
+	p := &pusher{world: w, poller: w.Abilities().Poller, opts: o, log: log, wake: make(chan struct{}, 1), items: map[itemKey]*item{}, steps: map[string]int{}}
 	for _, text := range o.Endpoints {
 		e, err := newEndpoint(p, text)
 		if err != nil {
@@ -172,13 +168,11 @@ func (p *pusher) standing() (all []PushEndpoint) {
 
 func (p *pusher) run(ctx context.Context) {
 	defer p.flying.Wait()
-	if p.able.Notifier != nil {
-		defer p.able.Notifier.Notify(func(n world.Notice) {
-			if n.Kind == world.NoticeWork {
-				p.kick()
-			}
-		})()
-	}
+	defer p.world.Notify(func(n world.Notice) {
+		if n.Kind == world.NoticeWork {
+			p.kick()
+		}
+	})()
 	for _, e := range p.endpoints {
 		p.flying.Go(func() { e.watch(ctx) })
 	}
@@ -228,7 +222,7 @@ func (p *pusher) look(ctx context.Context) time.Duration {
 		if room == 0 {
 			continue // an answer, or its health, kicks
 		}
-		got, err := p.able.ReadyReader.Ready(ctx, world.ReadyQuery{Classes: classes, Steps: steps, Limit: p.limit(room)})
+		got, err := p.world.Ready(ctx, world.ReadyQuery{Classes: classes, Steps: steps, Limit: p.limit(room)})
 		if err != nil {
 			if ctx.Err() == nil {
 				p.log.Warn("cannot see what is ready to be pushed", "err", err)
@@ -270,7 +264,7 @@ func (p *pusher) limit(room int) int {
 }
 
 func (p *pusher) poll() time.Duration {
-	if q := p.able.Poller; q != nil && q.Poll() > 0 {
+	if q := p.poller; q != nil && q.Poll() > 0 {
 		return pushPollTold
 	}
 	return pushPoll

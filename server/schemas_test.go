@@ -260,7 +260,7 @@ func TestDamagedSchemasRefuseNothing(t *testing.T) {
 			url := serveWorld(t, w, Options{})
 			d := world.Definition{Class: world.Class{Workflow: "told", Version: 1}}
 			d.Describe(json.RawMessage(text))
-			definer := world.AbilitiesOf(w).Definer
+			definer := w
 			if err := definer.Define(t.Context(), []world.Definition{d}); err != nil {
 				t.Fatal(err)
 			}

@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"github.com/stepwell/stepwell"
-	"github.com/stepwell/stepwell/world"
 )
 
 // Serving configures [Server.Serve]. The zero value is usable.
@@ -94,7 +93,7 @@ func (s *Server) Listen(ctx context.Context, address string) (net.Listener, erro
 
 // checkKeys refuses encryption keys that are others than those of the database: what is started with them could not be read, and nothing that is there can.
 func (s *Server) checkKeys(ctx context.Context) error {
-	if d := world.AbilitiesOf(s.world).Decrypter; d != nil {
+	if d := s.world.Abilities().Decrypter; d != nil {
 		return d.CheckKeys(ctx)
 	}
 	return nil

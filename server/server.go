@@ -148,8 +148,8 @@ type Server struct {
 	mux      *http.ServeMux
 	watchers *watchers
 	ops      *ops.Ops
-	topics   *courier.Courier // nil: the database has no topics
-	room     *room            // of answers
+	topics   *courier.Courier
+	room     *room // of answers
 	bodies   *room
 	entry    entry    // who may come in
 	audit    auditor  // what is told of it
@@ -193,12 +193,12 @@ func New(app *stepwell.App, o Options) (*Server, error) {
 	s.audit = auditor{log: s.log, says: logs.NewSeldom(s.log), entry: &s.entry, docs: !o.NoUI}
 	s.guard = guard{below: below}
 	s.doors = doors{
-		app: app, opts: &s.opts, log: s.log, below: below, able: world.AbilitiesOf(below), guard: &s.guard, places: &s.places,
+		app: app, opts: &s.opts, log: s.log, below: below, able: below.Abilities(), guard: &s.guard, places: &s.places,
 		audit: &s.audit, seed: maphash.MakeSeed(), id: world.NewID("srv", time.Now()), pageBytes: &s.pageBytes, drain: s.drain,
 	}
 	s.stepper = stepDoor{
 		doors: &s.doors, guard: &s.guard, places: &s.places, log: s.log, says: logs.NewSeldom(s.log),
-		world: s.world, able: world.AbilitiesOf(s.world),
+		world: s.world,
 	}
 	s.ops = newOps(s)
 	s.topics = newCourier(app, s.log, o.PrivateEndpoints)

@@ -64,7 +64,6 @@ type stepDoor struct {
 	log    *slog.Logger
 	says   *logs.Seldom
 	world  world.World
-	able   world.Abilities // of world
 
 	mu          sync.Mutex
 	quarantined map[string]world.TaskKey        // of workers: what they run that may end their process; guarded by mu
@@ -275,15 +274,13 @@ func (s *stepDoor) claimTasks(r *request, b *stepClaim) (tasks []world.Task, err
 			}
 		}()
 	}
-	if s.able.Holder != nil {
-		var held world.Account
-		if held, err = s.able.Holder.Held(r.Context(), b.Worker); err != nil {
-			return nil, err
-		}
-		for _, k := range held.Tasks {
-			if !slices.Contains(known, k) {
-				s.giveBack(r.Context(), &world.Task{Run: k.Run, Step: k.Step, Attempt: k.Attempt, Worker: b.Worker}, 0, "its worker never heard of it")
-			}
+	held, err := s.world.Held(r.Context(), b.Worker)
+	if err != nil {
+		return nil, err
+	}
+	for _, k := range held.Tasks {
+		if !slices.Contains(known, k) {
+			s.giveBack(r.Context(), &world.Task{Run: k.Run, Step: k.Step, Attempt: k.Attempt, Worker: b.Worker}, 0, "its worker never heard of it")
 		}
 	}
 	q := world.ClaimQuery{Worker: b.Worker, Steps: b.Steps, Tasks: b.Most, Number: b.Number}

@@ -28,7 +28,7 @@ func (s *stepDoor) inputOf(ctx context.Context, t *world.Task) (json.RawMessage,
 	if key := world.TaskKeyID(t.Options); key != "" {
 		return nil, &world.KeyError{Run: t.Run, Key: key}
 	}
-	input, err := apart.Read(ctx, s.able.ApartKeeper, t.Run, t.Input, world.TaskApart(t.Options), mostStepInput)
+	input, err := apart.Read(ctx, s.world.Values(), t.Run, t.Input, world.TaskApart(t.Options), mostStepInput)
 	if err == nil && len(input) == 0 {
 		input = []byte("null")
 	}
@@ -123,10 +123,10 @@ func (s *stepDoor) before(ctx context.Context, rc *stepReceipt) ([]world.Event, 
 	s.mu.Lock()
 	known, ok := s.earlier[rc.key()]
 	s.mu.Unlock()
-	if ok || s.able.TaskReader == nil {
+	if ok {
 		return slices.Clone(known), nil
 	}
-	tasks, err := s.able.TaskReader.Tasks(ctx, rc.Run) // it was given by another server, or before this one began
+	tasks, err := s.world.Tasks(ctx, rc.Run) // it was given by another server, or before this one began
 	if err != nil {
 		return nil, err
 	}
@@ -285,18 +285,16 @@ func (s *stepDoor) leave(w http.ResponseWriter, r *request) error {
 	if err := s.claims.leave(r.Context(), r.who(), b.Worker); err != nil { // else it would take what it gives back
 		return err
 	}
-	if s.able.Holder != nil {
-		held, err := s.able.Holder.Held(r.Context(), b.Worker)
-		if err != nil && !errors.Is(err, world.ErrLeaseLost) {
-			return err
-		}
-		for _, k := range held.Tasks {
-			s.giveBack(r.Context(), &world.Task{Run: k.Run, Step: k.Step, Attempt: k.Attempt, Worker: b.Worker}, 0, "its worker shut down")
-		}
+	held, err := s.world.Held(r.Context(), b.Worker)
+	if err != nil && !errors.Is(err, world.ErrLeaseLost) {
+		return err
+	}
+	for _, k := range held.Tasks {
+		s.giveBack(r.Context(), &world.Task{Run: k.Run, Step: k.Step, Attempt: k.Attempt, Worker: b.Worker}, 0, "its worker shut down")
 	}
 	s.claims.forget(b.Worker)
 	defer s.guard.leaves(b.Worker)
-	_, err := lasting(r.Context(), func(ctx context.Context) (struct{}, error) { return struct{}{}, s.world.Leave(ctx, b.Worker) })
+	_, err = lasting(r.Context(), func(ctx context.Context) (struct{}, error) { return struct{}{}, s.world.Leave(ctx, b.Worker) })
 	if err != nil {
 		return err
 	}

@@ -11,7 +11,7 @@ import (
 // TestReasonsHaveOneBound: what a person says of an act is taken up to one length at each door, and refused beyond it.
 func TestReasonsHaveOneBound(t *testing.T) {
 	onRigs(t, func(t *testing.T, r *rig) {
-		if err := world.AbilitiesOf(r.world).MessageKeeper.Messages().DeclareQueue(t.Context(), world.MessageQueue{Name: "q"}); err != nil {
+		if err := r.world.Messages().DeclareQueue(t.Context(), world.MessageQueue{Name: "q"}); err != nil {
 			t.Fatal(err)
 		}
 		op, admin := as(operatorSecret), as(adminSecret)

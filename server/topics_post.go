@@ -42,12 +42,9 @@ const (
 	unreadPause   = 15 * time.Second
 )
 
-// newCourier works for the topics of an App's database, and posts to endpoints too; nil: there are none.
+// newCourier works for the topics of an App's database, and posts to endpoints too.
 func newCourier(app *stepwell.App, log *slog.Logger, private bool) *courier.Courier {
 	c := kit.AppOf(app).Courier
-	if c == nil {
-		return nil
-	}
 	starts := c.Work
 	c.Log = log
 	c.Work = func(s *world.Subscription) *courier.Work {
@@ -65,13 +62,10 @@ func newCourier(app *stepwell.App, log *slog.Logger, private bool) *courier.Cour
 // servers may do so at once.
 func (s *Server) Spread(ctx context.Context) {
 	var all sync.WaitGroup
-	if s.topics != nil {
-		all.Go(func() { s.topics.Run(ctx) })
-	}
-	if k := kit.AppOf(s.app).Timetable; k != nil {
-		k.Log = s.log
-		all.Go(func() { k.Run(ctx) })
-	}
+	all.Go(func() { s.topics.Run(ctx) })
+	k := kit.AppOf(s.app).Timetable
+	k.Log = s.log
+	all.Go(func() { k.Run(ctx) })
 	all.Wait()
 }
 

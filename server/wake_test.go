@@ -100,7 +100,7 @@ func TestWakeOverTheWire(t *testing.T) {
 		a := r.send("GET", "/v1/workflows/till/runs/t/steps", "", as(viewerSecret)...)
 		return a.get("steps.0.retryAt") != nil && a.get("steps.1.retryAt") != nil
 	})
-	tasks, err := world.AbilitiesOf(r.world).TaskReader.Tasks(t.Context(), "t")
+	tasks, err := r.world.Tasks(t.Context(), "t")
 	if err != nil || len(tasks) != 1 {
 		t.Fatalf("tasks: %+v, %v", tasks, err)
 	}

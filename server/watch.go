@@ -14,7 +14,7 @@ import (
 
 // watchers are those who wait for news of runs. While there are any, one subscription to the world serves them all.
 type watchers struct {
-	notifier world.Notifier // nil: this world tells nothing
+	notifier world.Notifier
 
 	mu   sync.Mutex
 	runs map[string]*followed
@@ -22,7 +22,7 @@ type watchers struct {
 }
 
 func newWatchers(w world.World) *watchers {
-	return &watchers{notifier: world.AbilitiesOf(w).Notifier, runs: map[string]*followed{}}
+	return &watchers{notifier: w, runs: map[string]*followed{}}
 }
 
 // add makes news come for a run until stop is called.
@@ -34,7 +34,7 @@ func (h *watchers) add(run string) (news <-chan struct{}, stop func()) {
 		h.runs[run] = &followed{waiters: map[chan struct{}]bool{}}
 	}
 	h.runs[run].waiters[c] = true
-	if h.stop == nil && h.notifier != nil {
+	if h.stop == nil {
 		h.stop = h.notifier.Notify(h.tell)
 	}
 	return c, func() { h.remove(run, c) }

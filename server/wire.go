@@ -138,7 +138,7 @@ func (d *doors) hello(w http.ResponseWriter, r *request) error {
 	}
 	return answer(w, http.StatusOK, wire.Hello{
 		Answer: wire.Answer{OK: true}, Protocol: wire.Protocol, Version: d.opts.Version, Server: d.id, Format: world.LogFormat, Scope: string(scope), Doctor: d.able.Doctor != nil,
-		Apart: d.able.ApartKeeper != nil,
+		Apart: true,
 	})
 }
 

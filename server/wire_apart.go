@@ -19,11 +19,8 @@ func wireApartRoutes() []route {
 	}
 }
 
-func apartOf(d *doors) (world.ApartKeeper, error) {
-	if d.able.ApartKeeper == nil {
-		return nil, fmt.Errorf("values that are kept apart in the server's database: %w", world.ErrNotFound)
-	}
-	return d.able.ApartKeeper, nil
+func apartOf(d *doors) (world.Values, error) {
+	return d.below.Values(), nil
 }
 
 // wireKeepPiece is for who starts a run, which need not be there yet, and for who works on one.
@@ -36,7 +33,7 @@ func wireKeepPiece(d *doors, r *request, in *wire.Piece) (wire.Accepted, error) 
 		return wire.Accepted{}, err
 	}
 	return lasting(r.Context(), func(ctx context.Context) (wire.Accepted, error) {
-		return wire.Accepted{Accepted: true}, k.Values().KeepPiece(ctx, &world.Piece{Run: in.Run, Value: in.Value, Number: in.Number, Data: in.Data, Key: in.Key})
+		return wire.Accepted{Accepted: true}, k.KeepPiece(ctx, &world.Piece{Run: in.Run, Value: in.Value, Number: in.Number, Data: in.Data, Key: in.Key})
 	})
 }
 
@@ -49,7 +46,7 @@ func wireDropValue(d *doors, r *request, in *wire.ValueOf) (wire.Accepted, error
 		return wire.Accepted{}, err
 	}
 	return lasting(r.Context(), func(ctx context.Context) (wire.Accepted, error) {
-		return wire.Accepted{Accepted: true}, k.Values().DropValue(ctx, in.Run, in.Value)
+		return wire.Accepted{Accepted: true}, k.DropValue(ctx, in.Run, in.Value)
 	})
 }
 
@@ -61,7 +58,7 @@ func wireValueKeys(d *doors, r *request, _ *nothing) (wire.ValueKeys, error) {
 	if err != nil {
 		return wire.ValueKeys{}, err
 	}
-	keys, err := k.Values().ValueKeys(r.Context())
+	keys, err := k.ValueKeys(r.Context())
 	return wire.ValueKeys{Keys: keys}, err
 }
 
@@ -73,6 +70,6 @@ func wirePiece(d *doors, r *request, in *wire.PieceOf) (wire.PieceData, error) {
 	if err != nil {
 		return wire.PieceData{}, err
 	}
-	data, err := k.Values().Piece(r.Context(), in.Run, in.Value, in.Number)
+	data, err := k.Piece(r.Context(), in.Run, in.Value, in.Number)
 	return wire.PieceData{Value: in.Value, Data: data}, err
 }

@@ -58,9 +58,6 @@ func (d *doors) held(r *request, in *wire.HeldQuery) (wire.Held, error) {
 	if err := d.guard.mayActFor(r, in.Worker); err != nil {
 		return wire.Held{}, err
 	}
-	if d.able.Holder == nil {
-		return wire.Held{}, fmt.Errorf("a list of what a worker of the server's database holds: %w", world.ErrNotFound)
-	}
 	if err := d.claims.fence(r.Context(), r.who(), in.Worker, in.N); err != nil {
 		return wire.Held{}, err
 	}
@@ -68,7 +65,7 @@ func (d *doors) held(r *request, in *wire.HeldQuery) (wire.Held, error) {
 		if _, err := d.below.Claim(ctx, world.ClaimQuery{Worker: in.Worker, Number: in.N}); err != nil { // the fence for other servers
 			return world.Account{}, err
 		}
-		return d.able.Holder.Held(ctx, in.Worker)
+		return d.below.Held(ctx, in.Worker)
 	})
 	if errors.Is(err, world.ErrLeaseLost) {
 		d.claims.forget(in.Worker)
@@ -104,16 +101,14 @@ func (d *doors) awaitWork(ctx context.Context, wait time.Duration, claim func() 
 	}
 	defer done()
 	news := make(chan struct{}, 1)
-	if d.able.Notifier != nil {
-		defer d.able.Notifier.Notify(func(n world.Notice) {
-			if n.Kind == world.NoticeWork {
-				select {
-				case news <- struct{}{}:
-				default:
-				}
+	defer d.below.Notify(func(n world.Notice) {
+		if n.Kind == world.NoticeWork {
+			select {
+			case news <- struct{}{}:
+			default:
 			}
-		})()
-	}
+		}
+	})()
 	over := time.NewTimer(wait)
 	defer over.Stop()
 	for {

@@ -23,10 +23,7 @@ func wireDefinitionRoutes() []route {
 }
 
 func definerOf(d *doors) (world.Definer, error) {
-	if d.able.Definer == nil {
-		return nil, fmt.Errorf("definitions of workflows in the server's database: %w", world.ErrNotFound)
-	}
-	return d.able.Definer, nil
+	return d.below, nil
 }
 
 func wireDefine(d *doors, r *request, in *wire.Definitions) (wire.Accepted, error) {
@@ -53,7 +50,7 @@ func (d *doors) maySay(r *request, definitions []world.Definition, steps []world
 	for i := range definitions {
 		classes[i] = definitions[i].Class
 	}
-	if err := r.mayHave(classes, nil); err != nil || r.limited() == nil || d.able.LimitKeeper == nil {
+	if err := r.mayHave(classes, nil); err != nil || r.limited() == nil {
 		return err
 	}
 	said := append(world.LimitsOf(definitions), steps...)
@@ -72,7 +69,7 @@ func (d *doors) maySay(r *request, definitions []world.Definition, steps []world
 // limitsOfOthers are the limits that workflows say which the key is not for, and that steps and queues are under, with
 // how many they let in as they stand.
 func (d *doors) limitsOfOthers(r *request) (map[string]string, error) {
-	all, err := d.able.LimitKeeper.Limits().ListLimits(r.Context())
+	all, err := d.below.Limits().ListLimits(r.Context())
 	if err != nil {
 		return nil, err
 	}
@@ -88,9 +85,6 @@ func (d *doors) limitsOfOthers(r *request) (map[string]string, error) {
 
 // othersSay are the limits in the definitions of workflows that the key is not for: those that have runs, or workers.
 func (d *doors) othersSay(r *request) (map[string]bool, error) {
-	if d.able.Definer == nil {
-		return nil, nil
-	}
 	stats, err := d.below.Stats(r.Context())
 	if err != nil {
 		return nil, err
@@ -105,7 +99,7 @@ func (d *doors) othersSay(r *request) (map[string]bool, error) {
 		}
 	}
 	maps.DeleteFunc(others, func(name string, _ bool) bool { return r.mayWorkflow(name) == nil })
-	known, err := d.able.Definer.Defined(r.Context(), slices.Sorted(maps.Keys(others)))
+	known, err := d.below.Defined(r.Context(), slices.Sorted(maps.Keys(others)))
 	out := map[string]bool{}
 	for _, l := range world.LimitsOf(known.Definitions) {
 		out[l.Name] = true

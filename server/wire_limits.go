@@ -24,10 +24,7 @@ func limiterBelow(d *doors, r *request) (world.Limiter, error) {
 	if r.limited() != nil {
 		return nil, fmt.Errorf("%w: it is limited to some workflows and steps, and limits apply to all", errScope)
 	}
-	if d.able.LimitKeeper == nil {
-		return nil, fmt.Errorf("limits of the server's database: %w", world.ErrNotFound)
-	}
-	return d.able.LimitKeeper.Limits(), nil
+	return d.below.Limits(), nil
 }
 
 func wireLimits(d *doors, r *request, in *wire.LimitsQuery) (out wire.Limits, err error) {

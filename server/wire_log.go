@@ -330,18 +330,15 @@ func (d *doors) append(r *request, in *wire.Append) (wire.Appended, error) {
 // bindKey tells which key an ID stands for. An unlimited worker binds it; for anyone else an ID that stands for none
 // is refused, or the next key's could be taken before its time.
 func (d *doors) bindKey(r *request, in *wire.KeyQuery) (wire.KeyPrint, error) {
-	if d.able.KeyBook == nil {
-		return wire.KeyPrint{}, fmt.Errorf("what the IDs of encryption keys stand for in the server's database: %w", world.ErrNotFound)
-	}
 	print, err := lasting(r.Context(), func(ctx context.Context) ([]byte, error) {
-		print, err := d.able.KeyBook.BindKey(ctx, in.ID, nil)
+		print, err := d.below.BindKey(ctx, in.ID, nil)
 		if err != nil || print != nil || len(in.Print) == 0 {
 			return print, err
 		}
 		if !r.whole() {
 			return nil, unboundKey(in.ID)
 		}
-		print, err = d.able.KeyBook.BindKey(ctx, in.ID, in.Print)
+		print, err = d.below.BindKey(ctx, in.ID, in.Print)
 		d.audit.note(r.Request, r.name(), r.route.op.id, "", "bind", err, "key_id", in.ID)
 		return print, err
 	})
@@ -355,12 +352,12 @@ func unboundKey(id string) error {
 // mayEncrypt refuses the start of a run that is encrypted with a key whose ID stands for none yet: who binds the ID
 // later is held against the runs of before.
 func (d *doors) mayEncrypt(r *request, c *wire.Commit) error {
-	if r.whole() || d.able.KeyBook == nil {
+	if r.whole() {
 		return nil
 	}
 	for i := range c.Events {
 		if e := &c.Events[i]; e.Birth != nil && e.Encrypted != "" {
-			if print, err := d.able.KeyBook.BindKey(r.Context(), e.Encrypted, nil); err != nil {
+			if print, err := d.below.BindKey(r.Context(), e.Encrypted, nil); err != nil {
 				return err
 			} else if print == nil {
 				return unboundKey(e.Encrypted)

@@ -4,7 +4,6 @@ package server
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/stepwell/stepwell/world"
 	"github.com/stepwell/stepwell/world/remote/wire"
@@ -22,10 +21,7 @@ func keeperBelow(d *doors, r *request) (world.Messenger, error) {
 	if r.limited() != nil {
 		return nil, errLimitedQueues
 	}
-	if d.able.MessageKeeper == nil {
-		return nil, fmt.Errorf("queues of the server's database: %w", world.ErrNotFound)
-	}
-	return d.able.MessageKeeper.Messages(), nil
+	return d.below.Messages(), nil
 }
 
 func wireMessage(d *doors, r *request, in *wire.MessageAct) (wire.MessageActed, error) {

@@ -20,10 +20,7 @@ func wireMetricsRoutes() []route {
 }
 
 func keeperOf(d *doors) (world.MetricsKeeper, error) {
-	if d.able.MetricsKeeper == nil {
-		return nil, fmt.Errorf("metrics of processes in the server's database: %w", world.ErrNotFound)
-	}
-	return d.able.MetricsKeeper, nil
+	return d.below, nil
 }
 
 // wireKeepMetrics leaves out what a key that is limited may not have.

@@ -70,9 +70,6 @@ func (n *news) drain() (all []wire.Notice) {
 }
 
 func (d *doors) notices(w http.ResponseWriter, r *request) error {
-	if d.able.Notifier == nil {
-		return fmt.Errorf("notices of the server's database: %w", world.ErrNotFound)
-	}
 	done, err := d.places.wait(d.places.keyed(r)...)
 	if err != nil {
 		return err
@@ -83,7 +80,7 @@ func (d *doors) notices(w http.ResponseWriter, r *request) error {
 	if r.limited() != nil { // not which runs there are: whoever listens looks at its own
 		tell = func(n world.Notice) { mine.add(world.Notice{Kind: n.Kind}) }
 	}
-	defer d.able.Notifier.Notify(tell)()
+	defer d.below.Notify(tell)()
 	err = d.tellNews(r.Context(), &eventWriter{w: w, rc: http.NewResponseController(w), timeout: d.opts.WriteTimeout}, mine)
 	if errors.Is(err, os.ErrDeadlineExceeded) {
 		d.log.Debug("listener cut off: it does not read", "from", r.RemoteAddr)

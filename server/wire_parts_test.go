@@ -29,7 +29,7 @@ func onRigs(t *testing.T, f func(t *testing.T, r *rig)) {
 // TestWireSubscribesAsOperator: an operator's subscription is his, and what was published before goes to those before.
 func TestWireSubscribesAsOperator(t *testing.T) {
 	onRigs(t, func(t *testing.T, r *rig) {
-		k := world.AbilitiesOf(r.world).MessageKeeper.Messages()
+		k := r.world.Messages()
 		for _, q := range []string{"first", "second"} {
 			if err := k.DeclareQueue(t.Context(), world.MessageQueue{Name: q}); err != nil {
 				t.Fatal(err)
@@ -40,7 +40,7 @@ func TestWireSubscribesAsOperator(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		pub := world.AbilitiesOf(app.World()).TopicKeeper.Topics()
+		pub := app.World().Topics()
 		subscribe := func(name, queue string) {
 			body := fmt.Sprintf(`{"spread": {"revision": 0, "subscribe": {"name": %q, "pattern": "a", "queue": %q, "made": {"by": "the boss"}}}}`, name, queue)
 			r.is(r.call("topics", body, as(operatorSecret)...), "spread", true)
@@ -115,7 +115,7 @@ func TestWirePlacesAreDefined(t *testing.T) {
 // TestWireKeysOfMessages: a message holds a place of the key that its payload has, whatever its sender says.
 func TestWireKeysOfMessages(t *testing.T) {
 	onRigs(t, func(t *testing.T, r *rig) {
-		k := world.AbilitiesOf(r.world).MessageKeeper.Messages()
+		k := r.world.Messages()
 		if err := k.DeclareQueue(t.Context(), world.MessageQueue{Name: "jobs", Limits: []world.SaidLimit{{Name: "tenants", Number: 1, Path: "tenant", Messages: true}}}); err != nil {
 			t.Fatal(err)
 		}
@@ -165,7 +165,7 @@ func TestLimitedKeysChooseTheirTokens(t *testing.T) {
 // revision is that of the subscriptions.
 func (r *rig) revision() int64 {
 	r.Helper()
-	due, err := world.AbilitiesOf(r.world).TopicKeeper.Topics().Due(r.Context(), world.DueQuery{Limit: 1})
+	due, err := r.world.Topics().Due(r.Context(), world.DueQuery{Limit: 1})
 	if err != nil {
 		r.Fatal(err)
 	}
@@ -174,7 +174,7 @@ func (r *rig) revision() int64 {
 
 func (r *rig) holds() []world.Hold {
 	r.Helper()
-	all, err := world.AbilitiesOf(r.world).StartKeeper.Starts().Holds(r.Context())
+	all, err := r.world.Starts().Holds(r.Context())
 	if err != nil {
 		r.Fatal(err)
 	}

@@ -146,10 +146,7 @@ func (d *doors) tasks(r *request, in *wire.RunID) (wire.Tasks, error) {
 	if err := d.guard.mayRun(r, in.Run); err != nil {
 		return wire.Tasks{}, err
 	}
-	if d.able.TaskReader == nil {
-		return wire.Tasks{}, nil
-	}
-	tasks, err := d.able.TaskReader.Tasks(r.Context(), in.Run)
+	tasks, err := d.below.Tasks(r.Context(), in.Run)
 	return wire.Tasks{Tasks: wire.OfTasks(tasks)}, err
 }
 
@@ -157,10 +154,7 @@ func (d *doors) ready(r *request, in *wire.ReadyQuery) (wire.Ready, error) {
 	if err := r.mayHave(in.Classes, in.Steps); err != nil {
 		return wire.Ready{}, err
 	}
-	if d.able.ReadyReader == nil {
-		return wire.Ready{}, fmt.Errorf("a list of what is ready in the server's database: %w", world.ErrNotFound)
-	}
-	ready, err := d.able.ReadyReader.Ready(r.Context(), world.ReadyQuery(*in))
+	ready, err := d.below.Ready(r.Context(), world.ReadyQuery(*in))
 	if l := r.limited(); l != nil { // runs to be cancelled are listed whatever their workflow is
 		ready.Items = slices.DeleteFunc(ready.Items, func(it world.ReadyItem) bool {
 			return it.Step == "" && !slices.Contains(l.Workflows, it.Class.Workflow)

@@ -27,10 +27,7 @@ func schedulesBelow(d *doors, r *request) (world.Scheduler, error) {
 	if r.limited() != nil {
 		return nil, errLimitedSchedules
 	}
-	if d.able.ScheduleKeeper == nil {
-		return nil, fmt.Errorf("schedules of the server's database: %w", world.ErrNotFound)
-	}
-	return d.able.ScheduleKeeper.Schedules(), nil
+	return d.below.Schedules(), nil
 }
 
 var errLimitedSchedules = fmt.Errorf("%w: it is limited to some workflows and steps, and schedules are everybody's", errScope)

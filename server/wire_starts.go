@@ -20,15 +20,12 @@ func wireStartRoutes() []route {
 }
 
 // startsBelow are the starts as the server's database knows them.
-func startsBelow(able *world.Abilities) (world.Starter, error) {
-	if able.StartKeeper == nil {
-		return nil, fmt.Errorf("workflows that are held, in the server's database: %w", world.ErrNotFound)
-	}
-	return able.StartKeeper.Starts(), nil
+func startsBelow(d *doors) (world.Starter, error) {
+	return d.below.Starts(), nil
 }
 
 func wireHold(d *doors, r *request, in *wire.HoldAct) (wire.Accepted, error) {
-	k, err := startsBelow(&d.able)
+	k, err := startsBelow(d)
 	if err != nil {
 		return wire.Accepted{}, err
 	}
@@ -55,7 +52,7 @@ func wireHold(d *doors, r *request, in *wire.HoldAct) (wire.Accepted, error) {
 
 // wireHolds leaves out what a key that is limited may not have.
 func wireHolds(d *doors, r *request, _ *nothing) (out wire.Holds, err error) {
-	k, err := startsBelow(&d.able)
+	k, err := startsBelow(d)
 	if err != nil {
 		return out, err
 	}

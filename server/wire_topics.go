@@ -26,10 +26,7 @@ func publisherBelow(d *doors, r *request) (world.Publisher, error) {
 	if r.limited() != nil {
 		return nil, errLimitedQueues
 	}
-	if d.able.TopicKeeper == nil {
-		return nil, fmt.Errorf("topics of the server's database: %w", world.ErrNotFound)
-	}
-	return d.able.TopicKeeper.Topics(), nil
+	return d.below.Topics(), nil
 }
 
 func wireTopic(d *doors, r *request, in *wire.TopicAct) (wire.TopicActed, error) {
@@ -102,7 +99,7 @@ func (d *doors) mayMail(r *request, mail []*wire.Delivery) error {
 
 // changeSubscription does what an operator asks for. This server spreads what was published before, not the client.
 func (d *doors) changeSubscription(ctx context.Context, s *wire.Spread) error {
-	of := spread.Of(d.able)
+	of := spread.Of(d.below)
 	switch {
 	case of == nil:
 		return fmt.Errorf("topics of the server's database: %w", world.ErrNotFound)

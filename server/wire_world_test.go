@@ -9,7 +9,9 @@ import (
 
 	"github.com/stepwell/stepwell"
 	"github.com/stepwell/stepwell/internal/sample"
+	"github.com/stepwell/stepwell/internal/spread"
 	"github.com/stepwell/stepwell/world"
+	"github.com/stepwell/stepwell/world/memory"
 	"github.com/stepwell/stepwell/world/remote"
 	"github.com/stepwell/stepwell/world/worldtest"
 )
@@ -26,7 +28,7 @@ func serveWorld(t testing.TB, w world.World, o Options) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.topics = nil // it is the world's contract that is looked at: nobody else spreads
+	s.topics.Spread = spread.Of(memory.New()) // it is the world's contract that is looked at: nobody else spreads
 	l, err := s.Listen(t.Context(), "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

@@ -72,9 +72,9 @@ func (c *caller) work() {
 }
 
 // outside makes a call outside of the bubble it comes from.
-func outside[T any](ctx context.Context, b *bridge, call func(ctx context.Context) (T, error)) (v T, err error) {
+func (b *bridge) outside(ctx context.Context, call world.Next) (v any, err error) {
 	if err := ctx.Err(); err != nil {
-		return v, context.Cause(ctx)
+		return nil, context.Cause(ctx)
 	}
 	now := time.Now() // of the bubble
 	c := <-b.free
@@ -116,172 +116,47 @@ func (b *bridge) tell(ctx context.Context, now time.Time) error {
 
 // open opens the world outside, and returns it for use inside.
 func (b *bridge) open(ctx context.Context, open func() (world.World, error)) (world.World, error) {
-	below, err := outside(ctx, b, func(context.Context) (world.World, error) { return open() })
+	below, err := b.outside(ctx, func(context.Context) (any, error) { return open() })
 	if err != nil {
 		return nil, err
 	}
-	return &bridged{b: b, below: below, able: world.AbilitiesOf(below), heard: map[int]func(world.Notice){}}, nil
+	w := &bridged{}
+	w.World = world.Intercept(below.(world.World), func(ctx context.Context, c world.Call, next world.Next) (any, error) {
+		v, err := b.outside(ctx, next)
+		if changes[c.Method] {
+			w.listeners.Tell(news)
+		}
+		return v, err
+	})
+	return w, nil
 }
 
 // bridged is the world as the bubble sees it. It gives notice by itself, of all kinds and after each change: nobody
 // else changes what is there, and notices of the world below would come from outside.
 type bridged struct {
-	b     *bridge
-	below world.World
-	able  world.Abilities
+	world.World
+	listeners world.Listeners
+}
 
-	mu    sync.Mutex
-	heard map[int]func(world.Notice) // guarded by mu: who wants notices
-	last  int                        // guarded by mu: key of heard
+// changes are the methods that others may wait for.
+var changes = map[string]bool{
+	"Commit": true, "Deliver": true, "Leave": true, "Append": true,
+	"Messages.DeclareQueue": true, "Messages.PauseQueue": true, "Messages.DropQueue": true, "Messages.SendMessages": true,
+	"Messages.SettleMessages": true, "Messages.PurgeMessages": true, "Messages.RedriveMessages": true,
+	"Topics.Publish": true, "Topics.Spread": true, "Schedules.PutSchedule": true, "Schedules.DeleteSchedule": true,
+	"Starts.Hold": true, "Starts.Release": true, "Limits.SetLimit": true,
 }
 
 // news are the notices of a change.
-var news = []world.NoticeKind{world.NoticeWork, world.NoticeMail, world.NoticeEnded, world.NoticeLog, world.NoticeStream, world.NoticeMessage, world.NoticeTopic, world.NoticeSchedule}
-
-func (w *bridged) Notify(fn func(world.Notice)) (stop func()) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.last++
-	key := w.last
-	w.heard[key] = fn
-	return func() {
-		w.mu.Lock()
-		defer w.mu.Unlock()
-		delete(w.heard, key)
-	}
+var news = []world.Notice{
+	{Kind: world.NoticeWork}, {Kind: world.NoticeMail}, {Kind: world.NoticeEnded}, {Kind: world.NoticeLog},
+	{Kind: world.NoticeStream}, {Kind: world.NoticeMessage}, {Kind: world.NoticeTopic}, {Kind: world.NoticeSchedule},
 }
 
-func (w *bridged) changed() {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	for _, fn := range w.heard {
-		for _, kind := range news {
-			fn(world.Notice{Kind: kind})
-		}
-	}
-}
+func (w *bridged) Notify(fn func(world.Notice)) (stop func()) { return w.listeners.Add(fn) }
 
 // Time is the bubble's, which the world below is told.
 func (w *bridged) Time() time.Time { return time.Now().UTC().Truncate(time.Microsecond) }
 
-// Abilities are what is made to go through the bridge.
-func (w *bridged) Abilities() world.Abilities {
-	a := world.Abilities{Notifier: w, Timekeeper: w}
-	if w.able.TaskReader != nil {
-		a.TaskReader = w
-	}
-	if w.able.Holder != nil {
-		a.Holder = w
-	}
-	if w.able.KeyBook != nil {
-		a.KeyBook = w
-	}
-	if w.able.Definer != nil {
-		a.Definer = w
-	}
-	if w.able.MessageKeeper != nil {
-		a.MessageKeeper = w
-	}
-	if w.able.TopicKeeper != nil {
-		a.TopicKeeper = w
-	}
-	if w.able.ScheduleKeeper != nil {
-		a.ScheduleKeeper = w
-	}
-	if w.able.StartKeeper != nil {
-		a.StartKeeper = w
-	}
-	if w.able.LimitKeeper != nil {
-		a.LimitKeeper = w
-	}
-	return a
-}
-
-// change makes a call that others may wait for.
-func change[T any](ctx context.Context, w *bridged, call func(ctx context.Context) (T, error)) (T, error) {
-	v, err := outside(ctx, w.b, call)
-	w.changed()
-	return v, err
-}
-
-func (w *bridged) Commit(ctx context.Context, c *world.Commit) (world.Committed, error) {
-	return change(ctx, w, func(ctx context.Context) (world.Committed, error) { return w.below.Commit(ctx, c) })
-}
-
-func (w *bridged) Outcome(ctx context.Context, c *world.Commit) (world.Committed, error) {
-	return outside(ctx, w.b, func(ctx context.Context) (world.Committed, error) { return w.below.Outcome(ctx, c) })
-}
-
-func (w *bridged) Deliver(ctx context.Context, d *world.Delivery) (world.Delivered, error) {
-	return change(ctx, w, func(ctx context.Context) (world.Delivered, error) { return w.below.Deliver(ctx, d) })
-}
-
-func (w *bridged) Events(ctx context.Context, run string, q world.EventQuery) (world.EventPage, error) {
-	return outside(ctx, w.b, func(ctx context.Context) (world.EventPage, error) { return w.below.Events(ctx, run, q) })
-}
-
-func (w *bridged) Join(ctx context.Context, wk world.Worker) (world.Heartbeat, error) {
-	return outside(ctx, w.b, func(ctx context.Context) (world.Heartbeat, error) { return w.below.Join(ctx, wk) })
-}
-
-func (w *bridged) Claim(ctx context.Context, q world.ClaimQuery) (world.Claimed, error) {
-	return outside(ctx, w.b, func(ctx context.Context) (world.Claimed, error) { return w.below.Claim(ctx, q) })
-}
-
-func (w *bridged) Heartbeat(ctx context.Context, q world.HeartbeatQuery) (world.Heartbeat, error) {
-	return outside(ctx, w.b, func(ctx context.Context) (world.Heartbeat, error) { return w.below.Heartbeat(ctx, q) })
-}
-
-func (w *bridged) Leave(ctx context.Context, worker string) error {
-	return nothing(change(ctx, w, func(ctx context.Context) (struct{}, error) { return struct{}{}, w.below.Leave(ctx, worker) }))
-}
-
-func (w *bridged) Append(ctx context.Context, a *world.Append) (world.Appended, error) {
-	return change(ctx, w, func(ctx context.Context) (world.Appended, error) { return w.below.Append(ctx, a) })
-}
-
-func (w *bridged) Chunks(ctx context.Context, run, stream string, q world.ChunkQuery) (world.ChunkPage, error) {
-	return outside(ctx, w.b, func(ctx context.Context) (world.ChunkPage, error) { return w.below.Chunks(ctx, run, stream, q) })
-}
-
-func (w *bridged) StreamsOf(ctx context.Context, run string) ([]world.StreamRow, error) {
-	return outside(ctx, w.b, func(ctx context.Context) ([]world.StreamRow, error) { return w.below.StreamsOf(ctx, run) })
-}
-
-func (w *bridged) Run(ctx context.Context, id string) (world.Run, error) {
-	return outside(ctx, w.b, func(ctx context.Context) (world.Run, error) { return w.below.Run(ctx, id) })
-}
-
-func (w *bridged) Runs(ctx context.Context, q world.RunQuery) (world.RunPage, error) {
-	return outside(ctx, w.b, func(ctx context.Context) (world.RunPage, error) { return w.below.Runs(ctx, q) })
-}
-
-func (w *bridged) Hooks(ctx context.Context, q world.HookQuery) ([]world.HookRow, error) {
-	return outside(ctx, w.b, func(ctx context.Context) ([]world.HookRow, error) { return w.below.Hooks(ctx, q) })
-}
-
-func (w *bridged) Stats(ctx context.Context) (world.Stats, error) {
-	return outside(ctx, w.b, func(ctx context.Context) (world.Stats, error) { return w.below.Stats(ctx) })
-}
-
-func (w *bridged) Sweep(ctx context.Context, limit int) (int, error) {
-	return outside(ctx, w.b, func(ctx context.Context) (int, error) { return w.below.Sweep(ctx, limit) })
-}
-
-func (w *bridged) Close() error {
-	return nothing(outside(context.Background(), w.b, func(context.Context) (struct{}, error) { return struct{}{}, w.below.Close() }))
-}
-
-func (w *bridged) Tasks(ctx context.Context, run string) ([]world.Task, error) {
-	return outside(ctx, w.b, func(ctx context.Context) ([]world.Task, error) { return w.able.TaskReader.Tasks(ctx, run) })
-}
-
-func (w *bridged) Held(ctx context.Context, worker string) (world.Account, error) {
-	return outside(ctx, w.b, func(ctx context.Context) (world.Account, error) { return w.able.Holder.Held(ctx, worker) })
-}
-
-func (w *bridged) BindKey(ctx context.Context, id string, print []byte) ([]byte, error) {
-	return outside(ctx, w.b, func(ctx context.Context) ([]byte, error) { return w.able.KeyBook.BindKey(ctx, id, print) })
-}
-
-func nothing(_ struct{}, err error) error { return err }
+// Abilities has nothing that would not go through the bridge.
+func (w *bridged) Abilities() world.Abilities { return world.Abilities{Timekeeper: w} }

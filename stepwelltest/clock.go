@@ -22,7 +22,7 @@ const (
 // move, and is tired where things go on and on. It is called in the bubble.
 func (l *life) until(done func() bool) (passed time.Duration, tired bool) {
 	news := make(chan struct{}, 1)
-	defer l.world.able.Notifier.Notify(func(world.Notice) {
+	defer l.world.Notify(func(world.Notice) {
 		select {
 		case news <- struct{}{}:
 		default:
@@ -90,10 +90,7 @@ func (l *life) next() (next time.Time, busy, overdue bool) {
 		} else {
 			due(q.WakeAt)
 		}
-		if l.world.able.TaskReader == nil {
-			continue
-		}
-		tasks, err := l.world.able.TaskReader.Tasks(l.ctx, r.ID)
+		tasks, err := l.world.Tasks(l.ctx, r.ID)
 		for i := range tasks {
 			switch {
 			case err != nil:
@@ -118,10 +115,7 @@ func soonest(a, b time.Time) time.Time {
 
 // letIn is when a rate lets a queued step begin that stands in line; zero: it stands in no line that time moves.
 func (l *life) letIn(run, step string) time.Time {
-	if l.world.able.LimitKeeper == nil {
-		return time.Time{}
-	}
-	line, err := l.world.able.LimitKeeper.Limits().InLine(l.ctx, run, step)
+	line, err := l.world.Limits().InLine(l.ctx, run, step)
 	if err != nil || line == nil || line.At.IsZero() {
 		return time.Time{}
 	}

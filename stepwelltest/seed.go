@@ -17,7 +17,6 @@ import (
 // seeded is a world that gives runs seeds by their IDs, and remembers who was created, and who was blocked for a broken rule.
 type seeded struct {
 	world.World
-	able world.Abilities // of the world below
 
 	mu   sync.Mutex
 	runs []string                // guarded by mu: all, in order of birth
@@ -25,12 +24,12 @@ type seeded struct {
 }
 
 func newSeeded(below world.World) *seeded {
-	return &seeded{World: below, able: world.AbilitiesOf(below), rule: map[string]*world.Block{}}
+	return &seeded{World: below, rule: map[string]*world.Block{}}
 }
 
 // Abilities are those of the world below, but for transactions, which would pass the seeds by.
 func (s *seeded) Abilities() world.Abilities {
-	a := s.able
+	a := s.World.Abilities()
 	a.Transactor = nil
 	return a
 }

@@ -4,7 +4,6 @@ package telemetry
 
 import (
 	"context"
-	"errors"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -25,22 +24,15 @@ var (
 		[]string{"limit", "state"}, nil)
 )
 
-// newLimitGauges makes a collector of them; nil: the world keeps no limits.
+// newLimitGauges makes a collector of them.
 func newLimitGauges(o *Options) *collector {
-	keeper := world.AbilitiesOf(o.World).LimitKeeper
-	if keeper == nil {
-		return nil
-	}
-	read := func(ctx context.Context) ([]prometheus.Metric, error) { return readLimits(ctx, keeper.Limits()) }
+	read := func(ctx context.Context) ([]prometheus.Metric, error) { return readLimits(ctx, o.World.Limits()) }
 	return o.collects("the gauges of limits", read, limitPlaces, limitRuns)
 }
 
 // readLimits reads the gauges.
 func readLimits(ctx context.Context, limits world.Limiter) (out []prometheus.Metric, err error) {
 	all, err := limits.ListLimits(ctx)
-	if errors.Is(err, world.ErrNotFound) { // the server's database keeps none
-		return nil, nil
-	}
 	if err != nil {
 		return nil, err
 	}

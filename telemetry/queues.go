@@ -32,49 +32,42 @@ var (
 var messageStates = []world.MessageState{world.MessageReady, world.MessageDelayed, world.MessageOut, world.MessageParked, world.MessageDead}
 
 // queueGauges read them.
-type queueGauges struct{ able world.Abilities }
+type queueGauges struct{ world world.World }
 
-// newQueueGauges makes a collector of them; nil: the world has no queues.
+// newQueueGauges makes a collector of them.
 func newQueueGauges(o *Options) *collector {
-	g := &queueGauges{world.AbilitiesOf(o.World)}
-	if g.able.MessageKeeper == nil {
-		return nil
-	}
+	g := &queueGauges{o.World}
 	return o.collects("the gauges of queues and topics", g.look, queueMessages, queueOldest, publicationsDue, publicationsOldest, subscriptionsPaused)
 }
 
 // look reads the gauges.
 func (g *queueGauges) look(ctx context.Context) (out []prometheus.Metric, err error) {
-	queues, err := g.able.MessageKeeper.Messages().Queues(ctx)
+	queues, err := g.world.Messages().Queues(ctx)
 	if err != nil {
 		return nil, err
 	}
-	now := world.Now()
-	if g.able.TopicKeeper != nil {
-		due, err := g.able.TopicKeeper.Topics().Due(ctx, world.DueQuery{Limit: world.MaxBatch})
-		if err != nil {
-			return nil, err
-		}
-		now = due.Now
-		var first time.Time
-		for i := range due.Publications {
-			if at := due.Publications[i].Due; first.IsZero() || at.Before(first) {
-				first = at
-			}
-		}
-		paused := map[string]bool{}
-		for i := range queues {
-			paused[queues[i].Name] = queues[i].Paused != nil
-		}
-		n := 0
-		for i := range due.Subscriptions {
-			if paused[due.Subscriptions[i].OwnQueue()] {
-				n++
-			}
-		}
-		out = append(out, gauge(publicationsDue, float64(len(due.Publications))), gauge(publicationsOldest, since(first, now)), gauge(subscriptionsPaused, float64(n)))
+	due, err := g.world.Topics().Due(ctx, world.DueQuery{Limit: world.MaxBatch})
+	if err != nil {
+		return nil, err
 	}
-	return append(out, ofQueues(queues, now)...), nil
+	var first time.Time
+	for i := range due.Publications {
+		if at := due.Publications[i].Due; first.IsZero() || at.Before(first) {
+			first = at
+		}
+	}
+	paused := map[string]bool{}
+	for i := range queues {
+		paused[queues[i].Name] = queues[i].Paused != nil
+	}
+	n := 0
+	for i := range due.Subscriptions {
+		if paused[due.Subscriptions[i].OwnQueue()] {
+			n++
+		}
+	}
+	out = append(out, gauge(publicationsDue, float64(len(due.Publications))), gauge(publicationsOldest, since(first, due.Now)), gauge(subscriptionsPaused, float64(n)))
+	return append(out, ofQueues(queues, due.Now)...), nil
 }
 
 // ofQueues are the gauges of queues; those beyond the bound are told together.

@@ -112,15 +112,10 @@ func (t *Telemetry) count(o *Options) (*observe.Observer, error) {
 	counts, counter := own(labels)
 	all := []prometheus.Collector{counts}
 	if o.World != nil {
-		if keeper := world.AbilitiesOf(o.World).MetricsKeeper; o.Totals && keeper != nil {
-			all[0], counter = ofAll(keeper, o), nil
-		}
 		all = append(all, newGauges(o, labels))
-		if g := newQueueGauges(o); o.Totals && g != nil {
-			all = append(all, g)
-		}
-		if g := newLimitGauges(o); o.Totals && g != nil {
-			all = append(all, g)
+		if o.Totals {
+			all[0], counter = ofAll(o.World, o), nil
+			all = append(all, newQueueGauges(o), newLimitGauges(o))
 		}
 	}
 	for i, c := range all {

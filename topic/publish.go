@@ -111,11 +111,5 @@ func open(app *stepwell.App) (kit.App, *spread.Spreader, error) {
 		return kit.App{}, nil, kit.Missing("the App")
 	}
 	room := kit.AppOf(app)
-	if room.Courier == nil {
-		return room, nil, errNoTopics
-	}
 	return room, room.Courier.Spread, nil
 }
-
-// errNoTopics is the error for a store without topics.
-var errNoTopics = fmt.Errorf("%w: this store does not support topics", world.ErrInvalid)

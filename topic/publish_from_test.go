@@ -40,7 +40,7 @@ var publisher = stepwell.Define("publisher", func(ctx stepwell.Context, order in
 
 // published tells an error unless this was published, in order.
 func published(ctx context.Context, app *stepwell.App, want ...string) error {
-	page, err := world.AbilitiesOf(app.World()).TopicKeeper.Topics().Publications(ctx, world.PublicationQuery{})
+	page, err := app.World().Topics().Publications(ctx, world.PublicationQuery{})
 	if err != nil {
 		return err
 	}

@@ -165,9 +165,6 @@ func (s *Subscription) stand(ctx context.Context, room kit.App) {
 }
 
 func (s *Subscription) make(ctx context.Context, room kit.App) (secret world.Secret, err error) {
-	if room.Courier == nil {
-		return "", errNoTopics
-	}
 	if s.declare != nil {
 		if err := s.declare(ctx, room.Messages); err != nil {
 			return "", err

@@ -62,7 +62,7 @@ func runs(t *testing.T, app *stepwell.App, workflow string) (keys []string) {
 
 func dead(t *testing.T, w world.World, queue string) (errs []string) {
 	t.Helper()
-	page, err := world.AbilitiesOf(w).MessageKeeper.Messages().PeekMessages(t.Context(), world.PeekQuery{Queue: queue, State: world.MessageDead})
+	page, err := w.Messages().PeekMessages(t.Context(), world.PeekQuery{Queue: queue, State: world.MessageDead})
 	if err != nil {
 		t.Fatal(err)
 	}

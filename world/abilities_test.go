@@ -11,51 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/stepwell/stepwell/world"
-	"github.com/stepwell/stepwell/world/worldtest"
 )
-
-// everything has the methods of all abilities.
-type everything struct {
-	world.World
-	world.Notifier
-	world.Poller
-	world.Timekeeper
-	world.Transactor
-	world.Reporter
-	world.TaskReader
-	world.ReadyReader
-	world.Holder
-	world.Doctor
-	world.Mender
-	world.KeyBook
-	world.Definer
-	world.MetricsKeeper
-	world.MessageKeeper
-	world.TopicKeeper
-	world.ScheduleKeeper
-	world.StartKeeper
-	world.LimitKeeper
-	world.Decrypter
-	world.ApartKeeper
-}
-
-// bare is a world with the four interfaces alone, whatever it has inside.
-type bare struct{ world.World }
-
-func TestAbilitiesOf(t *testing.T) {
-	found := reflect.ValueOf(world.AbilitiesOf(everything{}))
-	for i := range found.NumField() {
-		if found.Field(i).IsNil() {
-			t.Errorf("%s is not found", found.Type().Field(i).Name)
-		}
-	}
-	for name, w := range map[string]world.World{"none": bare{everything{}}, "nil": nil} {
-		if got := world.AbilitiesOf(w); got != (world.Abilities{}) {
-			t.Errorf("%s: got %+v, want none", name, got)
-		}
-	}
-	worldtest.RunWrapper(t, func(w world.World) world.World { return w })
-}
 
 // encrypting is a world around another.
 type encrypting struct {
@@ -65,8 +21,10 @@ type encrypting struct {
 
 func (w encrypting) Stored() world.World { return w.World }
 
+func (w encrypting) Abilities() world.Abilities { return world.Abilities{Decrypter: w} }
+
 func TestStored(t *testing.T) {
-	below := &bare{}
+	var below world.World = &world.Unimplemented{}
 	for _, w := range []world.World{below, encrypting{World: below}, encrypting{World: encrypting{World: below}}} {
 		if got := world.Stored(w); got != below {
 			t.Errorf("Stored(%T) = %T, want the world below", w, got)

@@ -27,12 +27,6 @@ const (
 // PrefixApart begins the ID of a value that is stored apart.
 const PrefixApart = "valu"
 
-// ApartKeeper is a [World] that stores large values apart from logs.
-type ApartKeeper interface {
-	// Values returns the store of these values.
-	Values() Values
-}
-
 // Values stores large values apart from logs, in pieces. The first write of a value under a run
 // makes the run hold it, even if the run does not exist yet. A value is deleted with the last run
 // that holds it. If a run never comes to exist, Sweep deletes its values after [ApartOrphan].

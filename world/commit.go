@@ -253,7 +253,7 @@ type Task struct {
 	// a task that no worker holds.
 	Places []Place
 
-	// Apart is the value that Input refers to: see [ApartOptions]. Only a [TaskReader] sets it,
+	// Apart is the value that Input refers to: see [ApartOptions]. Only [Admin].Tasks sets it,
 	// which returns neither Input nor Options. "": none.
 	Apart string
 

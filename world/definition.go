@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// Definer is a [World] that keeps what starters need to know of workflows: their definitions, the
-// versions that live workers have, and the longest retention.
+// Definer keeps what starters need to know of workflows: their definitions, the versions that live
+// workers have, and the longest retention.
 type Definer interface {
 	// Define records definitions. Unchanged ones are not written.
 	Define(ctx context.Context, all []Definition) error

@@ -24,7 +24,7 @@ type Await struct{ Step, Run string }
 // derivedCheck is a comparison.
 type derivedCheck struct {
 	w      World
-	able   *Abilities
+	mender Mender // nil: nobody repairs
 	s      *State
 	cursor string // behind the log as it was read
 	is     Derived
@@ -34,8 +34,8 @@ type derivedCheck struct {
 
 // checkDerived compares what lies beside the log of a run that is not over with what the log says. Where the log has gone on since, nothing is said. It tells
 // what was put right, where that is wanted.
-func checkDerived(ctx context.Context, w World, able *Abilities, r *Run, s *State, cursor string, mend bool) (mended string, err error) {
-	b := &derivedCheck{w: w, able: able, s: s, cursor: cursor, is: Derived{Seq: s.Seq, Running: s.Status == Running, Paused: s.Paused != nil}}
+func checkDerived(ctx context.Context, w World, r *Run, s *State, cursor string, mend bool) (mended string, err error) {
+	b := &derivedCheck{w: w, mender: w.Abilities().Mender, s: s, cursor: cursor, is: Derived{Seq: s.Seq, Running: s.Status == Running, Paused: s.Paused != nil}}
 	for _, look := range []func(context.Context) error{
 		func(ctx context.Context) error { return b.row(ctx, r) }, b.awaits, b.hooks, b.tasks,
 	} {
@@ -50,8 +50,8 @@ func checkDerived(ctx context.Context, w World, able *Abilities, r *Run, s *Stat
 	if err != nil || len(page.Events) > 0 {
 		return "", err
 	}
-	if able.Mender != nil && mend && len(b.wrong) > 0 {
-		done, err := able.Mender.MendRun(ctx, s.ID, b.is)
+	if b.mender != nil && mend && len(b.wrong) > 0 {
+		done, err := b.mender.MendRun(ctx, s.ID, b.is)
 		if err != nil {
 			return "", err
 		}
@@ -105,7 +105,7 @@ func (b *derivedCheck) row(ctx context.Context, r *Run) error {
 
 // awaits looks for steps that nobody would tell of the end of the run that they wait for. Where that is over, the result is there or on its way: as mail.
 func (b *derivedCheck) awaits(ctx context.Context) error {
-	m := b.able.Mender
+	m := b.mender
 	if m == nil {
 		return nil
 	}
@@ -170,14 +170,14 @@ func (b *derivedCheck) hooks(ctx context.Context) error {
 
 // tasks looks for queued steps that nobody runs.
 func (b *derivedCheck) tasks(ctx context.Context) (err error) {
-	if t := b.able.TaskReader; t != nil && b.lost == nil {
-		b.lost, err = lostTask(ctx, b.w, t, b.s)
+	if b.lost == nil {
+		b.lost, err = lostTask(ctx, b.w, b.s)
 	}
 	return err
 }
 
 // lostTask finds a queued step that is open and has no task. One that has ended, and whose run has not read so, has mail.
-func lostTask(ctx context.Context, w World, t TaskReader, s *State) (lost, err error) {
+func lostTask(ctx context.Context, w World, s *State) (lost, err error) {
 	var open []*Step
 	for st := range s.Steps() {
 		if st.Queued {
@@ -187,7 +187,7 @@ func lostTask(ctx context.Context, w World, t TaskReader, s *State) (lost, err e
 	if len(open) == 0 {
 		return nil, nil
 	}
-	tasks, err := t.Tasks(ctx, s.ID)
+	tasks, err := w.Tasks(ctx, s.ID)
 	if err != nil {
 		return nil, err
 	}

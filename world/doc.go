@@ -18,18 +18,17 @@
 //
 // # What to implement
 //
-// [World] is four small interfaces: [Log], [Queue], [Streams], [Admin]. They are enough for every
-// run to reach its end.
+// [World] is small interfaces: [Log], [Queue], [Streams], [Admin], [Notifier], [KeyBook],
+// [Definer], [MetricsKeeper], and six groups: [Messenger], [Publisher], [Scheduler], [Starter],
+// [Limiter], [Values]. A new store embeds [Unimplemented], and replaces its methods one by one. A
+// store that wraps another embeds it, and replaces what it changes; [Intercept] makes all calls go
+// through one function.
 //
 // # Abilities
 //
-// Further small interfaces are optional. A store has those whose methods it has; nothing is
-// registered. [AbilitiesOf] finds them when a store is opened, and nothing else looks for them. A
-// store that wraps another passes them on by one method: see [Wrapper].
+// Further small interfaces are optional: [World.Abilities] returns them, and nothing else looks for
+// them.
 //
-//   - [Notifier] announces changes at once. Notices may be lost or repeated, and fn is not called
-//     under a lock that it could need. [Listeners] implements the common half. Without it, waiting
-//     programs poll: work starts up to 5 s late, and followers see changes up to 1 s late.
 //   - [Poller] says how seldom polling besides notices is enough. It must say 0, or a short time,
 //     while notices may be lost unnoticed. Without it, polls are 5 s apart.
 //   - [Timekeeper] tells the store's time without a request. It must be the time by which the store
@@ -40,38 +39,12 @@
 //     are refused.
 //   - [Reporter] tells operators of storage trouble that no call returns: one line when it begins,
 //     one when it ends. Without it, they see only failed calls.
-//   - [TaskReader] shows queued steps while they are open. Its history is what the log will
-//     contain, attempt by attempt. Without it, the journal and why show an attempt of a queued step
-//     only after the step has ended.
-//   - [ReadyReader] lists what could be claimed, without claiming it. It omits only what the limit
-//     cuts. Without it, a server cannot push to endpoints.
-//   - [Holder] tells a worker what it holds. No earlier claim may take effect later. Without it, a
-//     worker that lost the answer to a claim gives up all its work, and claims it again.
 //   - [Doctor] examines the storage for people, and changes nothing. Without it, stepwell doctor
 //     does nothing.
 //   - [Mender] repairs damage that needs no decision. It changes nothing that a live worker owns.
 //     Without it, stepwell doctor --mend does nothing.
-//   - [KeyBook] records which key the ID of an encryption key stands for. The first binding of an
-//     ID stays, for every World on the storage. Without it, another key under the same ID is
-//     refused only when a server starts, and only if the newest runs show it.
-//   - [Definer] keeps the definitions of workflows, the versions that live workers have, and the
-//     longest retention. Without it, a start by name whose code is elsewhere gets the defaults and
-//     the first claimer's version, and each program keeps to its own retention limit.
-//   - [MetricsKeeper] keeps the counts of processes. Without it, a server's metrics count only what
-//     the server writes.
-//   - [MessageKeeper] has queues of messages, which need no runs: see [Messenger]. Without it,
-//     there are none.
-//   - [ScheduleKeeper] has schedules, which start runs by time: see [Scheduler]. Without it, there
-//     are none.
-//   - [StartKeeper] can keep runs from beginning: see [Starter]. Without it, no workflow can be
-//     held.
-//   - [TopicKeeper] has topics and subscriptions: see [Publisher]. It has queues too. Without it,
-//     there are none.
-//   - [LimitKeeper] limits how many runs of a kind work at once: see [Limiter]. Without it, births
-//     with places are refused, and so are definitions with a limit.
-//   - [ApartKeeper] stores large values apart from logs. Without it, a value must fit a log.
-//   - [Decrypter] is the encryption around a store, and passes on the store's other abilities.
-//     Without it, encrypted data is shown only as the ID of its key. No store implements it.
+//   - [Decrypter] is the encryption around a store. Without it, encrypted data is shown only as the
+//     ID of its key. No store implements it.
 //
 // # What a store need not decide
 //

@@ -27,7 +27,7 @@ type Decrypter interface {
 
 // Stored returns the store without encryption around it.
 func Stored(w World) World {
-	if d := AbilitiesOf(w).Decrypter; d != nil {
+	if d := w.Abilities().Decrypter; d != nil {
 		return Stored(d.Stored())
 	}
 	return w

@@ -8,9 +8,6 @@ import (
 	"time"
 )
 
-// StartKeeper is a [World] that can keep runs from beginning. Starts returns the store of holds.
-type StartKeeper interface{ Starts() Starter }
-
 // Starter keeps held workflows. Starts of a held workflow are accepted, but no run of it begins. A
 // pending run that nobody owns is claimed only to be cancelled. A run that is born running, as a
 // fork or a retry, is not claimed for the first time. Runs that have begun go on. A birth by a

@@ -7,8 +7,8 @@ import (
 	"fmt"
 )
 
-// KeyBook is a [World] that records a fingerprint for the ID of each encryption key, so that a
-// different key with the same ID is refused.
+// KeyBook records a fingerprint for the ID of each encryption key, so that a different key with the
+// same ID is refused, by each World on the storage.
 type KeyBook interface {
 	// BindKey returns the fingerprint that an ID is bound to; nil: none. With a print it binds an
 	// unbound ID; the first binding stays. A fingerprint has 1 to 64 bytes, and reveals nothing of

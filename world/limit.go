@@ -13,9 +13,6 @@ import (
 	"time"
 )
 
-// LimitKeeper is a [World] that keeps limits. Limits returns the store of them.
-type LimitKeeper interface{ Limits() Limiter }
-
 // Limiter keeps limits. A limit exists from the first definition or birth that names it.
 //
 // A run with places is claimed only when it holds all of them. It takes them in order once it is

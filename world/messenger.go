@@ -9,9 +9,6 @@ import (
 	"time"
 )
 
-// MessageKeeper is a [World] that keeps queues of messages. Messages returns the store of them.
-type MessageKeeper interface{ Messages() Messenger }
-
 // Messenger keeps queues of messages, which need no runs. Each message is received at least once.
 // Its state depends on the time: see [MessageState].
 //

@@ -9,8 +9,7 @@ import (
 	"time"
 )
 
-// MetricsKeeper is a [World] that keeps the counts of its processes, so that one of them can report
-// for all.
+// MetricsKeeper keeps the counts of processes, so that one of them can report for all.
 type MetricsKeeper interface {
 	// KeepMetrics stores the counts of a process, and replaces its earlier ones. Processes in
 	// Absorbs, whose counts this one has added to its own, are removed in the same transaction;

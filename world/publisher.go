@@ -9,9 +9,6 @@ import (
 	"time"
 )
 
-// TopicKeeper is a [World] that keeps topics and subscriptions. Topics returns the store of them.
-type TopicKeeper interface{ Topics() Publisher }
-
 // Publisher keeps publications and subscriptions.
 //
 // To publish only writes a row. Spreading delivers it shortly afterwards, by any process that has

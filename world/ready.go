@@ -3,18 +3,8 @@ package world
 // This file tells what could be claimed: for who wakes workers, as push delivery does.
 
 import (
-	"context"
 	"time"
 )
-
-// ReadyReader is a [World] that lists what could be claimed, and claims nothing.
-type ReadyReader interface {
-	// Ready lists runs and tasks that a worker with these classes and steps could claim now,
-	// roughly in the order of claims; it does not take turns between workflows. No worker need
-	// exist. The list includes what a worker with an expired lease held. It may include what cannot
-	// be claimed after all. It omits only what the limit cuts.
-	Ready(ctx context.Context, q ReadyQuery) (Ready, error)
-}
 
 // ReadyQuery says what to list.
 type ReadyQuery struct {

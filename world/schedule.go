@@ -11,9 +11,6 @@ import (
 	"time"
 )
 
-// ScheduleKeeper is a [World] that keeps schedules. Schedules returns the store of them.
-type ScheduleKeeper interface{ Schedules() Scheduler }
-
 // Scheduler keeps schedules, as opaque rows. Package internal/timetable decides when a schedule is
 // due, and what happens then.
 //

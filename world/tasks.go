@@ -3,18 +3,9 @@ package world
 // This file shows queued steps while they run: their attempts are in the log only when the step has ended.
 
 import (
-	"context"
 	"slices"
 	"time"
 )
-
-// TaskReader is a [World] that shows the tasks of a run.
-type TaskReader interface {
-	// Tasks returns at most 1,000 tasks of a run, oldest first: the holder of each and its attempt,
-	// its history (with the running attempt), and when it is visible. Input and Options are left
-	// out. A run that is over or unknown has none.
-	Tasks(ctx context.Context, run string) ([]Task, error)
-}
 
 // keptAttempts is of how many attempts a task remembers the start and the end.
 const keptAttempts = 10

@@ -46,14 +46,13 @@ type Damage struct {
 // Verify reads the rows, logs, streams and stored-apart values of runs. So it checks their
 // checksums, and compares derived data with the logs. It changes nothing, except with Mend.
 func Verify(ctx context.Context, w World, q VerifyQuery) (out Verified, err error) {
-	able := AbilitiesOf(w)
 	page, err := w.Runs(ctx, RunQuery{Cursor: q.Cursor, Limit: q.Runs})
 	if err != nil {
 		return out, err
 	}
 	for i := range page.Runs {
 		r := &page.Runs[i]
-		n, asides, mended, err := verify(ctx, w, &able, r, q.Mend)
+		n, asides, mended, err := verify(ctx, w, r, q.Mend)
 		if mended != "" {
 			out.Mended = append(out.Mended, Damage{Run: r.ID, What: mended})
 		}
@@ -171,7 +170,7 @@ func (l *logRead) page(events []Event) error {
 	return nil
 }
 
-func verify(ctx context.Context, w World, able *Abilities, r *Run, mend bool) (events int64, asides int, mended string, err error) {
+func verify(ctx context.Context, w World, r *Run, mend bool) (events int64, asides int, mended string, err error) {
 	if r.Damage != "" {
 		return 0, 0, "", &CorruptError{Run: r.ID, Seq: 1, Err: errors.New(r.Damage)}
 	}
@@ -184,12 +183,12 @@ func verify(ctx context.Context, w World, able *Abilities, r *Run, mend bool) (e
 		return events, asides, "", err
 	}
 	if l.over == "" {
-		if mended, err = checkDerived(ctx, w, able, r, &l.state, l.cursor, mend); err != nil {
+		if mended, err = checkDerived(ctx, w, r, &l.state, l.cursor, mend); err != nil {
 			return events, asides, mended, err
 		}
 	}
 	for i := range l.apart {
-		if err := verifyApart(ctx, able.ApartKeeper, r.ID, &l.apart[i]); err != nil {
+		if err := verifyApart(ctx, w.Values(), r.ID, &l.apart[i]); err != nil {
 			return events, asides, mended, err
 		}
 	}
@@ -204,26 +203,20 @@ func verify(ctx context.Context, w World, able *Abilities, r *Run, mend bool) (e
 			}
 		}
 	}
-	if t := able.TaskReader; t != nil {
-		tasks, err := t.Tasks(ctx, r.ID)
-		for i := range tasks {
-			if tasks[i].Damage != "" {
-				return events, asides, mended, &CorruptError{Run: r.ID, Seq: 1, Err: fmt.Errorf("the task of step %s: %s", tasks[i].Step, tasks[i].Damage)}
-			}
+	tasks, err := w.Tasks(ctx, r.ID)
+	for i := range tasks {
+		if tasks[i].Damage != "" {
+			return events, asides, mended, &CorruptError{Run: r.ID, Seq: 1, Err: fmt.Errorf("the task of step %s: %s", tasks[i].Step, tasks[i].Damage)}
 		}
-		return events, asides, mended, err
 	}
-	return events, asides, mended, nil
+	return events, asides, mended, err
 }
 
 // verifyApart reads the pieces of the values that an event refers to, and of those that its payload names. How many
 // there are is in the reference; where that is encrypted, those that are there are read. What the run names and does
 // not hold is no value of it.
-func verifyApart(ctx context.Context, from ApartKeeper, run string, e *Event) error {
+func verifyApart(ctx context.Context, from Values, run string, e *Event) error {
 	whole, names := SplitApart(e.Apart)
-	if from == nil {
-		return badValue(run, e.Seq, e.Apart, "this store does not keep large values")
-	}
 	if whole != "" {
 		of, ok := ReadApart(e.Payload, e.Apart)
 		if !ok && e.Encrypted == "" {
@@ -235,7 +228,7 @@ func verifyApart(ctx context.Context, from ApartKeeper, run string, e *Event) er
 	}
 	refs := Named(e.Payload)
 	for _, id := range names {
-		_, err := from.Values().Piece(ctx, run, id, 0)
+		_, err := from.Piece(ctx, run, id, 0)
 		if errors.Is(err, ErrNotFound) {
 			continue
 		}
@@ -256,10 +249,10 @@ func badValue(run string, seq int64, value, what string) error {
 }
 
 // verifyPieces reads the pieces of a value; known: its size is.
-func verifyPieces(ctx context.Context, from ApartKeeper, run string, seq int64, value string, size int64, known bool) error {
+func verifyPieces(ctx context.Context, from Values, run string, seq int64, value string, size int64, known bool) error {
 	most := max(1, (size+ApartPiece-1)/ApartPiece)
 	for n := 0; !known || int64(n) < most; n++ {
-		_, err := from.Values().Piece(ctx, run, value, n)
+		_, err := from.Piece(ctx, run, value, n)
 		switch {
 		case errors.Is(err, ErrNotFound) && !known && n > 0:
 			return nil

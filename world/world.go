@@ -8,11 +8,34 @@ import (
 
 // World is a store. All methods are safe for concurrent use. If the context ends, a method returns
 // its error, and its change may or may not have happened.
+//
+// A type that embeds a World has all that the World has, except methods that it replaces. A new
+// store embeds [Unimplemented] until it has all methods.
 type World interface {
 	Log
 	Queue
 	Streams
 	Admin
+	Notifier
+	KeyBook
+	Definer
+	MetricsKeeper
+
+	// Messages returns the queues of messages.
+	Messages() Messenger
+	// Topics returns the topics and subscriptions.
+	Topics() Publisher
+	// Schedules returns the schedules.
+	Schedules() Scheduler
+	// Starts returns the held workflows, and runs that did not begin in time.
+	Starts() Starter
+	// Limits returns the limits.
+	Limits() Limiter
+	// Values returns the values that are stored apart from logs.
+	Values() Values
+
+	// Abilities returns what else the store can do. It does not change while the store is open.
+	Abilities() Abilities
 }
 
 // Log keeps the events of runs and their inboxes.
@@ -74,6 +97,14 @@ type Queue interface {
 	// Leave ends the worker's lease at once and hands back all its work, with strikes reset.
 	// Calling it twice is harmless.
 	Leave(ctx context.Context, worker string) error
+
+	// Held lists what a worker owns, for a worker that lost the answer to a claim. All earlier
+	// claims of the worker must be over, and none may take effect later; a store that cannot
+	// promise that returns an error, and the worker gives up all its work. With several servers,
+	// earlier claims are those with lower numbers than the last one (see [ClaimQuery].Number):
+	// first claim nothing under the next number, then call Held. [ErrLeaseLost]: the worker holds
+	// nothing.
+	Held(ctx context.Context, worker string) (Account, error)
 }
 
 // Admin is for operators, clients and housekeeping.
@@ -82,6 +113,16 @@ type Admin interface {
 	Run(ctx context.Context, id string) (Run, error)
 	// Runs lists runs, newest first, with stable cursors.
 	Runs(ctx context.Context, q RunQuery) (RunPage, error)
+	// Tasks returns at most 1,000 tasks of a run, oldest first: the holder of each and its attempt,
+	// its history, and when it is visible. The history is what the log will contain, attempt by
+	// attempt, with the running one. Input and Options are left out. A run that is over or unknown
+	// has none.
+	Tasks(ctx context.Context, run string) ([]Task, error)
+	// Ready lists runs and tasks that a worker with these classes and steps could claim now,
+	// roughly in the order of claims; it does not take turns between workflows. No worker need
+	// exist. The list includes what a worker with an expired lease held. It may include what cannot
+	// be claimed after all. It omits only what the limit cuts.
+	Ready(ctx context.Context, q ReadyQuery) (Ready, error)
 	// Hooks lists active hooks, of a run or with a token, up to the limits of [HookQuery].
 	Hooks(ctx context.Context, q HookQuery) ([]HookRow, error)
 	// Stats returns counts of runs, the workers, and the counters of this World.
@@ -94,26 +135,13 @@ type Admin interface {
 	Close() error
 }
 
-// Notifier is a [World] that announces changes at once. Correctness never depends on notices: they
-// may be lost or repeated.
+// Notifier announces changes at once. Correctness never depends on notices: they may be lost or
+// repeated. Without them, work starts up to 5 s late.
 type Notifier interface {
 	// Notify calls fn after each change that others may wait for, until stop is called. fn runs on
-	// any goroutine. It must not block, and must not call the store.
+	// any goroutine. It must not block, and must not call the store. Do not call it under a lock
+	// that it could need; [Listeners] implements the common half.
 	Notify(fn func(Notice)) (stop func())
-}
-
-// Poller is a [Notifier] that knows how reliable its notices currently are.
-type Poller interface {
-	// Poll returns how often a worker must look for work besides notices and [Claimed.Next]; 0: as
-	// often as it is configured. It may change with each notice.
-	Poll() time.Duration
-}
-
-// Timekeeper is a store that knows its time without a request: it is in this process, or has
-// measured the difference between the database's clock and the process's monotonic one.
-type Timekeeper interface {
-	// Time returns the store's time; zero: unknown.
-	Time() time.Time
 }
 
 // Notice announces a change.
@@ -159,9 +187,9 @@ type Worker struct {
 	// and so can any other process on storage for several.
 	Remote bool
 
-	// Definitions are the definitions of its workflows: see [Definer.Define]. A store that is a
-	// [Definer] records them, and MaxRetention, in one step with the registration: if it refuses
-	// one, it records nothing. Lists of workers do not return them.
+	// Definitions are the definitions of its workflows: see [Definer.Define]. The store records
+	// them, and MaxRetention, in one step with the registration: if it refuses one, it records
+	// nothing. Lists of workers do not return them.
 	Definitions []Definition
 	// MaxRetention is the longest retention that its program allows: see [Definer.LimitRetention].
 	MaxRetention time.Duration

@@ -102,7 +102,7 @@ func BenchmarkKeep(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		k := world.AbilitiesOf(w).ApartKeeper
+		k := w.Values()
 		for _, kind := range benchKinds {
 			text := kind.of(size)
 			var of world.Apart

@@ -37,7 +37,7 @@ func TestPiecesAreCompressed(t *testing.T) {
 		{"a picture", picture(2 * world.ApartPiece), "00", 1.01}, {"random bytes", benchKinds[2].of(world.ApartPiece + 1), "00", 1.01}, {"one byte", []byte("x"), "0", 2}, {"nothing", nil, "0", 1},
 		{"a picture behind orders", append(orders(world.ApartPiece), picture(world.ApartPiece)...), "10", 0.65},
 	} {
-		a, err := Keep(t.Context(), w, "run", bytes.NewReader(c.value), world.MaxApart)
+		a, err := Keep(t.Context(), w.Values(), "run", bytes.NewReader(c.value), world.MaxApart)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -45,7 +45,7 @@ func TestPiecesAreCompressed(t *testing.T) {
 		if forms != c.forms || len(c.value) > 0 && float64(n) > c.most*float64(len(c.value)) {
 			t.Errorf("%s: %d bytes for %d, in pieces of forms %s, want %s", c.what, n, len(c.value), forms, c.forms)
 		}
-		got, err := io.ReadAll(Open(t.Context(), w, "run", 1, a))
+		got, err := io.ReadAll(Open(t.Context(), w.Values(), "run", 1, a))
 		if err != nil || !bytes.Equal(got, c.value) {
 			t.Errorf("%s: %d bytes, %v, want %d", c.what, len(got), err, len(c.value))
 		}
@@ -65,7 +65,7 @@ func TestACompressedPieceThatIsDamaged(t *testing.T) {
 		if err := w.Values().KeepPiece(t.Context(), &world.Piece{Run: "run", Value: a.ID, Data: piece}); err != nil {
 			t.Fatal(err)
 		}
-		if got, err := io.ReadAll(Open(t.Context(), w, "run", 3, a)); !errors.Is(err, world.ErrCorrupt) || len(got) > 0 {
+		if got, err := io.ReadAll(Open(t.Context(), w.Values(), "run", 3, a)); !errors.Is(err, world.ErrCorrupt) || len(got) > 0 {
 			t.Errorf("%s: %d bytes, %v", what, len(got), err)
 		}
 	}
@@ -77,7 +77,7 @@ func TestWriter(t *testing.T) {
 	w := memory.New()
 	for _, size := range []int{0, 1, world.ApartPiece - 1, world.ApartPiece, world.ApartPiece + 1, 2 * world.ApartPiece} {
 		value := orders(size)
-		to := NewWriter(t.Context(), w, "run", int64(size))
+		to := NewWriter(t.Context(), w.Values(), "run", int64(size))
 		for rest := value; len(rest) > 0; {
 			n := min(len(rest), 100_003)
 			if m, err := to.Write(rest[:n]); m != n || err != nil {
@@ -89,13 +89,13 @@ func TestWriter(t *testing.T) {
 		if err != nil || a.Size != int64(size) {
 			t.Fatal(a, err)
 		}
-		if got, err := Read(t.Context(), w, "run", a.JSON(), a.ID, world.MaxApart); err != nil || !bytes.Equal(got, value) {
+		if got, err := Read(t.Context(), w.Values(), "run", a.JSON(), a.ID, world.MaxApart); err != nil || !bytes.Equal(got, value) {
 			t.Errorf("%d bytes, %v, want %d", len(got), err, size)
 		}
 		if _, err := to.Write([]byte("x")); !errors.Is(err, world.ErrInvalid) {
 			t.Errorf("write behind the end: %v", err)
 		}
-		small := NewWriter(t.Context(), w, "run", int64(size)-1)
+		small := NewWriter(t.Context(), w.Values(), "run", int64(size)-1)
 		_, err = small.ReadFrom(bytes.NewReader(value))
 		if size > 0 && !errors.Is(err, world.ErrTooLarge) {
 			t.Errorf("%d bytes where one less may be: %v", size, err)

@@ -26,12 +26,12 @@ const dropPatience = 5 * time.Second
 
 // Keep reads a value to its end, and keeps it apart under a run. One of more than most bytes is [world.ErrTooLarge].
 // All but a piece of it is never in memory.
-func Keep(ctx context.Context, to world.ApartKeeper, run string, from io.Reader, most int64) (world.Apart, error) {
+func Keep(ctx context.Context, to world.Values, run string, from io.Reader, most int64) (world.Apart, error) {
 	return keepFor(ctx, to, run, false, from, most)
 }
 
 // keepFor is Keep, for a birth or not.
-func keepFor(ctx context.Context, to world.ApartKeeper, run string, birth bool, from io.Reader, most int64) (a world.Apart, err error) {
+func keepFor(ctx context.Context, to world.Values, run string, birth bool, from io.Reader, most int64) (a world.Apart, err error) {
 	w := NewWriter(ctx, to, run, most)
 	w.ForBirth(birth)
 	if _, err := w.ReadFrom(from); err != nil {
@@ -43,7 +43,7 @@ func keepFor(ctx context.Context, to world.ApartKeeper, run string, birth bool, 
 // Writer writes a value, piece by piece. It is not safe for concurrent use.
 type Writer struct {
 	ctx    context.Context //nolint:containedctx // of the one who writes
-	to     world.ApartKeeper
+	to     world.Values
 	run    string
 	birth  bool
 	most   int64
@@ -56,7 +56,7 @@ type Writer struct {
 }
 
 // NewWriter begins a value of most bytes at most.
-func NewWriter(ctx context.Context, to world.ApartKeeper, run string, most int64) *Writer {
+func NewWriter(ctx context.Context, to world.Values, run string, most int64) *Writer {
 	kept := append(make([]byte, 0, 1+world.ApartPiece), formPlain)
 	return &Writer{ctx: ctx, to: to, run: run, most: most, sum: sha256.New(), kept: kept, of: world.Apart{ID: world.NewID(world.PrefixApart, world.Now())}}
 }
@@ -145,14 +145,14 @@ func (w *Writer) Drop() {
 	defer cancel()
 	w.err, w.kept = errFinished, nil
 	if w.number > 0 {
-		_ = w.to.Values().DropValue(ctx, w.run, w.of.ID) // what is left goes with the run, or a day later
+		_ = w.to.DropValue(ctx, w.run, w.of.ID) // what is left goes with the run, or a day later
 	}
 }
 
 // keep keeps a piece. What is not known to be there is written again: that is the same.
-func keep(ctx context.Context, to world.ApartKeeper, p *world.Piece) (err error) {
+func keep(ctx context.Context, to world.Values, p *world.Piece) (err error) {
 	for range 3 {
-		if err = to.Values().KeepPiece(ctx, p); !errors.Is(err, world.ErrUnknownOutcome) {
+		if err = to.KeepPiece(ctx, p); !errors.Is(err, world.ErrUnknownOutcome) {
 			return err
 		}
 	}
@@ -162,13 +162,13 @@ func keep(ctx context.Context, to world.ApartKeeper, p *world.Piece) (err error)
 // Open reads a value that a run holds, as the event with a number refers to it; 0: that is not known. What is not
 // there, or not as it was written, is a [*world.CorruptError]; it is told no later than in the
 // place of [io.EOF].
-func Open(ctx context.Context, from world.ApartKeeper, run string, seq int64, a world.Apart) io.Reader {
+func Open(ctx context.Context, from world.Values, run string, seq int64, a world.Apart) io.Reader {
 	return &reader{ctx: ctx, from: from, run: run, seq: seq, of: a, sum: sha256.New()}
 }
 
 // OpenHeld is Open of a value that a run may not hold: that is [world.ErrNotFound]. What it begins with is read at
 // once.
-func OpenHeld(ctx context.Context, from world.ApartKeeper, run string, a world.Apart) (io.Reader, error) {
+func OpenHeld(ctx context.Context, from world.Values, run string, a world.Apart) (io.Reader, error) {
 	r := &reader{ctx: ctx, from: from, run: run, of: a, sum: sha256.New()}
 	r.missing = fmt.Errorf("run %s does not hold value %s: %w", run, a.ID, world.ErrNotFound)
 	if err := r.next(); err != nil {
@@ -179,7 +179,7 @@ func OpenHeld(ctx context.Context, from world.ApartKeeper, run string, a world.A
 
 // Read reads a payload: the value that it refers to, where an ID says so, or itself. One that is larger than most is
 // [world.ErrTooLarge].
-func Read(ctx context.Context, from world.ApartKeeper, run string, payload []byte, id string, most int64) ([]byte, error) {
+func Read(ctx context.Context, from world.Values, run string, payload []byte, id string, most int64) ([]byte, error) {
 	if id = world.WholeApart(id); id == "" {
 		return payload, nil
 	}
@@ -215,7 +215,7 @@ func bad(run string, seq int64, a *world.Apart, what string) error {
 
 type reader struct {
 	ctx    context.Context //nolint:containedctx // of the one who reads
-	from   world.ApartKeeper
+	from   world.Values
 	run    string
 	seq    int64
 	of     world.Apart
@@ -250,7 +250,7 @@ func (r *reader) next() (err error) {
 		}
 		return io.EOF
 	}
-	r.piece, err = r.from.Values().Piece(r.ctx, r.run, r.of.ID, r.number)
+	r.piece, err = r.from.Piece(r.ctx, r.run, r.of.ID, r.number)
 	damaged := (*world.CorruptError)(nil)
 	switch {
 	case errors.As(err, &damaged):

@@ -18,15 +18,10 @@ import (
 
 // sink forgets pieces, and makes them up where they are read.
 type sink struct {
-	rest
+	world.Values
 	pieces      int
 	first, last []byte // all but the last are as the first
 }
-
-// rest is what a test leaves as it is.
-type rest = world.Values
-
-func (s *sink) Values() world.Values { return s }
 
 func (s *sink) KeepPiece(_ context.Context, p *world.Piece) error {
 	if s.pieces, s.last = p.Number+1, append(s.last[:0], p.Data...); p.Number == 0 {
@@ -101,11 +96,9 @@ func TestACutSourceIsNoValue(t *testing.T) {
 
 // away is a store whose connection is cut.
 type away struct {
-	rest
+	world.Values
 	err error
 }
-
-func (a *away) Values() world.Values { return a }
 
 func (a *away) Piece(context.Context, string, string, int) ([]byte, error) { return nil, a.err }
 
@@ -135,36 +128,34 @@ func TestSizes(t *testing.T) {
 	w := memory.New()
 	for _, size := range []int{0, 1, world.ApartPiece - 1, world.ApartPiece, world.ApartPiece + 1, 3 * world.ApartPiece} {
 		value := bytes.Repeat([]byte("x"), size)
-		a, err := Keep(t.Context(), w, "r", bytes.NewReader(value), int64(size))
+		a, err := Keep(t.Context(), w.Values(), "r", bytes.NewReader(value), int64(size))
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := Read(t.Context(), w, "r", a.JSON(), a.ID, int64(size))
+		got, err := Read(t.Context(), w.Values(), "r", a.JSON(), a.ID, int64(size))
 		if err != nil || !bytes.Equal(got, value) {
 			t.Errorf("%d bytes: got %d, %v", size, len(got), err)
 		}
-		if _, err := Read(t.Context(), w, "r", a.JSON(), a.ID, int64(size)-1); !errors.Is(err, world.ErrTooLarge) {
+		if _, err := Read(t.Context(), w.Values(), "r", a.JSON(), a.ID, int64(size)-1); !errors.Is(err, world.ErrTooLarge) {
 			t.Errorf("%d bytes, one more than the limit: %v", size, err)
 		}
-		if _, err := Read(t.Context(), w, "other", a.JSON(), a.ID, int64(size)); !errors.Is(err, world.ErrCorrupt) {
+		if _, err := Read(t.Context(), w.Values(), "other", a.JSON(), a.ID, int64(size)); !errors.Is(err, world.ErrCorrupt) {
 			t.Errorf("%d bytes, for a run that does not hold them: %v", size, err)
 		}
 	}
-	if _, err := Keep(t.Context(), w, "r", zeros(world.ApartPiece+1), world.ApartPiece); !errors.Is(err, world.ErrTooLarge) {
+	if _, err := Keep(t.Context(), w.Values(), "r", zeros(world.ApartPiece+1), world.ApartPiece); !errors.Is(err, world.ErrTooLarge) {
 		t.Errorf("a value over the limit: %v", err)
 	}
 }
 
 // changed gives pieces that are not what was written.
 type changed struct {
-	rest
+	world.Values
 	change func(number int, piece []byte) ([]byte, error)
 }
 
-func (c *changed) Values() world.Values { return c }
-
 func (c *changed) Piece(ctx context.Context, run, value string, number int) ([]byte, error) {
-	piece, err := c.rest.Piece(ctx, run, value, number)
+	piece, err := c.Values.Piece(ctx, run, value, number)
 	if err != nil {
 		return nil, err
 	}
@@ -174,7 +165,7 @@ func (c *changed) Piece(ctx context.Context, run, value string, number int) ([]b
 // TestDamage: whatever happens to a piece is found, and named with the run, the event and the value.
 func TestDamage(t *testing.T) {
 	w := memory.New()
-	a, err := Keep(t.Context(), w, "r", zeros(2*world.ApartPiece+7), world.MaxApart)
+	a, err := Keep(t.Context(), w.Values(), "r", zeros(2*world.ApartPiece+7), world.MaxApart)
 	if err != nil {
 		t.Fatal(err)
 	}

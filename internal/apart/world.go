@@ -19,20 +19,18 @@ const Most = 1 << 20
 //
 // The value is durable before the commit that names it. So it may be kept without any: what is left by a crash goes
 // with the run. A commit has its references from then on: one that is tried again has no second copy.
+//
+// What is written in a transaction goes past this world: it keeps nothing apart, as the transaction may hold what that
+// needs.
 type World struct {
 	world.World
-	able world.Abilities // of the world below
-	most int             // bytes of a payload within the log
+	most int // bytes of a payload within the log
 }
 
-// Wrap makes a world that keeps values of more than most bytes apart, of one that can. 0 is [Most].
+// Wrap makes a world that keeps values of more than most bytes apart. 0 is [Most].
 func Wrap(w world.World, most int) *World {
-	return &World{World: w, able: world.AbilitiesOf(w), most: cmp.Or(most, Most)}
+	return &World{World: w, most: cmp.Or(most, Most)}
 }
-
-// Abilities are those of the world below. What is written in a transaction goes past this world: it keeps nothing
-// apart, as the transaction may hold what that needs.
-func (w *World) Abilities() world.Abilities { return w.able }
 
 // Commit keeps large values of a commit apart, and writes it. Of a start that was made before nothing is kept.
 func (w *World) Commit(ctx context.Context, c *world.Commit) (world.Committed, error) {
@@ -84,7 +82,7 @@ func (w *World) before(ctx context.Context, c *world.Commit) (done world.Committ
 func (w *World) drop(ctx context.Context, c *world.Commit) {
 	for i := range c.Events {
 		if value := world.WholeApart(c.Events[i].Apart); value != "" {
-			_ = w.able.ApartKeeper.Values().DropValue(ctx, c.Run, value)
+			_ = w.World.Values().DropValue(ctx, c.Run, value)
 		}
 	}
 }
@@ -109,7 +107,7 @@ func (w *World) Runs(ctx context.Context, q world.RunQuery) (world.RunPage, erro
 	kept := page.Runs[:0]
 	for i := range page.Runs {
 		r := &page.Runs[i]
-		input, err := Read(ctx, w.able.ApartKeeper, r.ID, r.Input, r.InputApart, world.MaxApart)
+		input, err := Read(ctx, w.World.Values(), r.ID, r.Input, r.InputApart, world.MaxApart)
 		if errors.Is(err, world.ErrCorrupt) {
 			continue // nobody knows
 		}
@@ -163,7 +161,7 @@ func (w *World) events(ctx context.Context, run string, birth bool, events []wor
 		}
 		whole, payload := "", events[i].Payload
 		if large {
-			a, err := keepFor(ctx, w.able.ApartKeeper, run, birth, bytes.NewReader(payload), world.MaxApart)
+			a, err := keepFor(ctx, w.World.Values(), run, birth, bytes.NewReader(payload), world.MaxApart)
 			if err != nil {
 				return events, err
 			}

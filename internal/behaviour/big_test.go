@@ -188,7 +188,7 @@ func TestBigValuesGoWithTheirRuns(t *testing.T) {
 		if _, err := run.Result(r.ctx); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := apart.Keep(r.ctx, w, "nobody", strings.NewReader("left"), 10); err != nil {
+		if _, err := apart.Keep(r.ctx, w.Values(), "nobody", strings.NewReader("left"), 10); err != nil {
 			t.Fatal(err)
 		}
 		rows := func() (n [2]int) {
@@ -211,7 +211,7 @@ func TestBigValuesGoWithTheirRuns(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, e := range r.eventsOfAll() {
-			if _, err := apart.Read(r.ctx, w, e.run, e.Payload, e.Apart, world.MaxApart); err != nil {
+			if _, err := apart.Read(r.ctx, w.Values(), e.run, e.Payload, e.Apart, world.MaxApart); err != nil {
 				t.Errorf("run %s: event %d: %v", e.run, e.Seq, err)
 			}
 		}

@@ -123,7 +123,7 @@ func TestBlobsUsedWrongly(t *testing.T) {
 		refused("put for no run", err, stepwell.ErrInvalid)
 		_, err = blob.Put(r.ctx, wk.App, "new", broken(size))
 		refused("put from a source that breaks", err, errBroken)
-		keys, err := world.AbilitiesOf(r.world).ApartKeeper.Values().ValueKeys(r.ctx)
+		keys, err := r.world.Values().ValueKeys(r.ctx)
 		if err != nil || len(keys) != 1 || keys[0].Runs != 2 {
 			r.Errorf("values are held by %+v, %v, want two runs", keys, err)
 		}

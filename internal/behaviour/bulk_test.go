@@ -119,7 +119,7 @@ func (w *endless) Runs(_ context.Context, q world.RunQuery) (page world.RunPage,
 	}
 	for end := min(at+size, w.runs); at < end; at++ {
 		if (at+1)%w.every == 0 {
-			page.Runs = append(page.Runs, world.Run{ID: strconv.Itoa(at)})
+			page.Runs = append(page.Runs, world.Run{ID: strconv.Itoa(at), Input: []byte(`{"a": 1}`)})
 		}
 	}
 	if w.handed += len(page.Runs); at < w.runs {

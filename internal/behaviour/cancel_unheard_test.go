@@ -15,6 +15,8 @@ import (
 // deaf is a world that tells of nothing: as one of another process, or one whose notices are lost.
 type deaf struct{ world.World }
 
+func (deaf) Notify(func(world.Notice)) (stop func()) { return func() {} }
+
 // TestCancelIsSeenWithinASecond: the body of a cancelled run sees it within 1 s, where no notice comes, whenever its worker last had a reason to send a heartbeat.
 func TestCancelIsSeenWithinASecond(t *testing.T) {
 	for _, idle := range []time.Duration{0, 300 * time.Millisecond, 1700 * time.Millisecond, 3 * time.Second, 4 * time.Second} {

@@ -79,6 +79,8 @@ func TestAWrongKeyIsRefusedWhereItEnters(t *testing.T) {
 // withoutBook is a world of a release that did not remember keys.
 type withoutBook struct{ world.World }
 
+func (withoutBook) BindKey(context.Context, string, []byte) ([]byte, error) { return nil, nil }
+
 // TestAWrongKeyIsRefusedForRunsOfBefore: an ID that nothing is bound to is bound to no other key than that of the runs that are there.
 func TestAWrongKeyIsRefusedForRunsOfBefore(t *testing.T) {
 	onWorlds(t, func(r *rig) {

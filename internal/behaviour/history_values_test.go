@@ -58,7 +58,7 @@ func children(r *rig, run string) (ids []string) {
 // holding is how many runs of a world hold values.
 func holding(r *rig, w world.World) (n int64) {
 	r.Helper()
-	keys, err := world.AbilitiesOf(w).ApartKeeper.Values().ValueKeys(r.ctx)
+	keys, err := w.Values().ValueKeys(r.ctx)
 	if err != nil {
 		r.Fatal(err)
 	}
@@ -248,7 +248,7 @@ func TestEncryptedValuesAreImported(t *testing.T) {
 				continue
 			}
 			other.wantsBlob(to, "mine", made.Files[1], 3, b.size)
-			all, err := world.AbilitiesOf(w).ApartKeeper.Values().ValueKeys(r.ctx)
+			all, err := w.Values().ValueKeys(r.ctx)
 			want := ""
 			if test.ring != nil {
 				want = "k2"

@@ -201,7 +201,7 @@ func TestAMessageForAQueuedStep(t *testing.T) {
 		run := created(r, wf, 10)
 		knows := r.onDemand(stepwell.Config{MaxSteps: 1}, wf) // of the two steps it knows none: both are queued
 		r.invoke(knows, push.Message{Run: run.ID()}, 0, push.Done)
-		tasks, err := world.AbilitiesOf(r.world).TaskReader.Tasks(r.ctx, run.ID())
+		tasks, err := r.world.Tasks(r.ctx, run.ID())
 		if err != nil || len(tasks) != 2 {
 			r.Fatalf("tasks: %+v, %v; want 2", tasks, err)
 		}

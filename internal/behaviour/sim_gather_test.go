@@ -324,7 +324,7 @@ func (s *simulation) hold(ctx context.Context, h simHold) {
 // now is the world's time.
 func (s *simulation) now() time.Time {
 	if s.haste == 1 {
-		return world.AbilitiesOf(s.below).Timekeeper.Time()
+		return s.below.Abilities().Timekeeper.Time()
 	}
 	return world.Now()
 }

@@ -14,7 +14,7 @@ import (
 
 // atOnce is how many runs of a simulation are at work at once; 0: as many as there are.
 func (s *simulation) atOnce() int {
-	if s.seed%4 != 3 && s.seed%16 != 5 || world.AbilitiesOf(s.below).LimitKeeper == nil {
+	if s.seed%4 != 3 && s.seed%16 != 5 {
 		return 0
 	}
 	return 1 + int(s.seed/4%3)
@@ -43,7 +43,7 @@ const simSteps = "sim-steps"
 
 // stepsAtOnce is how many attempts of them run at once; 0: as many as there are.
 func (s *simulation) stepsAtOnce() int {
-	if s.seed%8 != 6 && s.seed%8 != 7 || world.AbilitiesOf(s.below).LimitKeeper == nil {
+	if s.seed%8 != 6 && s.seed%8 != 7 {
 		return 0
 	}
 	return 1 + int(s.seed/8%2)
@@ -67,8 +67,7 @@ func (s *simulation) holdSteps(ctx context.Context, runs []world.Run, over bool)
 	if n == 0 {
 		return
 	}
-	able := world.AbilitiesOf(s.below)
-	keys, err := able.LimitKeeper.Limits().ListLimitKeys(ctx, simSteps, "", 10)
+	keys, err := s.below.Limits().ListLimitKeys(ctx, simSteps, "", 10)
 	for _, k := range keys {
 		if k.Waiting > 0 {
 			s.lined.Store(true)
@@ -82,7 +81,7 @@ func (s *simulation) holdSteps(ctx context.Context, runs []world.Run, over bool)
 	}
 	held := 0
 	for _, r := range runs {
-		tasks, err := able.TaskReader.Tasks(ctx, r.ID)
+		tasks, err := s.below.Tasks(ctx, r.ID)
 		if err != nil {
 			continue
 		}
@@ -108,7 +107,7 @@ type simRate struct {
 
 // pace is that rate; of the others none.
 func (s *simulation) pace() (r simRate) {
-	if s.seed%4 != 1 || world.AbilitiesOf(s.below).LimitKeeper == nil {
+	if s.seed%4 != 1 {
 		return r
 	}
 	return simRate{Number: 1 + int(s.seed/4%3), Per: 4 * time.Second / s.haste, Burst: 1 + int(s.seed/4%3)*int(s.seed/16%2)}
@@ -120,9 +119,6 @@ type simClock struct {
 	world.World
 	s *simulation
 }
-
-// Abilities are those of the world.
-func (c *simClock) Abilities() world.Abilities { return world.AbilitiesOf(c.World) }
 
 // Claim notes what it gives.
 func (c *simClock) Claim(ctx context.Context, q world.ClaimQuery) (world.Claimed, error) {
@@ -162,7 +158,7 @@ func (s *simulation) holdPace(ctx context.Context) {
 	if r.Number == 0 {
 		return
 	}
-	keys, err := world.AbilitiesOf(s.below).LimitKeeper.Limits().ListLimitKeys(ctx, simPace, "", 10)
+	keys, err := s.below.Limits().ListLimitKeys(ctx, simPace, "", 10)
 	for _, k := range keys {
 		if k.Used > 0 || k.Waiting > 0 {
 			s.problem("rate: %d are let in and have not begun, %d stand in line; want none at the end", k.Used, k.Waiting)
@@ -193,7 +189,7 @@ func (s *simulation) holdPace(ctx context.Context) {
 func (s *simulation) holdLimit(ctx context.Context, runs []world.Run, over bool) {
 	n := s.atOnce()
 	if s.pace().Number > 0 {
-		all, err := world.AbilitiesOf(s.below).LimitKeeper.Limits().ListLimitKeys(ctx, simPace, "", 10)
+		all, err := s.below.Limits().ListLimitKeys(ctx, simPace, "", 10)
 		if err == nil && len(all) > 0 && all[0].Waiting > 0 {
 			s.paced.Store(true)
 		}
@@ -201,7 +197,7 @@ func (s *simulation) holdLimit(ctx context.Context, runs []world.Run, over bool)
 	if n == 0 {
 		return
 	}
-	keys, err := world.AbilitiesOf(s.below).LimitKeeper.Limits().ListLimitKeys(ctx, "sim", "", 10)
+	keys, err := s.below.Limits().ListLimitKeys(ctx, "sim", "", 10)
 	for _, k := range keys {
 		if k.Waiting > 0 {
 			s.lined.Store(true)

@@ -18,7 +18,7 @@ func simSingle(seed uint64) bool { return seed%8 == 6 }
 
 // single is what the code says of it.
 func (s *simulation) single() []stepwell.WorkflowOption {
-	if !simSingle(s.seed) || world.AbilitiesOf(s.below).LimitKeeper == nil {
+	if !simSingle(s.seed) {
 		return nil
 	}
 	return []stepwell.WorkflowOption{stepwell.Singleton{By: "single", Replace: true}}

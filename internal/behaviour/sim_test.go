@@ -85,10 +85,7 @@ func FuzzSimulation(f *testing.F) {
 
 // simStage is where a plan is carried out.
 type simStage struct {
-	below interface { // as who looks on, and clients, have it
-		world.World
-		world.TaskReader
-	}
+	below   world.World                        // as who looks on, and clients, have it
 	process func() (w world.World, end func()) // as one more process has it, and what its death does beside
 	remains func() []string                    // what runs that are over left behind
 	haste   time.Duration                      // all times are divided by it: 1 where time is virtual
@@ -276,7 +273,7 @@ func (s *simulation) value(run string, payload []byte, id string) []byte {
 		return payload
 	}
 	s.aparts.Add(1)
-	b, err := apart.Read(context.Background(), world.AbilitiesOf(s.plain).ApartKeeper, run, payload, id, world.MaxApart)
+	b, err := apart.Read(context.Background(), s.plain.Values(), run, payload, id, world.MaxApart)
 	if err != nil {
 		s.problem("run %s: %v", run, err)
 	}

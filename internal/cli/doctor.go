@@ -55,7 +55,7 @@ Exit codes:
 }
 
 func examine(ctx context.Context, c *cli, db *database, q reading) error {
-	able := world.AbilitiesOf(db.world)
+	able := db.world.Abilities()
 	if able.Doctor == nil {
 		return usagef(validDB, "%s: this kind of database has no doctor", c.place())
 	}
@@ -92,14 +92,14 @@ func examine(ctx context.Context, c *cli, db *database, q reading) error {
 	if still(); err != nil {
 		return err
 	}
-	if f, ok, err := valuesKeys(ctx, able.ApartKeeper, db); err != nil {
+	if f, ok, err := valuesKeys(ctx, db); err != nil {
 		return err
 	} else if ok {
 		show(f)
 	}
 	show(examineHolds(ctx, c, db))
 	show(examineRetries(ctx, c, db))
-	examineQueues(ctx, c, db, able, show)
+	examineQueues(ctx, c, db, show)
 	if !q.mend {
 		verifyWorld(ctx, c, db.world, q, show)
 	}
@@ -114,11 +114,8 @@ func examine(ctx context.Context, c *cli, db *database, q reading) error {
 
 // valuesKeys holds the keys of values that are kept apart against those of this environment. ok is false where nothing
 // can be said. Where there are no keys here, that is a warning: workers may have them.
-func valuesKeys(ctx context.Context, k world.ApartKeeper, db *database) (f world.Finding, ok bool, err error) {
-	if k == nil {
-		return f, false, nil
-	}
-	keys, err := k.Values().ValueKeys(ctx)
+func valuesKeys(ctx context.Context, db *database) (f world.Finding, ok bool, err error) {
+	keys, err := db.world.Values().ValueKeys(ctx)
 	if errors.Is(err, world.ErrForbidden) {
 		return f, false, nil
 	}

@@ -24,8 +24,8 @@ const (
 	lateTaken  = 5 * time.Minute // messages that can be received
 )
 
-// examineQueues looks at schedules, queues, subscriptions and what was published. A world that keeps none is passed over.
-func examineQueues(ctx context.Context, c *cli, db *database, able world.Abilities, show func(world.Finding)) {
+// examineQueues looks at schedules, queues, subscriptions and what was published.
+func examineQueues(ctx context.Context, c *cli, db *database, show func(world.Finding)) {
 	tell := func(check string, look func() (found, advice string, err error), well string) {
 		f := world.Finding{Check: check, Health: world.HealthGood, Found: well}
 		found, advice, err := look()
@@ -37,24 +37,16 @@ func examineQueues(ctx context.Context, c *cli, db *database, able world.Abiliti
 		}
 		show(f)
 	}
-	if able.ScheduleKeeper != nil {
-		tell("schedules", func() (string, string, error) { return overdueSchedules(ctx, c, able.ScheduleKeeper.Schedules()) }, "none is overdue")
-	}
-	if able.MessageKeeper == nil {
-		return
-	}
-	queues, err := able.MessageKeeper.Messages().Queues(ctx)
+	tell("schedules", func() (string, string, error) { return overdueSchedules(ctx, c, db.world.Schedules()) }, "none is overdue")
+	queues, err := db.world.Messages().Queues(ctx)
 	tell("dead letters", func() (string, string, error) { return deadLetters(c, queues, err) }, human.Count(len(queues), "queue")+", none with dead letters")
 	tell("overdue messages", func() (string, string, error) { return overdueMessages(c, queues, err) }, "none has been ready for more than five minutes")
 	tell("paused queues", func() (string, string, error) { return pausedQueues(c, queues, err) }, "no queue or subscription is paused")
 	if db.ring != nil {
 		tell("keys of messages", func() (string, string, error) { return lacksKeys(ctx, c, db) }, fmt.Sprintf("the keys of at most %d messages and publications are available", mostLooked))
 	}
-	t := spread.Of(able)
-	if t == nil {
-		return
-	}
-	tell("subscriptions", func() (string, string, error) { return lostSubscriptions(ctx, c, able, t) }, "all of their targets exist")
+	t := spread.Of(db.world)
+	tell("subscriptions", func() (string, string, error) { return lostSubscriptions(ctx, c, db.world, t) }, "all of their targets exist")
 	tell("endpoints", func() (string, string, error) { return failingEndpoints(ctx, c, t) }, "none refuses what is posted")
 	tell("publications", func() (string, string, error) { return setAside(ctx, c, t.Topics) }, fmt.Sprintf("none of the newest %d was set aside", mostLooked))
 	tell("backlog", func() (string, string, error) { return backlog(ctx, c, t.Topics) }, "nothing has been due for more than a minute")
@@ -197,7 +189,7 @@ func pausedQueues(c *cli, queues []world.QueueStats, err error) (found, advice s
 }
 
 // lostSubscriptions are those whose queue is gone, or whose workflow no live worker has.
-func lostSubscriptions(ctx context.Context, c *cli, able world.Abilities, t *spread.Spreader) (found, advice string, _ error) {
+func lostSubscriptions(ctx context.Context, c *cli, of world.Definer, t *spread.Spreader) (found, advice string, _ error) {
 	all, err := courier.Standings(ctx, t)
 	if err != nil {
 		return "", "", err
@@ -209,8 +201,8 @@ func lostSubscriptions(ctx context.Context, c *cli, able world.Abilities, t *spr
 		}
 	}
 	var defined world.Defined
-	if able.Definer != nil && len(workflows) > 0 {
-		if defined, err = able.Definer.Defined(ctx, workflows); err != nil {
+	if len(workflows) > 0 {
+		if defined, err = of.Defined(ctx, workflows); err != nil {
 			return "", "", err
 		}
 	}
@@ -223,7 +215,7 @@ func lostSubscriptions(ctx context.Context, c *cli, able world.Abilities, t *spr
 			why = s.Damage
 		case s.Stats == nil:
 			why = "its queue " + s.OwnQueue() + " is gone"
-		case w != nil && able.Definer != nil && !slices.ContainsFunc(defined.Live, func(c world.Class) bool {
+		case w != nil && !slices.ContainsFunc(defined.Live, func(c world.Class) bool {
 			return c.Workflow == w.Name && (w.Version == 0 || w.Version == c.Version)
 		}):
 			why = "no live worker has its workflow " + w.Name

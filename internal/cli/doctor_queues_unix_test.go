@@ -40,7 +40,7 @@ func TestDoctorOfQueues(t *testing.T) {
 				}
 			}
 			must(err)
-			s := spread.Of(world.AbilitiesOf(w))
+			s := spread.Of(w)
 			must(s.Queues.DeclareQueue(t.Context(), world.MessageQueue{Name: "mails"}))
 			must(s.Queues.DeclareQueue(t.Context(), world.MessageQueue{Name: "left"}))
 			_, err = s.Queues.SendMessages(t.Context(), []world.Message{{Queue: "left", Payload: []byte("1")}, {Queue: "left", Payload: []byte("2")}})
@@ -52,7 +52,7 @@ func TestDoctorOfQueues(t *testing.T) {
 			must(err)
 			_, err = s.Queues.SettleMessages(t.Context(), []world.Settlement{{Receipt: posted.Messages[0].Receipt, Kind: world.Nack, After: 2 * time.Hour, Error: "it answered 503"}})
 			must(err)
-			_, err = world.AbilitiesOf(w).ScheduleKeeper.Schedules().PutSchedule(t.Context(), world.Schedule{
+			_, err = w.Schedules().PutSchedule(t.Context(), world.Schedule{
 				Name: "nightly", Says: world.ScheduleSpec{Workflow: "w", Times: []string{"@every 1s"}, Input: []byte("1")},
 				Is: world.ScheduleSoFar{Next: now.Add(-time.Hour), Due: now.Add(-time.Hour)},
 			})

@@ -120,15 +120,13 @@ func countHeld(ctx context.Context, c *cli, db *database, used map[string]*usedK
 		}
 		return used[id]
 	}
-	if keeper := world.AbilitiesOf(db.world).ApartKeeper; keeper != nil {
-		keys, err := keeper.Values().ValueKeys(ctx)
-		if err != nil && !errors.Is(err, world.ErrForbidden) {
-			return err
-		}
-		for _, k := range keys {
-			if u := of(k.Key); k.Key != "" && u.Live+u.Ended == 0 { // else it is needed already
-				u.Held = int(k.Runs)
-			}
+	keys, err := db.world.Values().ValueKeys(ctx)
+	if err != nil && !errors.Is(err, world.ErrForbidden) {
+		return err
+	}
+	for _, k := range keys {
+		if u := of(k.Key); k.Key != "" && u.Live+u.Ended == 0 { // else it is needed already
+			u.Held = int(k.Runs)
 		}
 	}
 	unneeded := func(k *usedKey) bool { return k.Here && !k.First && k.Live+k.Ended+k.Held == 0 }

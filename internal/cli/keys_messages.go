@@ -42,25 +42,20 @@ func (k postedKey) String() string {
 // countPosted counts by key; "": plain. It looks at so many messages at most, and publications; all: at all there are.
 func countPosted(ctx context.Context, w world.World, most int) (used map[string]postedKey, all bool, err error) {
 	used, all = map[string]postedKey{}, true
-	able := world.AbilitiesOf(world.Stored(w))
-	if able.MessageKeeper != nil {
-		if all, err = countMessages(ctx, able.MessageKeeper.Messages(), used, most); err != nil {
-			return nil, false, fmt.Errorf("count messages: %w", err)
-		}
+	w = world.Stored(w)
+	if all, err = countMessages(ctx, w.Messages(), used, most); err != nil {
+		return nil, false, fmt.Errorf("count messages: %w", err)
 	}
-	if able.TopicKeeper != nil {
-		some, err := countPublications(ctx, able.TopicKeeper.Topics(), used, most)
-		if err != nil {
-			return nil, false, fmt.Errorf("count publications: %w", err)
-		}
-		all = all && some
-		subscriptions, err := able.TopicKeeper.Topics().Subscriptions(ctx)
-		if err != nil {
-			return nil, false, fmt.Errorf("count secrets of endpoints: %w", err)
-		}
-		countSecrets(subscriptions, used)
+	some, err := countPublications(ctx, w.Topics(), used, most)
+	if err != nil {
+		return nil, false, fmt.Errorf("count publications: %w", err)
 	}
-	return used, all, nil
+	subscriptions, err := w.Topics().Subscriptions(ctx)
+	if err != nil {
+		return nil, false, fmt.Errorf("count secrets of endpoints: %w", err)
+	}
+	countSecrets(subscriptions, used)
+	return used, all && some, nil
 }
 
 func countMessages(ctx context.Context, k world.Messenger, used map[string]postedKey, most int) (all bool, err error) {

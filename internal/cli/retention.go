@@ -53,14 +53,10 @@ it needs the scope admin.
 }
 
 func limitRetention(ctx context.Context, c *cli, db *database, limit time.Duration) error {
-	d := world.AbilitiesOf(db.world).Definer
-	if d == nil {
-		return &fault{exitFailure, fmt.Errorf("%s has no limit", c.place()), "each program has its own: see STEPWELL_MAX_RETENTION_DAYS in docs/operating.md"}
-	}
-	before, now, err := d.LimitRetention(ctx, 0, false)
+	before, now, err := db.world.LimitRetention(ctx, 0, false)
 	if err == nil && limit != 0 {
 		raises := world.LowerRetention(before, limit) != limit
-		before, now, err = d.LimitRetention(ctx, limit, raises)
+		before, now, err = db.world.LimitRetention(ctx, limit, raises)
 	}
 	if err != nil {
 		return c.explain(err, "")
@@ -89,11 +85,10 @@ func keptOf(limit time.Duration) stepwell.Span {
 
 // sayRetention lowers the limit of the database to what this server says, and tells what holds.
 func sayRetention(ctx context.Context, w world.World, limit time.Duration, log *slog.Logger) error {
-	d := world.AbilitiesOf(w).Definer
-	if d == nil || limit == 0 {
+	if limit == 0 {
 		return nil
 	}
-	before, now, err := d.LimitRetention(ctx, limit, false)
+	before, now, err := w.LimitRetention(ctx, limit, false)
 	switch {
 	case err != nil:
 		return err

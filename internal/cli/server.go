@@ -18,7 +18,6 @@ import (
 	"github.com/stepwell/stepwell"
 	"github.com/stepwell/stepwell/server"
 	"github.com/stepwell/stepwell/telemetry"
-	"github.com/stepwell/stepwell/world"
 )
 
 func serverCommand(c *cli) *cobra.Command {
@@ -59,7 +58,7 @@ func serveWorld(ctx context.Context, c *cli, db *database, cfg *serverConfig) er
 		return usagef("see docs/telemetry.md for the OTEL_* variables", "%w", err)
 	}
 	defer stopTelemetry(ctx, tel, log)
-	if r := world.AbilitiesOf(db.world).Reporter; r != nil {
+	if r := db.world.Abilities().Reporter; r != nil {
 		defer r.Report(log)()
 	}
 	app, err := stepwell.New(db.world, stepwell.Config{Name: c.who, MaxRetention: cfg.retention, Logger: log, Observer: tel.Observer(), Encryption: cfg.encryption})

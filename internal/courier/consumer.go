@@ -24,7 +24,7 @@ type Consumer struct {
 	Queue      string
 	Visibility time.Duration // the queue's
 	Keep       world.Messenger
-	Notifier   world.Notifier // nil: nobody tells of news
+	Notifier   world.Notifier
 	Log        *slog.Logger
 	Drain      time.Duration // what is worked on may take so long when the consumer ends
 	Parallel   int           // messages at once

@@ -74,7 +74,7 @@ func consumed(t *testing.T, fail func(call string) error, change func(c *Consume
 		}
 		f := &flaky{Messenger: keep, fail: fail, began: time.Now()}
 		c := &Consumer{
-			Queue: "q", Visibility: visibility, Keep: f, Log: silent, Parallel: 4, Idle: time.Hour,
+			Queue: "q", Visibility: visibility, Keep: f, Notifier: world.Unimplemented{}, Log: silent, Parallel: 4, Idle: time.Hour,
 			Declare: func(_ context.Context, again bool) error { return f.call(fmt.Sprint("declare ", again)) },
 			Work: func(_ context.Context, m *world.Message) world.Settlement {
 				worked++
@@ -198,7 +198,7 @@ func TestDrainOfOneAlone(t *testing.T) {
 				time.Sleep(visibility)
 			}
 			c := &Consumer{
-				Queue: "q", Visibility: visibility, Keep: keep, Log: silent, Parallel: 4, Drain: 2 * time.Second,
+				Queue: "q", Visibility: visibility, Keep: keep, Notifier: world.Unimplemented{}, Log: silent, Parallel: 4, Drain: 2 * time.Second,
 				Declare: func(context.Context, bool) error { return nil },
 				Work: func(ctx context.Context, m *world.Message) world.Settlement {
 					select {

@@ -18,7 +18,7 @@ import (
 // Courier works for the topics of a database while a program runs. Any number may, in any process.
 type Courier struct {
 	Spread   *spread.Spreader
-	Notifier world.Notifier // nil: nobody tells of news
+	Notifier world.Notifier
 	Log      *slog.Logger
 	Drain    time.Duration
 	Poll     time.Duration // between looks for what nobody told of; 0: a minute where there are news, and 5 s where not
@@ -35,7 +35,7 @@ type Work struct {
 	End      func()                                     // nothing is worked on any more; nil: nobody need know
 }
 
-// idle is how often a courier looks where it is told of news.
+// idle is how often a courier looks besides notices.
 const idle = time.Minute
 
 // hand is one subscription that is worked on.
@@ -51,11 +51,7 @@ func (c *Courier) Run(ctx context.Context) {
 	hands := map[string]*hand{}
 	var all sync.WaitGroup
 	defer all.Wait()
-	look := LookAgain
-	if c.Notifier != nil {
-		look = idle
-	}
-	look = cmp.Or(c.Poll, look)
+	look := cmp.Or(c.Poll, idle)
 	known := int64(-1)
 	var said time.Time
 	for failed := 0; ctx.Err() == nil; {

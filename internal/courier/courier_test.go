@@ -40,7 +40,7 @@ func TestCourierAway(t *testing.T) {
 		a := &away{began: time.Now()}
 		ctx, stop := context.WithTimeout(t.Context(), 2*time.Minute)
 		defer stop()
-		(&Courier{Spread: &spread.Spreader{Topics: a}, Log: silent, Work: func(*world.Subscription) *Work { return nil }}).Run(ctx)
+		(&Courier{Spread: &spread.Spreader{Topics: a}, Notifier: world.Unimplemented{}, Log: silent, Work: func(*world.Subscription) *Work { return nil }}).Run(ctx)
 		var want []time.Duration
 		for _, s := range []int{0, 1, 3, 7, 15, 31, 61, 91} {
 			want = append(want, time.Duration(s)*time.Second)
@@ -56,7 +56,7 @@ func TestCourierAway(t *testing.T) {
 func TestCourierStaff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := memory.New()
-		s := spread.Of(world.AbilitiesOf(w))
+		s := spread.Of(w)
 		var mu sync.Mutex
 		var said []string
 		say := func(format string, args ...any) {
@@ -64,7 +64,7 @@ func TestCourierStaff(t *testing.T) {
 			defer mu.Unlock()
 			said = append(said, fmt.Sprintf(format, args...))
 		}
-		c := &Courier{Spread: s, Notifier: world.AbilitiesOf(w).Notifier, Log: silent, Work: func(s *world.Subscription) *Work {
+		c := &Courier{Spread: s, Notifier: w, Log: silent, Work: func(s *world.Subscription) *Work {
 			say("begin %s %s", s.Name, s.Pattern)
 			if s.Name == "other" {
 				return nil
@@ -151,7 +151,7 @@ func (b *book) String() string {
 func TestCourierSaysWhatNobodySpreads(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := memory.New()
-		s := spread.Of(world.AbilitiesOf(w))
+		s := spread.Of(w)
 		must := func(err error) {
 			t.Helper()
 			if err != nil {
@@ -163,7 +163,7 @@ func TestCourierSaysWhatNobodySpreads(t *testing.T) {
 		var said book
 		ctx, stop := context.WithCancel(t.Context())
 		ended := make(chan struct{})
-		c := &Courier{Spread: s, Notifier: world.AbilitiesOf(w).Notifier, Log: slog.New(slog.NewTextHandler(&said, nil)), Work: func(*world.Subscription) *Work { return nil }}
+		c := &Courier{Spread: s, Notifier: w, Log: slog.New(slog.NewTextHandler(&said, nil)), Work: func(*world.Subscription) *Work { return nil }}
 		go func() { defer close(ended); c.Run(ctx) }()
 		dark, err := s.Topics.Publish(t.Context(), []world.Publication{{Topic: "a", Payload: []byte("1"), Encrypted: "k1"}})
 		must(err)
@@ -190,7 +190,7 @@ func TestCourierSaysWhatNobodySpreads(t *testing.T) {
 // TestSecretsAreGivenPlain: a secret as stores keep it is nobody's to give.
 func TestSecretsAreGivenPlain(t *testing.T) {
 	to := &world.PostTarget{URL: "https://example.com", Secrets: []world.Secret{world.EncryptedSecret("k1", "x")}}
-	_, err := Subscribe(t.Context(), spread.Of(world.AbilitiesOf(memory.New())), world.Subscription{Name: "s", Pattern: "#", Endpoint: to})
+	_, err := Subscribe(t.Context(), spread.Of(memory.New()), world.Subscription{Name: "s", Pattern: "#", Endpoint: to})
 	if !errors.Is(err, world.ErrInvalid) {
 		t.Errorf("got %v", err)
 	}

@@ -10,23 +10,21 @@ type News struct {
 	Stop func()
 }
 
-// NewNews listens to a queue. by may be nil: then nothing is told.
+// NewNews listens to a queue.
 func NewNews(by world.Notifier, queue string) *News {
 	return NewsOf(by, func(n world.Notice) bool { return n.Kind == world.NoticeMessage && (n.Run == queue || n.Run == "") })
 }
 
-// NewsOf tells of notices that concern somebody; by nil: of none.
+// NewsOf tells of notices that concern somebody.
 func NewsOf(by world.Notifier, concerns func(n world.Notice) bool) *News {
-	n := &News{Came: make(chan struct{}, 1), Stop: func() {}}
-	if by != nil {
-		n.Stop = by.Notify(func(x world.Notice) {
-			if concerns(x) {
-				select {
-				case n.Came <- struct{}{}:
-				default:
-				}
+	n := &News{Came: make(chan struct{}, 1)}
+	n.Stop = by.Notify(func(x world.Notice) {
+		if concerns(x) {
+			select {
+			case n.Came <- struct{}{}:
+			default:
 			}
-		})
-	}
+		}
+	})
 	return n
 }

@@ -62,7 +62,7 @@ func consumes(t *testing.T, k *counting, n int, work func(ctx context.Context, n
 	}
 	var nth, beside atomic.Int32
 	c := &Consumer{
-		Queue: "q", Visibility: world.DefaultVisibility, Keep: k, Log: silent, Parallel: 2, Idle: time.Hour, Drain: time.Minute,
+		Queue: "q", Visibility: world.DefaultVisibility, Keep: k, Notifier: world.Unimplemented{}, Log: silent, Parallel: 2, Idle: time.Hour, Drain: time.Minute,
 		Declare: func(context.Context, bool) error { return nil },
 		Work: func(ctx context.Context, m *world.Message) world.Settlement {
 			if beside.Add(1) > 2 {
@@ -259,7 +259,7 @@ func TestRenewalsHang(t *testing.T) {
 		var nth, slow atomic.Int32
 		began := time.Now()
 		c := &Consumer{
-			Queue: "q", Visibility: visibility, Keep: hanging{keep}, Log: silent, Parallel: 2, Idle: time.Hour,
+			Queue: "q", Visibility: visibility, Keep: hanging{keep}, Notifier: world.Unimplemented{}, Log: silent, Parallel: 2, Idle: time.Hour,
 			Declare: func(context.Context, bool) error { return nil },
 			Work: func(_ context.Context, m *world.Message) world.Settlement {
 				if waited := visibility - time.Until(m.Until); waited > 1500*time.Millisecond {

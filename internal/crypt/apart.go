@@ -22,14 +22,8 @@ import (
 
 const encryptedPiece = 2
 
-// apartKeeper has values that are encrypted.
-type apartKeeper struct {
-	of world.ApartKeeper
-	w  *World
-}
-
-// Values are the values of the world below, encrypted; see [world.ApartKeeper].
-func (k apartKeeper) Values() world.Values { return values{k.of.Values(), k.w} }
+// Values are the values of the world below, encrypted.
+func (w *World) Values() world.Values { return values{w.World.Values(), w} }
 
 type values struct {
 	world.Values

@@ -18,14 +18,8 @@ type messages struct {
 	w *World
 }
 
-// messageKeeper has queues whose messages are encrypted.
-type messageKeeper struct {
-	of world.MessageKeeper
-	w  *World
-}
-
-// Messages are the queues; see [World.Abilities]. They are the same ones each time, to who compares.
-func (k messageKeeper) Messages() world.Messenger { return messages{k.of.Messages(), k.w} }
+// Messages are the queues of the world below, encrypted. Each call returns an equal value.
+func (w *World) Messages() world.Messenger { return messages{w.World.Messages(), w} }
 
 const messagePlace = "message"
 

@@ -133,9 +133,9 @@ func (w *World) Changed(ctx context.Context, t *world.Task) bool {
 	return first.Payload != nil && w.ring.Has(first.Encrypted) && w.ring.openEvent(&first, t.Run) == nil
 }
 
-// Tasks lists the tasks of a run. It is for a world below that does so: see Abilities.
+// Tasks lists the tasks of a run.
 func (w *World) Tasks(ctx context.Context, run string) ([]world.Task, error) {
-	tasks, err := w.able.TaskReader.Tasks(ctx, run)
+	tasks, err := w.World.Tasks(ctx, run)
 	for i := range tasks {
 		w.openTask(&tasks[i])
 	}

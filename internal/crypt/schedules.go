@@ -14,14 +14,8 @@ type schedules struct {
 	w *World
 }
 
-// scheduleKeeper has schedules whose inputs are encrypted.
-type scheduleKeeper struct {
-	of world.ScheduleKeeper
-	w  *World
-}
-
-// Schedules are the schedules; see [World.Abilities]. They are the same ones each time, to who compares.
-func (k scheduleKeeper) Schedules() world.Scheduler { return schedules{k.of.Schedules(), k.w} }
+// Schedules are the schedules of the world below, encrypted. Each call returns an equal value.
+func (w *World) Schedules() world.Scheduler { return schedules{w.World.Schedules(), w} }
 
 const schedulePlace = "input"
 

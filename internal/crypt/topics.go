@@ -17,14 +17,8 @@ type topics struct {
 	w *World
 }
 
-// topicKeeper has topics under which what is published is encrypted.
-type topicKeeper struct {
-	of world.TopicKeeper
-	w  *World
-}
-
-// Topics are the topics; see [World.Abilities]. They are the same ones each time, to who compares.
-func (k topicKeeper) Topics() world.Publisher { return topics{k.of.Topics(), k.w} }
+// Topics are the topics of the world below, encrypted. Each call returns an equal value.
+func (w *World) Topics() world.Publisher { return topics{w.World.Topics(), w} }
 
 const publicationPlace = "publication"
 

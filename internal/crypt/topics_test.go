@@ -20,7 +20,7 @@ func TestPublicationsAreEncrypted(t *testing.T) {
 	below := memory.New()
 	keys := ring(t, own)
 	w := crypt.Wrap(below, keys)
-	topics, queues := world.AbilitiesOf(w).TopicKeeper.Topics(), world.AbilitiesOf(w).MessageKeeper.Messages()
+	topics, queues := w.Topics(), w.Messages()
 	must := func(err error) {
 		t.Helper()
 		if err != nil {
@@ -36,11 +36,11 @@ func TestPublicationsAreEncrypted(t *testing.T) {
 		t.Fatalf("stored as %s %s", p.Encrypted, p.Payload)
 	}
 
-	foreign, err := world.AbilitiesOf(crypt.Wrap(below, ring(t, "other"))).TopicKeeper.Topics().Due(t.Context(), world.DueQuery{Limit: 1})
+	foreign, err := crypt.Wrap(below, ring(t, "other")).Topics().Due(t.Context(), world.DueQuery{Limit: 1})
 	if err != nil || foreign.Publications[0].Encrypted != own || foreign.Publications[0].Damage != "" {
 		t.Errorf("without its key: %+v, %v", foreign.Publications, err)
 	}
-	if wrong, err := world.AbilitiesOf(crypt.Wrap(below, ring(t, own))).TopicKeeper.Topics().Due(t.Context(), world.DueQuery{Limit: 1}); !errors.Is(err, world.ErrWrongKey) {
+	if wrong, err := crypt.Wrap(below, ring(t, own)).Topics().Due(t.Context(), world.DueQuery{Limit: 1}); !errors.Is(err, world.ErrWrongKey) {
 		t.Errorf("with another key under its ID: %+v, %v, want %v", wrong.Publications, err, world.ErrWrongKey)
 	}
 
@@ -79,7 +79,7 @@ func TestSecretsAreEncrypted(t *testing.T) {
 	t.Parallel()
 	below := memory.New()
 	const secret, older = world.Secret("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"), world.Secret("whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD")
-	of := func(w world.World) world.Publisher { return world.AbilitiesOf(w).TopicKeeper.Topics() }
+	of := func(w world.World) world.Publisher { return w.Topics() }
 	mine, stranger := of(crypt.Wrap(below, ring(t, own))), of(crypt.Wrap(below, ring(t, "other")))
 	subscribe := func(s world.Publisher, name string, secrets ...world.Secret) {
 		t.Helper()

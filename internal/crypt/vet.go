@@ -27,23 +27,22 @@ func (r *Keyring) print(id string) ([]byte, error) {
 }
 
 // vet refuses a key that is not the one which its ID stands for in the world, with [world.ErrWrongKey]. With bind, the ID stands for this one from now on where it
-// stood for none. A world that does not remember keys refuses none.
+// stood for none.
 func (w *World) vet(ctx context.Context, id string, bind bool) error {
 	w.mu.Lock()
 	asked, bound := w.asked[id], w.bound[id]
 	w.mu.Unlock()
-	book := w.able.KeyBook
-	if book == nil || bound || !bind && time.Since(asked) < fresh {
+	if bound || !bind && time.Since(asked) < fresh {
 		return nil
 	}
 	mine, err := w.ring.print(id)
 	if err != nil || mine == nil {
 		return err
 	}
-	there, err := book.BindKey(ctx, id, nil)
+	there, err := w.BindKey(ctx, id, nil)
 	if err == nil && there == nil && bind {
 		if err = w.prove(ctx, id); err == nil {
-			there, err = book.BindKey(ctx, id, mine)
+			there, err = w.BindKey(ctx, id, mine)
 		}
 	}
 	switch {

@@ -16,7 +16,7 @@ import (
 // are [world.Event].Encrypted. Runs that were begun without a key stay plain.
 type World struct {
 	world.World
-	able world.Abilities // of the world below
+	tx   world.Transactor // of the world below; nil: it has none
 	ring *Keyring
 
 	mu         sync.Mutex
@@ -43,30 +43,15 @@ func Wrap(w world.World, ring *keyring.Ring) *World {
 	if c, ok := w.(*World); ok {
 		w = c.World
 	}
-	return &World{World: w, able: world.AbilitiesOf(w), ring: Of(ring)}
+	return &World{World: w, tx: w.Abilities().Transactor, ring: Of(ring)}
 }
 
-// Abilities are those of the world below, as they can be asked of any world; but payloads go through here.
+// Abilities are those of the world below; but payloads go through here.
 func (w *World) Abilities() world.Abilities {
-	a := w.able
+	a := w.World.Abilities()
 	a.Decrypter = w
-	if a.TaskReader != nil {
-		a.TaskReader = w
-	}
-	if a.Transactor != nil {
-		a.Transactor = transactor{a.Transactor, w}
-	}
-	if a.MessageKeeper != nil {
-		a.MessageKeeper = messageKeeper{a.MessageKeeper, w}
-	}
-	if a.TopicKeeper != nil {
-		a.TopicKeeper = topicKeeper{a.TopicKeeper, w}
-	}
-	if a.ApartKeeper != nil {
-		a.ApartKeeper = apartKeeper{a.ApartKeeper, w}
-	}
-	if a.ScheduleKeeper != nil {
-		a.ScheduleKeeper = scheduleKeeper{a.ScheduleKeeper, w}
+	if w.tx != nil {
+		a.Transactor = transactor{w.tx, w}
 	}
 	return a
 }
@@ -76,7 +61,7 @@ func (w *World) Stored() world.World { return w.World }
 
 // Ring is the keyring of a world that was wrapped; nil: it was not.
 func Ring(w world.World) *Keyring {
-	if c, ok := world.AbilitiesOf(w).Decrypter.(*World); ok {
+	if c, ok := w.Abilities().Decrypter.(*World); ok {
 		return c.ring
 	}
 	return nil
@@ -114,7 +99,7 @@ func (w *World) keyOf(ctx context.Context, tx world.Tx, run string, owner bool) 
 		return k.key, nil
 	}
 	if tx != nil {
-		return w.able.Transactor.KeyIn(ctx, tx, run)
+		return w.tx.KeyIn(ctx, tx, run)
 	}
 	row, err := w.World.Run(ctx, run)
 	if err != nil {

@@ -45,7 +45,7 @@ type quiet struct {
 
 func newQuiet(t testing.TB) world.World {
 	w := crypt.Wrap(memory.New(), ring(t, own))
-	return quiet{w, &defined{Messenger: w.Abilities().MessageKeeper.Messages(), limits: make(map[string][]world.SaidLimit)}}
+	return quiet{w, &defined{Messenger: w.Messages(), limits: make(map[string][]world.SaidLimit)}}
 }
 
 // own is the ID of its key.
@@ -116,20 +116,9 @@ func (w quiet) Heartbeat(ctx context.Context, q world.HeartbeatQuery) (world.Hea
 	return b, err
 }
 
-// Abilities are the world's, but that its sender has the definition of each queue: it tells the keys of limits, which
+// Messages are the world's, but that its sender has the definition of each queue: it tells the keys of limits, which
 // the world below cannot read.
-func (w quiet) Abilities() world.Abilities {
-	a := w.World.Abilities()
-	a.MessageKeeper = definedQueues{a.MessageKeeper, w.queues}
-	return a
-}
-
-type definedQueues struct {
-	world.MessageKeeper
-	defined *defined
-}
-
-func (q definedQueues) Messages() world.Messenger { return q.defined }
+func (w quiet) Messages() world.Messenger { return w.queues }
 
 type defined struct {
 	world.Messenger
@@ -174,11 +163,6 @@ func nameless(events []world.Event) {
 
 func TestWorld(t *testing.T) {
 	worldtest.RunOver(t, newQuiet, sample.Share(t, 4))
-}
-
-// Encryption gives on all that a world can do.
-func TestAbilities(t *testing.T) {
-	worldtest.RunWrapper(t, func(w world.World) world.World { return crypt.Wrap(w, ring(t, own)) })
 }
 
 // asked is a world that notes what it is asked the outcome of.

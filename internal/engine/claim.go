@@ -163,11 +163,8 @@ const heldTries = 3
 
 // gotNothing reports whether it is known that a claim whose answer was lost gave nothing: the world says what the worker holds, and all of that is here.
 func (e *Engine) gotNothing(ctx context.Context, worker string) bool {
-	if e.able.Holder == nil {
-		return false
-	}
 	for try := range heldTries {
-		held, err := e.able.Holder.Held(ctx, worker)
+		held, err := e.cfg.World.Held(ctx, worker)
 		if err != nil {
 			return false
 		}

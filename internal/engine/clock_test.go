@@ -164,6 +164,8 @@ type setBack struct {
 	set        time.Time
 }
 
+func (w *setBack) Abilities() world.Abilities { return world.Abilities{Timekeeper: w} }
+
 func (w *setBack) Time() time.Time {
 	if !w.set.IsZero() && time.Since(w.set) < w.right {
 		return w.World.Time().Add(-w.off)
@@ -222,7 +224,7 @@ func TestADelayCountsByTheWorldsClock(t *testing.T) {
 // untold is a world whose time is known by its answers alone, as that of one that is far away.
 type untold struct{ *memory.World }
 
-func (untold) Time() time.Time { return time.Time{} }
+func (untold) Abilities() world.Abilities { return world.Abilities{} }
 
 // fits takes any input.
 func fits([]byte) error { return nil }

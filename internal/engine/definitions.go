@@ -6,7 +6,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"maps"
 	"slices"
 	"sync"
@@ -19,7 +18,6 @@ import (
 const (
 	freshDefined = time.Second
 	freshLimit   = 10 * time.Second // of the limit alone, where nothing else is asked for
-	absentPause  = time.Minute      // between looks at a server that knows of no definitions
 	askedLately  = time.Minute      // workflows that nobody asked for since then are left out
 	mostAsked    = 1000             // workflows that are asked for together, unless one who asks names more
 )
@@ -28,9 +26,9 @@ const (
 const DefaultLimit = 365 * 24 * time.Hour
 
 // Book knows what a world says of workflows, and how long runs are kept at most. It asks once a second at most while somebody wants to know, for all at once;
-// for a workflow that nobody has asked for lately, at once. A world that does not tell is one that knows nothing.
+// for a workflow that nobody has asked for lately, at once.
 type Book struct {
-	of  world.Definer // nil: nobody tells
+	of  world.Definer
 	own time.Duration // the limit that this program says; 0: none, below 0: for ever
 
 	gate chan struct{} // held by who asks
@@ -42,7 +40,6 @@ type Book struct {
 	asked map[string]time.Time       // workflows, and when somebody wanted to know last
 	known world.Defined              // of those
 	left  map[world.Class]world.Said // what workers said that are gone
-	gone  bool                       // the world does not tell
 }
 
 // NewBook makes a book of a world, for a program that says how long runs are kept at most; 0: it does not say.
@@ -103,7 +100,7 @@ func (b *Book) Most() time.Duration {
 // Known is the same, and whether the world has said it.
 func (b *Book) Known() (most time.Duration, known bool) {
 	_, known = b.state()
-	return b.Most(), known || b.of == nil
+	return b.Most(), known
 }
 
 // keep lowers a retention to the limit, as logs have it: 0 is for ever.
@@ -131,9 +128,6 @@ func (b *Book) state() (round int, heard bool) {
 // look tells what is known of some workflows, and of those that were asked for before: as it was no longer than fresh before the call. So all who
 // wait for one answer take it, however long the world needed for it.
 func (b *Book) look(ctx context.Context, fresh time.Duration, names ...string) (world.Defined, error) {
-	if b.of == nil {
-		return world.Defined{}, nil
-	}
 	since := time.Now().Add(-fresh)
 	if known, ok := b.current(since, names); ok {
 		return known, nil
@@ -150,11 +144,10 @@ func (b *Book) look(ctx context.Context, fresh time.Duration, names ...string) (
 	all, began := b.lately(names), time.Now()
 	round, _ := b.state()
 	known, err := b.of.Defined(ctx, all)
-	absent := errors.Is(err, world.ErrInvalid) || errors.Is(err, world.ErrNotFound) // a server that is older, or whose world has none
-	if err != nil && !absent {
+	if err != nil {
 		return world.Defined{}, err
 	}
-	b.note(began, round, all, known, absent)
+	b.note(began, round, all, known)
 	return known, nil
 }
 
@@ -163,9 +156,6 @@ func (b *Book) current(since time.Time, names []string) (known world.Defined, ok
 	now := time.Now()
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.gone {
-		return known, now.Sub(b.read) < absentPause
-	}
 	if b.read.IsZero() || b.told != b.round || !b.read.After(since) {
 		return known, false
 	}
@@ -201,10 +191,10 @@ func (b *Book) lately(names []string) []string {
 }
 
 // note keeps what the world said.
-func (b *Book) note(at time.Time, round int, names []string, known world.Defined, absent bool) {
+func (b *Book) note(at time.Time, round int, names []string, known world.Defined) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.read, b.told, b.known, b.gone, b.left = at, round, known, absent, nil
+	b.read, b.told, b.known, b.left = at, round, known, nil
 	for i := range known.Definitions {
 		if d := &known.Definitions[i]; d.Gone {
 			if b.left == nil {
@@ -229,25 +219,16 @@ func (b *Book) orphaned() map[world.Class]world.Said {
 
 // said is the limit as the world has it; 0: nobody has said it.
 func (b *Book) said(ctx context.Context) (limit time.Duration, err error) {
-	if b.of == nil {
-		return 0, nil
-	}
 	limit, _, err = b.of.LimitRetention(ctx, 0, false)
-	if errors.Is(err, world.ErrInvalid) || errors.Is(err, world.ErrNotFound) { // a server that is older
-		return 0, nil
-	}
 	return limit, err
 }
 
 // Schemas are those that a definition has; nil: none, or they are not what it says.
 func (b *Book) Schemas(ctx context.Context, d *world.Definition) (json.RawMessage, error) {
-	if b.of == nil || d.Print == "" {
+	if d.Print == "" {
 		return nil, nil
 	}
 	text, err := b.of.Schemas(ctx, d.Class)
-	if errors.Is(err, world.ErrInvalid) || errors.Is(err, world.ErrNotFound) { // a server that is older
-		return nil, nil
-	}
 	if world.PrintOf(text) != d.Print { // damaged, or a worker says others since then
 		return nil, err
 	}

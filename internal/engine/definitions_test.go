@@ -145,15 +145,6 @@ func TestBookLimit(t *testing.T) {
 			check(c.want)
 		})
 	}
-	for name, d := range map[string]world.Definer{"a world without": nil, "an older server": &definer{err: world.ErrInvalid}} {
-		b := NewBook(d, 0)
-		if got, err := b.Limit(t.Context()); err != nil || got != DefaultLimit {
-			t.Errorf("%s: got %s, %v", name, got, err)
-		}
-		if got, err := b.said(t.Context()); got != 0 || err != nil {
-			t.Errorf("%s: it has said %s, %v", name, got, err)
-		}
-	}
 }
 
 // A worker leaves runs without a version to one that is alive and has a higher version than its own.

@@ -128,7 +128,7 @@ type Engine struct {
 	clock    worldClock
 	lease    lease
 	pulse    pulse
-	metrics  *metrics.Sender // nil: the world keeps none
+	metrics  *metrics.Sender
 
 	// What a shift begins with is kept for all that begins in it, on whatever goroutine.
 	workCtx   context.Context         // of commits: ends when drain gives up
@@ -162,11 +162,11 @@ func New(cfg Config) (*Engine, error) {
 	}
 	e.says = teller{Seldom: logs.NewSeldom(cfg.Logger), world: cfg.World, has: e.code.has}
 	e.demand.init()
-	e.able = world.AbilitiesOf(cfg.World)
+	e.able = cfg.World.Abilities()
 	if e.cfg.Book == nil {
-		e.cfg.Book = NewBook(e.able.Definer, 0)
+		e.cfg.Book = NewBook(cfg.World, 0)
 	}
-	e.metrics = metrics.NewSender(e.able.MetricsKeeper, cfg.Logger)
+	e.metrics = metrics.NewSender(cfg.World, cfg.Logger)
 	e.clock.init(cfg.Clock(), e.able.Timekeeper)
 	e.lease.init()
 	e.pulse.init()

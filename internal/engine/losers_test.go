@@ -11,7 +11,7 @@ import (
 // A cancel of a child travels in the commit that ends its step, also where a turn is so large that it becomes several: a crash between them neither loses one nor
 // sends one too many.
 func TestCancelsOfChildrenTravelWithTheEndsOfTheirSteps(t *testing.T) {
-	e, err := New(Config{})
+	e, err := New(Config{World: world.Unimplemented{}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,7 +11,7 @@ import (
 // A world tells of mail at every heartbeat until it is appended. A session that is busy for a while, as with the births of many children, is told again and again of
 // all that came meanwhile: it keeps each once, and nothing else of what came with it.
 func TestMailThatIsToldAgainIsKeptOnce(t *testing.T) {
-	e, err := New(Config{})
+	e, err := New(Config{World: world.Unimplemented{}})
 	if err != nil {
 		t.Fatal(err)
 	}

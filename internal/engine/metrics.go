@@ -10,7 +10,7 @@ import (
 	"github.com/stepwell/stepwell/world"
 )
 
-// Metrics counts for all processes of the world; nil, which counts nothing: it keeps none.
+// Metrics counts for all processes of the world.
 func (e *Engine) Metrics() *metrics.Sender { return e.metrics }
 
 // countEvent notes what is to be counted of an event that was folded into st; step is the one that it is about, as it was before.

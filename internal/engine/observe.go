@@ -32,23 +32,16 @@ type subject struct {
 
 // subjectOf is asked before an event is folded.
 func (n *notes) subjectOf(state *world.State, e *world.Event) (sub subject) {
-	if listens(n.e) {
-		sub.step, sub.wait = state.Step(e.ID), state.Wait(e.ID)
-	}
+	sub.step, sub.wait = state.Step(e.ID), state.Wait(e.ID)
 	return sub
 }
 
 // note notes an event that was folded.
 func (n *notes) note(state *world.State, e *world.Event, sub subject) {
-	if !listens(n.e) {
-		return
-	}
 	if e.Type == world.StepStarted {
 		n.firstStart(e, sub.step)
 	}
-	if n.e.metrics != nil {
-		n.countEvent(state, e, sub.step)
-	}
+	n.countEvent(state, e, sub.step)
 	if n.e.cfg.Observer != nil {
 		n.noteEvent(n.e.cfg.Observer, state, e, sub)
 	}
@@ -56,9 +49,6 @@ func (n *notes) note(state *world.State, e *world.Event, sub subject) {
 		n.ends(e.ID)
 	}
 }
-
-// listens reports whether somebody wants to hear of events.
-func listens(e *Engine) bool { return e.cfg.Observer != nil || e.metrics != nil }
 
 func (n *notes) noteEvent(o *observe.Observer, state *world.State, e *world.Event, sub subject) {
 	var tell func()

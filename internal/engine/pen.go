@@ -91,7 +91,7 @@ func (p *pen) write(ctx context.Context, c *world.Commit, posts *post) (world.Co
 			return done, nil
 		}
 		if errors.Is(err, world.ErrNotFound) && len(c.Messages) > 0 && try < createTries {
-			if err = posts.declare(ctx, p.e.able.MessageKeeper, c); err == nil {
+			if err = posts.declare(ctx, p.e.cfg.World.Messages(), c); err == nil {
 				continue
 			}
 		}

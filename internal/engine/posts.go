@@ -35,12 +35,6 @@ type posted struct {
 	publication *world.Publication
 }
 
-// What blocks a run that sends messages where there are no queues, or publishes where there are no topics.
-var (
-	errNoQueues = fmt.Errorf("%w: this store does not support queues", world.ErrInvalid)
-	errNoTopics = fmt.Errorf("%w: this store does not support topics", world.ErrInvalid)
-)
-
 func (p *post) add(x posted) {
 	p.all = append(p.all, x)
 	p.bytes += x.weight()
@@ -90,9 +84,9 @@ func (p *post) fill(c *world.Commit) {
 }
 
 // declare makes the queues of a commit's messages, where they are not there.
-func (p *post) declare(ctx context.Context, k world.MessageKeeper, c *world.Commit) error {
+func (p *post) declare(ctx context.Context, to world.Messenger, c *world.Commit) error {
 	for i := range c.Messages {
-		if err := k.Messages().DeclareQueue(ctx, p.queues[c.Messages[i].Queue]); err != nil {
+		if err := to.DeclareQueue(ctx, p.queues[c.Messages[i].Queue]); err != nil {
 			return fmt.Errorf("declare queue %s: %w", c.Messages[i].Queue, err)
 		}
 	}
@@ -104,10 +98,6 @@ func (w *steps) post(op *replay.Op) {
 	p := w.turn.posts()
 	switch spec := op.Spec.(type) {
 	case *MessageSpec:
-		if w.e.able.MessageKeeper == nil {
-			w.course.fail(errNoQueues, w.course.state().Seq)
-			return
-		}
 		m := spec.Message
 		m.Payload = op.Input
 		if p.queues == nil {
@@ -116,10 +106,6 @@ func (w *steps) post(op *replay.Op) {
 		p.queues[m.Queue] = spec.Declared
 		p.add(posted{step: op.ID, message: &m})
 	case *PublicationSpec:
-		if w.e.able.TopicKeeper == nil {
-			w.course.fail(errNoTopics, w.course.state().Seq)
-			return
-		}
 		x := spec.Publication
 		x.Payload = op.Input
 		p.add(posted{step: op.ID, publication: &x})

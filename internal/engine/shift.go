@@ -28,16 +28,14 @@ type shift struct {
 
 // begin starts what every worker needs: commits, bodies, heartbeats, notices. The worker has joined. The values of ctx are those of all bodies.
 func (e *Engine) begin(ctx context.Context) *shift {
-	sh := &shift{e: e, deaf: func() {}, mute: func() {}}
+	sh := &shift{e: e, mute: func() {}}
 	e.quarantine.settle()
 	sh.work, sh.giveUp = context.WithCancel(context.WithoutCancel(ctx))
 	var bodies context.Context
 	bodies, sh.endBodies = context.WithCancelCause(context.WithoutCancel(ctx))
 	e.workCtx, e.bodyCtx, e.endBodies = sh.work, bodies, sh.endBodies
 	e.holdings.open(sh.work)
-	if e.able.Notifier != nil {
-		sh.deaf = e.able.Notifier.Notify(e.notice)
-	}
+	sh.deaf = e.cfg.World.Notify(e.notice)
 	if e.able.Reporter != nil {
 		sh.mute = e.able.Reporter.Report(e.cfg.Logger)
 	}

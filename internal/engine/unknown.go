@@ -99,8 +99,7 @@ func (u *unknown) misses(ctx context.Context, r *world.Run) (what wanted, missin
 		return what, u.missing(what), nil
 	}
 	quoted, err := strconv.QuotedPrefix(strings.TrimPrefix(strings.TrimPrefix(r.Queue.Waiting, "step "), "retry of "))
-	tasks := world.AbilitiesOf(u.e.cfg.World).TaskReader
-	if err != nil || tasks == nil {
+	if err != nil {
 		return what, false, nil
 	}
 	key, _ := strconv.Unquote(quoted)
@@ -108,7 +107,7 @@ func (u *unknown) misses(ctx context.Context, r *world.Run) (what wanted, missin
 	if !u.missing(wanted{step: key}) || !u.missing(wanted{step: name}) { // as a rule, and nothing more is read
 		return what, false, nil
 	}
-	queued, err := tasks.Tasks(ctx, r.ID)
+	queued, err := u.e.cfg.World.Tasks(ctx, r.ID)
 	for i := range queued {
 		t := &queued[i]
 		if what = (wanted{step: t.Name}); t.Worker == "" && !t.Visible.After(u.now) && u.missing(what) {

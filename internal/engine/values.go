@@ -16,20 +16,17 @@ import (
 const dropPatience = 5 * time.Second
 
 // Values are those of the run that the body with a context belongs to.
-func Values(ctx context.Context) (k world.ApartKeeper, run string, err error) {
+func Values(ctx context.Context) (v world.Values, run string, err error) {
 	p, ok := ctx.Value(infoKey{}).(*seat)
 	if !ok {
 		return nil, "", fmt.Errorf("%w: only the body of a step can read and write values, with the context that it was given; workflow code passes them on", world.ErrInvalid)
-	}
-	if k = p.e.able.ApartKeeper; k == nil {
-		return nil, "", fmt.Errorf("%w: this store does not keep large values", world.ErrInvalid)
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.returned {
 		return nil, "", errReturned
 	}
-	return k, p.info.Run, nil
+	return p.e.cfg.World.Values(), p.info.Run, nil
 }
 
 // Makes notes a value that a body is about to keep apart.
@@ -61,6 +58,6 @@ func dropValues(e *Engine, run string, values []string) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(e.workCtx), dropPatience)
 	defer cancel()
 	for _, id := range values {
-		_ = e.able.ApartKeeper.Values().DropValue(ctx, run, id)
+		_ = e.cfg.World.Values().DropValue(ctx, run, id)
 	}
 }

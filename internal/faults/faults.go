@@ -7,6 +7,7 @@ package faults
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -16,7 +17,7 @@ import (
 // Op names a kind of call.
 type Op string
 
-// The calls that have failpoints. Reads (Outcome, Events and those of [world.Admin]) and Join and Leave have none.
+// The calls that have failpoints.
 const (
 	Commit    Op = "commit"
 	Deliver   Op = "deliver"
@@ -54,10 +55,10 @@ type Schedule func(Call) Fault
 
 // World is a [world.World] with failpoints. It is safe for concurrent use.
 type World struct {
-	world.World
-	able    world.Abilities // of the world below
-	plan    Schedule
-	notices func(world.Notice) bool
+	world.World             // whose calls go through around
+	below       world.World // whose answers they get
+	plan        Schedule
+	notices     func(world.Notice) bool
 
 	mu      sync.Mutex
 	calls   map[Op]int // guarded by mu
@@ -72,7 +73,18 @@ func New(w world.World, plan Schedule) *World {
 	if plan == nil {
 		plan = func(Call) Fault { return Fault{} }
 	}
-	return &World{World: w, able: world.AbilitiesOf(w), plan: plan, calls: map[Op]int{}}
+	out := &World{below: w, plan: plan, calls: map[Op]int{}}
+	out.World = world.Intercept(copies{w}, out.around)
+	return out
+}
+
+// copies gives the world below a copy of each delivery: one that is made twice is the same the second time.
+type copies struct{ world.World }
+
+func (w copies) Deliver(ctx context.Context, d *world.Delivery) (world.Delivered, error) {
+	sent := *d
+	sent.Events = slices.Clone(d.Events)
+	return w.World.Deliver(ctx, &sent)
 }
 
 // KeepNotices drops the notices for which keep is false. It must be called before the first Notify.
@@ -95,7 +107,7 @@ func (w *World) Evict(ctx context.Context) error {
 	w.mu.Lock()
 	id := w.worker
 	w.mu.Unlock()
-	return w.World.Leave(ctx, id)
+	return w.below.Leave(ctx, id)
 }
 
 // Worker is the ID under which the caller joined last; "" before that.
@@ -147,25 +159,61 @@ func (w *World) begin(c Call) (Fault, error) {
 	return w.plan(c), nil
 }
 
+// failpoints are the methods that have failpoints.
+var failpoints = map[string]Op{
+	"Commit": Commit, "Deliver": Deliver, "Claim": Claim, "Heartbeat": Heartbeat, "Append": Append,
+	"Values.KeepPiece": Piece, "Values.DropValue": Piece,
+}
+
+// around makes a call, as the plan wants it if it has a failpoint. Each method fails for the dead, except Close.
+func (w *World) around(ctx context.Context, c world.Call, next world.Next) (any, error) {
+	if op := failpoints[c.Method]; op != "" {
+		return w.through(ctx, callOf(op, c), next)
+	}
+	if err := w.alive(); err != nil && c.Method != "Close" {
+		return nil, err
+	}
+	answer, err := next(ctx)
+	if c.Method == "Join" && err == nil {
+		w.mu.Lock()
+		w.worker = c.Args[0].(world.Worker).ID
+		w.mu.Unlock()
+	}
+	return answer, err
+}
+
+func callOf(op Op, c world.Call) Call {
+	out := Call{Op: op}
+	switch arg := c.Args[0].(type) {
+	case *world.Commit:
+		out.Commit = arg
+	case *world.Delivery:
+		out.Delivery = arg
+	case *world.Append:
+		out.Append = arg
+	}
+	return out
+}
+
 // through makes a call with what the plan wants.
-func through[T any](ctx context.Context, w *World, c Call, do func() (T, error)) (answer T, err error) {
+func (w *World) through(ctx context.Context, c Call, next world.Next) (answer any, err error) {
 	f, err := w.begin(c)
 	if err != nil {
-		return answer, err
+		return nil, err
 	}
 	if f.Before != nil {
 		f.Before()
 	}
 	if err := hold(ctx, f.Delay); err != nil {
-		return answer, err
+		return nil, err
 	}
 	if err := w.alive(); err != nil { // Before may have killed it
-		return answer, err
+		return nil, err
 	}
 	if f.Err == nil || f.Lost {
-		answer, err = do()
+		answer, err = next(ctx)
 		if f.Twice {
-			_, _ = do() // its answer is lost: that is the point
+			_, _ = next(ctx) // its answer is lost: that is the point
 		}
 	}
 	if f.After != nil {
@@ -180,9 +228,31 @@ func through[T any](ctx context.Context, w *World, c Call, do func() (T, error))
 		err = fmt.Errorf("%s: a fault: %w", c.Op, f.Err)
 	}
 	if err != nil {
-		answer = *new(T)
+		return nil, err
 	}
-	return answer, err
+	return answer, nil
+}
+
+// Abilities are those of the world below. But nobody may rely on notices, as they may be dropped here, and transactions
+// would pass the failpoints by.
+func (w *World) Abilities() world.Abilities {
+	a := w.below.Abilities()
+	a.Poller, a.Transactor = nil, nil
+	return a
+}
+
+// Notify passes notices on, but for those that are dropped; see [world.Notifier].
+func (w *World) Notify(fn func(world.Notice)) (stop func()) {
+	keep := w.notices
+	stop = w.below.Notify(func(n world.Notice) {
+		if (keep == nil || keep(n)) && w.alive() == nil {
+			fn(n)
+		}
+	})
+	w.mu.Lock()
+	w.stops = append(w.stops, stop)
+	w.mu.Unlock()
+	return stop
 }
 
 // hold waits, unless the context ends.

@@ -16,11 +16,6 @@ import (
 	"github.com/stepwell/stepwell/world/worldtest"
 )
 
-// TestAbilities: notices may be dropped, so that nobody can rely on them, and transactions would pass the failpoints by.
-func TestAbilities(t *testing.T) {
-	worldtest.RunWrapper(t, func(w world.World) world.World { return faults.New(w, nil) }, "Poller", "Transactor")
-}
-
 // TestTransparent: without a plan, a world with failpoints is a world like any other.
 func TestTransparent(t *testing.T) {
 	worldtest.RunOver(t, func(testing.TB) world.World { return faults.New(memory.New(), nil) }, sample.Share(t, 6))

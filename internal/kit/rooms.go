@@ -24,13 +24,13 @@ type App struct {
 	Deliver func(ctx context.Context, d *world.Delivery) error
 	Chunks  func(ctx context.Context, run, stream string, q world.ChunkQuery) (world.ChunkPage, error)
 
-	Values     world.ApartKeeper                // nil: the world keeps none apart
-	Messages   world.Messenger                  // nil: the world keeps no queues
-	Transactor world.Transactor                 // nil: the world shares no transactions
-	Notifier   world.Notifier                   // nil: the world tells of nothing
-	Courier    *courier.Courier                 // what it does for topics; nil: the world has none
-	Timetable  *timetable.Keeper                // what it does for schedules; nil: the same
-	Starts     world.Starter                    // nil: the world keeps no run from beginning
+	Values     world.Values
+	Messages   world.Messenger
+	Transactor world.Transactor // nil: the world shares no transactions
+	Notifier   world.Notifier
+	Courier    *courier.Courier  // what it does for topics
+	Timetable  *timetable.Keeper // what it does for schedules
+	Starts     world.Starter
 	By         func(ctx context.Context) string // who acts
 	Logger     *slog.Logger
 	Drain      time.Duration

@@ -45,7 +45,7 @@ func TestRefusedKeys(t *testing.T) {
 		"limit code: key: " + printable: {Payload: []byte(`{"to":{"id":"ann"}}`), Keys: map[string]string{"code": bell}},
 	} {
 		for name, w := range map[string]world.World{"memory": memory.New(), "sqlite": file, "postgres": server} {
-			k := world.AbilitiesOf(w).MessageKeeper.Messages()
+			k := w.Messages()
 			if err := k.DeclareQueue(t.Context(), world.MessageQueue{Name: "q", Limits: []world.SaidLimit{
 				{Name: "at", Number: 1, Path: "to.id"}, {Name: "code", Number: 1, Computed: true},
 			}}); err != nil {

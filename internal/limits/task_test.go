@@ -183,7 +183,7 @@ func manySteps(t *testing.T, store world.World) {
 	if w.most["ann"] > 2 || w.most["bob"] > 2 || w.total != 28 {
 		t.Errorf("at work at once: %v, bodies %d; want at most 2 of each, and 28", w.most, w.total)
 	}
-	keeper := world.AbilitiesOf(store).LimitKeeper.Limits()
+	keeper := store.Limits()
 	for _, name := range []string{"charge", "all"} {
 		keys, err := keeper.ListLimitKeys(t.Context(), name, "", 10)
 		if err != nil {

@@ -1,14 +1,13 @@
 package lint
 
-// This file holds where it is found what a world can do: in one function, and so through all that is wrapped around a
-// world.
+// This file holds that a world's abilities are found by its method, and so through all that is wrapped around it.
 
 import (
 	"go/ast"
 	"testing"
 )
 
-// abilitiesFile has that function, and the struct that names all abilities.
+// abilitiesFile has the struct that names all abilities.
 const abilitiesFile = "world/abilities.go"
 
 func TestAbilities(t *testing.T) { check(t, abilityRule(sources(t))) }
@@ -16,7 +15,7 @@ func TestAbilities(t *testing.T) { check(t, abilityRule(sources(t))) }
 // abilityRule finds type assertions and cases of type switches that ask for an ability of a world: for its interface, or
 // for one with a method of such.
 func abilityRule(all []*source) func(s *source) []string {
-	names, methods := map[string]bool{"Wrapper": true}, map[string]bool{"Abilities": true}
+	names, methods := map[string]bool{}, map[string]bool{"Abilities": true}
 	interfaces := map[[2]string]*ast.InterfaceType{} // by directory and name
 	for _, s := range all {
 		ast.Inspect(s.file, func(n ast.Node) bool {
@@ -66,8 +65,8 @@ func abilityRule(all []*source) func(s *source) []string {
 	}
 	return func(s *source) (faults []string) {
 		look := func(typ ast.Expr) {
-			if typ != nil && s.path != abilitiesFile && able(s.dir, typ) && !s.allowed(typ.Pos()) {
-				faults = append(faults, s.at(typ.Pos())+": asks a world for an ability: world.AbilitiesOf finds it through wrappers")
+			if typ != nil && able(s.dir, typ) && !s.allowed(typ.Pos()) {
+				faults = append(faults, s.at(typ.Pos())+": asks a world for an ability: its method Abilities returns it, through wrappers")
 			}
 		}
 		ast.Inspect(s.file, func(n ast.Node) bool {
@@ -89,21 +88,21 @@ func abilityRule(all []*source) func(s *source) []string {
 
 func TestAbilityRule(t *testing.T) {
 	all := []*source{
-		mustParse(t, abilitiesFile, "package world\ntype Abilities struct { Notifier Notifier; Teller Teller }\nfunc of(w any) { _, _ = w.(Notifier) }"),
-		mustParse(t, "world/world.go", "package world\ntype Notifier interface { Notify() }\ntype Teller interface { Tell(string) }\ntype World interface { Log() }"),
+		mustParse(t, abilitiesFile, "package world\ntype Abilities struct { Poller Poller; Teller Teller }"),
+		mustParse(t, "world/world.go", "package world\ntype Poller interface { Poll() }\ntype Teller interface { Tell(string) }\ntype World interface { Log() }"),
 	}
 	for src, want := range map[string]int{
-		"var _, ok = w.(world.Notifier)":                                                               1,
+		"var _, ok = w.(world.Poller)":                                                                 1,
 		"var _, ok = w.(world.World)":                                                                  0,
-		"var _, ok = w.(other.Notifier)":                                                               0,
-		"var _ world.Notifier = mine{}":                                                                0,
+		"var _, ok = w.(other.Poller)":                                                                 0,
+		"var _ world.Poller = mine{}":                                                                  0,
 		"func f() { switch w.(type) { case int, world.Teller: } }":                                     1,
 		"var _, ok = w.(interface { Tell(string) })":                                                   1,
 		"var _, ok = w.(interface { world.World; world.Teller })":                                      1,
 		"type teller interface { Tell(string) }\nvar _, ok = w.(teller)":                               1,
 		"type both interface { teller }\ntype teller interface { Tell(string) }\nvar _, ok = w.(both)": 1,
 		"type other interface { Sing() }\nvar _, ok = w.(other)":                                       0,
-		"var _, ok = w.(world.Wrapper)":                                                                1,
+		"var _, ok = w.(interface { Abilities() world.Abilities })":                                    1,
 		"var _, ok = w.(world.Teller) //lint:allow it is a test":                                       0,
 		"var x = w.(*Teller)":                                                                          0,
 	} {
@@ -112,7 +111,7 @@ func TestAbilityRule(t *testing.T) {
 			t.Errorf("%s: got %q, want %d faults", src, got, want)
 		}
 	}
-	for _, s := range append(all, mustParse(t, "world/x.go", "package world\nvar _, ok = w.(Notifier)")) {
+	for _, s := range append(all, mustParse(t, "world/x.go", "package world\nvar _, ok = w.(Poller)")) {
 		if got, want := len(abilityRule(all)(s)), map[string]int{"world/x.go": 1}[s.path]; got != want {
 			t.Errorf("%s: %d faults, want %d", s.path, got, want)
 		}

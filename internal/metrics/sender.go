@@ -22,7 +22,7 @@ const (
 )
 
 // Sender counts, and gives its world what it has counted: 10 s behind the first that the world has not, and when it is closed. While nothing is counted it does
-// nothing. What became of a call is not always known, so what was given stays as it is, and is given again, until that is known. A nil Sender counts nothing.
+// nothing. What became of a call is not always known, so what was given stays as it is, and is given again, until that is known.
 type Sender struct {
 	keeper  world.MetricsKeeper
 	log     *slog.Logger
@@ -48,19 +48,13 @@ type message struct {
 	absorbed Counts
 }
 
-// NewSender makes one for a world; nil: it keeps no metrics, and nothing is counted.
+// NewSender makes one for a world.
 func NewSender(keeper world.MetricsKeeper, log *slog.Logger) *Sender {
-	if keeper == nil {
-		return nil
-	}
 	return &Sender{keeper: keeper, log: log, counter: NewCounter(NewLabels()), extra: Counts{}}
 }
 
 // Count counts n of a series, or one that took so many seconds.
 func (s *Sender) Count(of Series, n int64, seconds float64) {
-	if s == nil {
-		return
-	}
 	s.counter.Count(of, n, seconds)
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -82,19 +76,13 @@ func (s *Sender) Swept(runs int) {
 	}
 }
 
-// Observer counts what is done beside a worker; nil: nothing is counted.
+// Observer counts what is done beside a worker.
 func (s *Sender) Observer() *observe.Observer {
-	if s == nil {
-		return nil
-	}
 	return &observe.Observer{Swept: s.Swept}
 }
 
 // Flush gives what the world has not, until ctx ends: for a process that ends, or is frozen.
 func (s *Sender) Flush(ctx context.Context) {
-	if s == nil {
-		return
-	}
 	s.mu.Lock()
 	idle := s.timer == nil
 	if !idle {

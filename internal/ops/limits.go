@@ -18,7 +18,7 @@ func LimitOf(l *world.Limit) api.Limit {
 	}
 }
 
-func (o *Ops) limits() world.Limiter { return world.AbilitiesOf(o.world).LimitKeeper.Limits() }
+func (o *Ops) limits() world.Limiter { return o.world.Limits() }
 
 // ListLimits lists all limits, by name.
 func (o *Ops) ListLimits(ctx context.Context, _ api.ListLimits) (out api.Limits, err error) {

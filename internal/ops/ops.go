@@ -50,7 +50,7 @@ type Ops struct {
 // New returns the operations of an App. It starts nothing.
 func New(app *stepwell.App, o Options) *Ops {
 	room := kit.AppOf(app)
-	s := &Ops{app: app, world: app.World(), queues: room.Messages, by: room.Notifier, times: room.Timetable, opt: o}
+	s := &Ops{app: app, world: app.World(), queues: app.World().Messages(), by: app.World(), times: room.Timetable, opt: o}
 	if room.Courier != nil {
 		s.topics = room.Courier.Spread
 	}

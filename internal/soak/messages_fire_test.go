@@ -153,11 +153,11 @@ type sender struct {
 }
 
 func (s *sender) queues() world.Messenger {
-	return world.AbilitiesOf(s.app.World()).MessageKeeper.Messages()
+	return s.app.World().Messages()
 }
 
 func (s *sender) topics() world.Publisher {
-	return world.AbilitiesOf(s.app.World()).TopicKeeper.Topics()
+	return s.app.World().Topics()
 }
 
 // subscribe makes the subscription that starts runs, whose queue is received from again as soon as the others are.

@@ -141,9 +141,6 @@ type joining struct {
 	joined *atomic.Bool
 }
 
-// Abilities are those of the world.
-func (w joining) Abilities() world.Abilities { return world.AbilitiesOf(w.World) }
-
 // Join implements world.Queue.
 func (w joining) Join(ctx context.Context, wk world.Worker) (world.Heartbeat, error) {
 	b, err := w.World.Join(ctx, wk)

@@ -19,13 +19,8 @@ type Spreader struct {
 	Queues world.Messenger
 }
 
-// Of is the Spreader of a world; nil: the world has no topics.
-func Of(able world.Abilities) *Spreader {
-	if able.TopicKeeper == nil || able.MessageKeeper == nil {
-		return nil
-	}
-	return &Spreader{Topics: able.TopicKeeper.Topics(), Queues: able.MessageKeeper.Messages()}
-}
+// Of returns the Spreader of a world.
+func Of(w world.World) *Spreader { return &Spreader{Topics: w.Topics(), Queues: w.Messages()} }
 
 // All spreads until nothing is due. It tells what it saw last: when the next is due, and the time of the store. What is
 // encrypted with a key that is not here stays: it is among the publications that it tells of, those of the last look.

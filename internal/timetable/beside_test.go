@@ -18,7 +18,7 @@ func TestSchedulesDoNotWait(t *testing.T) {
 		defer func() { _ = w.Close() }()
 		store := &countsLooks{Scheduler: w.Schedules()}
 		beside := 0
-		k := &Keeper{Store: store, Log: slog.New(slog.DiscardHandler), Poll: time.Second, Beside: func(ctx context.Context) time.Duration {
+		k := &Keeper{Store: store, Notifier: world.Unimplemented{}, Log: slog.New(slog.DiscardHandler), Poll: time.Second, Beside: func(ctx context.Context) time.Duration {
 			beside++
 			select {
 			case <-time.After(time.Minute):

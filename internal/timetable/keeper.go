@@ -26,7 +26,7 @@ type Input func(at, previous time.Time) ([]byte, error)
 // change of its schedule's row are one commit, and of two who try the second changes nothing.
 type Keeper struct {
 	Store    world.Scheduler
-	Notifier world.Notifier // nil: nobody tells of news
+	Notifier world.Notifier
 	Log      *slog.Logger
 	Poll     time.Duration // between looks for what nobody told of; 0: a minute where there are news, and 5 s where not
 	// Inputs are computed here: by set and schedule.
@@ -42,7 +42,7 @@ const (
 	parallel = 64 // schedules at once
 	atOnce   = 4 * parallel
 	hold     = 10 * time.Second
-	idle     = time.Minute      // between looks where there are news
+	idle     = time.Minute      // between looks besides notices
 	rest     = 15 * time.Second // of a schedule that cannot be gone on with here
 )
 
@@ -66,9 +66,7 @@ func (k *Keeper) Run(ctx context.Context) {
 	l := &looking{Keeper: k, waits: map[string]waiting{}, ended: map[string]bool{}, shun: map[string]time.Time{}}
 	look := k.Poll
 	if look <= 0 {
-		if look = courier.LookAgain; k.Notifier != nil {
-			look = idle
-		}
+		look = idle
 	}
 	var beside sync.WaitGroup
 	defer beside.Wait()

@@ -3,7 +3,6 @@ package ui
 // This file shows limits, and how their keys stand.
 
 import (
-	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
@@ -67,18 +66,8 @@ func limitRowOf(l *world.Limit) limitRow {
 	return row
 }
 
-// listed are all limits, of a keeper of them.
-func listed(u *UI, v *visit) (world.Limiter, []world.Limit, error) {
-	k := world.AbilitiesOf(u.world).LimitKeeper
-	if k == nil {
-		return nil, nil, fmt.Errorf("%w: limits of the server's database", world.ErrNotFound)
-	}
-	all, err := k.Limits().ListLimits(v.Context())
-	return k.Limits(), all, err
-}
-
 func limits(u *UI, v *visit) error {
-	_, all, err := listed(u, v)
+	all, err := u.world.Limits().ListLimits(v.Context())
 	if err != nil {
 		return err
 	}
@@ -91,7 +80,8 @@ func limits(u *UI, v *visit) error {
 }
 
 func oneLimit(u *UI, v *visit) error {
-	k, all, err := listed(u, v)
+	k := u.world.Limits()
+	all, err := k.ListLimits(v.Context())
 	if err != nil {
 		return err
 	}

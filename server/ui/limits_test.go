@@ -43,7 +43,7 @@ func TestLimitPages(t *testing.T) {
 	}
 	s.want("/ui/limits/bank?holders=nobody", "Nothing holds a place of it now.")
 	none := 0
-	if err := world.AbilitiesOf(s.World).LimitKeeper.Limits().SetLimit(s.Context(), "bank", &none); err != nil {
+	if err := s.World.Limits().SetLimit(s.Context(), "bank", &none); err != nil {
 		t.Fatal(err)
 	}
 	s.want("/ui/limits", "admits nobody", `data-label="as in the code">2<`)

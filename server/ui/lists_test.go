@@ -131,7 +131,7 @@ func TestNoPageHoldsOneRow(t *testing.T) {
 		page("/ui/runs/"+id+"/events?type=step_completed", `<li id="e`, min(n, 100+n%2), n > 101)
 		page("/ui/runs/"+id+"/events", `<li id="e`, 100, true)
 	}
-	k, ctx := world.AbilitiesOf(s.World).MessageKeeper.Messages(), t.Context()
+	k, ctx := s.World.Messages(), t.Context()
 	if err := k.DeclareQueue(ctx, world.MessageQueue{Name: "mails"}); err != nil {
 		t.Fatal(err)
 	}

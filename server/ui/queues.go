@@ -3,7 +3,6 @@ package ui
 // This file shows queues of messages, and pauses, resumes and redrives them.
 
 import (
-	"fmt"
 	"net/http"
 	"net/url"
 
@@ -42,17 +41,6 @@ type queueView struct {
 	Next   string // the address of the next page; "": there is none
 }
 
-var errNoQueues = fmt.Errorf("%w: queues of the server's database", world.ErrNotFound)
-
-// keeperOf finds the queues of the database.
-func keeperOf(u *UI) (world.Messenger, error) {
-	k := world.AbilitiesOf(u.world).MessageKeeper
-	if k == nil {
-		return nil, errNoQueues
-	}
-	return k.Messages(), nil
-}
-
 func queuePath(queue string) string { return Base + "queues/" + url.PathEscape(queue) }
 
 func (v *visit) queueRow(q *world.QueueStats) queueRow {
@@ -73,10 +61,7 @@ func (v *visit) queueRow(q *world.QueueStats) queueRow {
 }
 
 func queues(u *UI, v *visit) error {
-	k, err := keeperOf(u)
-	if err != nil {
-		return err
-	}
+	k := u.world.Messages()
 	all, err := k.Queues(v.Context())
 	if err != nil {
 		return err
@@ -99,10 +84,7 @@ var messageStates = map[world.MessageState]status{
 const messagesPage = 50
 
 func oneQueue(u *UI, v *visit) error {
-	k, err := keeperOf(u)
-	if err != nil {
-		return err
-	}
+	k := u.world.Messages()
 	name, query := v.PathValue("queue"), v.URL.Query()
 	if err := world.CheckQueueName(name); err != nil {
 		return err

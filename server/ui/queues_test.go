@@ -15,7 +15,7 @@ import (
 // letters makes a queue with a dead letter and a message that is ready.
 func letters(s *site) world.Messenger {
 	s.Helper()
-	k, ctx := world.AbilitiesOf(s.World).MessageKeeper.Messages(), s.Context()
+	k, ctx := s.World.Messages(), s.Context()
 	if err := k.DeclareQueue(ctx, world.MessageQueue{Name: "mails"}); err != nil {
 		s.Fatal(err)
 	}
@@ -56,7 +56,7 @@ func TestQueuePages(t *testing.T) {
 	}
 	s.post("/ui/queues/mails/resume")
 	s.want("/ui/queues/mails", ">Pause<")
-	k := world.AbilitiesOf(s.World).MessageKeeper.Messages()
+	k := s.World.Messages()
 	if err := k.DeclareQueue(s.Context(), world.MessageQueue{Name: "mails", Limits: []world.SaidLimit{
 		{Name: "mails", Number: 3, Path: "to", Weights: map[string]int{"ann": 2}}, {Name: "bank", Number: 100, Per: time.Minute},
 	}}); err != nil {

@@ -17,7 +17,6 @@ import (
 	"github.com/stepwell/stepwell/internal/human"
 	"github.com/stepwell/stepwell/internal/kit"
 	"github.com/stepwell/stepwell/internal/ops"
-	"github.com/stepwell/stepwell/internal/timetable"
 	"github.com/stepwell/stepwell/world"
 )
 
@@ -45,19 +44,8 @@ type schedulesView struct {
 // schedulesPage is how many are on a page.
 const schedulesPage = 100
 
-func timetableOf(u *UI) (*timetable.Keeper, error) {
-	k := kit.AppOf(u.app).Timetable
-	if k == nil {
-		return nil, fmt.Errorf("%w: schedules of the server's database", world.ErrNotFound)
-	}
-	return k, nil
-}
-
 func schedules(u *UI, v *visit) error {
-	k, err := timetableOf(u)
-	if err != nil {
-		return err
-	}
+	k := kit.AppOf(u.app).Timetable
 	page, err := k.Store.Schedules(v.Context(), world.ScheduleQuery{After: v.URL.Query().Get("cursor"), Limit: schedulesPage + 2})
 	if err != nil {
 		return err

@@ -41,7 +41,7 @@ func TestSchedulePages(t *testing.T) {
 		"from", "2026-01-01", "until", "2999-01-01T12:00:00Z", "runs", "7", "jitter", "10m", "catchup", "2d", "pauseonfailure", "yes"); p.status != 200 {
 		t.Errorf("with all fields: got %d %s", p.status, p.body)
 	}
-	all, err := world.AbilitiesOf(s.World).ScheduleKeeper.Schedules().Schedules(t.Context(), world.ScheduleQuery{})
+	all, err := s.World.Schedules().Schedules(t.Context(), world.ScheduleQuery{})
 	if err != nil || len(all) != 1 {
 		t.Fatalf("got %+v, %v", all, err)
 	}

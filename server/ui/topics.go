@@ -50,14 +50,6 @@ type topicsView struct {
 	Of           string // whose it is
 }
 
-func spreaderOf(u *UI) (*spread.Spreader, error) {
-	s := spread.Of(world.AbilitiesOf(u.world))
-	if s == nil {
-		return nil, fmt.Errorf("%w: topics of the server's database", world.ErrNotFound)
-	}
-	return s, nil
-}
-
 func (v *visit) subscriptionRow(s *courier.Standing) subscriptionRow {
 	row := subscriptionRow{Subscription: ops.SubscriptionOf(&s.Subscription, s.Stats), Path: Base + "topics/" + url.PathEscape(s.Name), Own: s.Subscription.Queue == ""}
 	row.To, row.Queue = visible(ops.SubscriptionTarget(&row.Subscription)), queuePath(row.Messages)
@@ -79,10 +71,7 @@ func topics(u *UI, v *visit) error { return drawTopics(u, v, "", "") }
 
 // drawTopics shows all, and a secret that was made just now.
 func drawTopics(u *UI, v *visit, of, secret string) error {
-	s, err := spreaderOf(u)
-	if err != nil {
-		return err
-	}
+	s := spread.Of(u.world)
 	all, err := courier.Standings(v.Context(), s)
 	if err != nil {
 		return err

@@ -16,7 +16,7 @@ import (
 
 // holds are the workflows that are held, as this process saw them last.
 type holds struct {
-	starter world.Starter // nil: the world holds none
+	starter world.Starter
 
 	mu   sync.Mutex
 	seen time.Time
@@ -28,9 +28,6 @@ const seenFor = time.Second
 
 // have reports whether a workflow of ours is held; anew says that it is to be looked at now.
 func (k *holds) have(ctx context.Context, workflow string, anew bool) (bool, error) {
-	if k.starter == nil {
-		return false, nil
-	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if anew || time.Since(k.seen) > seenFor {

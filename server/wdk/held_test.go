@@ -18,7 +18,7 @@ func TestHeld(t *testing.T) {
 			t.Parallel()
 			r := newRig(t, kind)
 			begun := r.begin()
-			starts := world.AbilitiesOf(r.world).StartKeeper.Starts()
+			starts := r.world.Starts()
 			if err := starts.Hold(t.Context(), world.Hold{Workflow: "wdk.a.f", By: "ann", Note: "the bank is down"}); err != nil {
 				t.Fatal(err)
 			}

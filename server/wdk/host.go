@@ -21,7 +21,6 @@ const version = 1
 // Host answers the calls of Workflow DevKit's runtime. It is safe for concurrent use.
 type Host struct {
 	world  world.World
-	able   world.Abilities
 	log    *slog.Logger
 	worker worker
 	shelf  shelf
@@ -33,17 +32,9 @@ type Host struct {
 
 // New makes a host on a store. It starts nothing before its first call.
 func New(w world.World, log *slog.Logger) *Host {
-	h := &Host{world: w, able: world.AbilitiesOf(w), log: log}
+	h := &Host{world: w, log: log}
 	h.worker.host, h.worker.soon = h, make(chan struct{}, 1)
-	if h.able.StartKeeper != nil {
-		h.holds.starter = h.able.StartKeeper.Starts()
-	}
-	if h.able.ApartKeeper != nil {
-		h.beside.values = h.able.ApartKeeper.Values()
-	}
-	if h.able.MessageKeeper != nil {
-		h.queues.messenger = h.able.MessageKeeper.Messages()
-	}
+	h.holds.starter, h.beside.values, h.queues.messenger = w.Starts(), w.Values(), w.Messages()
 	return h
 }
 
@@ -170,7 +161,7 @@ func refused(err error) error {
 
 // watch tells of news of a run, a queue or what was sent to runs, until it is stopped.
 func (h *Host) watch(what string) *courier.News {
-	return courier.NewsOf(h.able.Notifier, func(n world.Notice) bool {
+	return courier.NewsOf(h.world, func(n world.Notice) bool {
 		if n.Kind == world.NoticeMail {
 			return what == mailbox
 		}

@@ -27,11 +27,8 @@ type kept struct {
 func (h *Host) kept(ctx context.Context) (time.Duration, error) {
 	h.keeps.mu.Lock()
 	defer h.keeps.mu.Unlock()
-	if h.able.Definer == nil {
-		return defaultKept, nil
-	}
 	if h.keeps.read.IsZero() || time.Since(h.keeps.read) > freshKept {
-		limit, _, err := h.able.Definer.LimitRetention(ctx, 0, false)
+		limit, _, err := h.world.LimitRetention(ctx, 0, false)
 		if err != nil && !errors.Is(err, world.ErrNotFound) {
 			return 0, err
 		}

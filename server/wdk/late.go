@@ -33,12 +33,12 @@ func lateID(run string, n int) string { return valueID(run, "late "+strconv.Itoa
 
 // beside is what lies beside logs.
 type beside struct {
-	values world.Values // nil: the world keeps nothing apart
+	values world.Values
 }
 
 // load reads what was written behind the end of a run, where a step of it ran then, and may end yet.
 func (b beside) load(ctx context.Context, r *run) error {
-	for b.values != nil && r.running > 0 {
+	for r.running > 0 {
 		data, err := b.values.Piece(ctx, r.id, lateID(r.id, len(r.late)+1), 0)
 		if errors.Is(err, world.ErrNotFound) {
 			return nil
@@ -75,9 +75,6 @@ func (r *run) lateAt(in *createIn) int {
 
 // write writes the end of a step behind the end of its run, and returns its place.
 func (b beside) write(ctx context.Context, r *run, in *createIn) (int, error) {
-	if b.values == nil {
-		return -1, expired("run %s is %s", r.id, r.state.Status)
-	}
 	events, err := r.made(in)
 	if err != nil {
 		return -1, err

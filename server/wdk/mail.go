@@ -6,7 +6,6 @@ package wdk
 import (
 	"context"
 	"encoding/json"
-	"errors"
 
 	"github.com/stepwell/stepwell/internal/devalue"
 	"github.com/stepwell/stepwell/internal/kit"
@@ -55,12 +54,12 @@ func (h *Host) append(ctx context.Context, m *world.Mail) error {
 			}
 		}
 		if wake && e.Type != "" {
-			if m, err := h.waking(ctx, r); err == nil {
-				c.Messages = []world.Message{m}
-			} else if !errors.Is(err, errNoQueues) {
+			m, err := h.waking(ctx, r)
+			if err != nil {
 				r.forget()
 				return err
 			}
+			c.Messages = []world.Message{m}
 		}
 		return h.flush(ctx, r, c)
 	})

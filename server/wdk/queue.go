@@ -25,13 +25,11 @@ const (
 )
 
 type queues struct {
-	messenger world.Messenger // nil: the world has none
+	messenger world.Messenger
 
 	mu       sync.Mutex
 	declared map[string]bool
 }
-
-var errNoQueues = fmt.Errorf("%w: the database keeps no queues of messages", world.ErrInvalid)
 
 // seconds is a time that was given as seconds.
 func seconds(what string, s float64) (time.Duration, error) {
@@ -45,10 +43,7 @@ func seconds(what string, s float64) (time.Duration, error) {
 func (q *queues) declare(ctx context.Context, queue string) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	switch {
-	case q.messenger == nil:
-		return errNoQueues
-	case q.declared[queue]:
+	if q.declared[queue] {
 		return nil
 	}
 	if err := q.messenger.DeclareQueue(ctx, world.MessageQueue{Name: queue, Visibility: visibility, MaxReceives: maxReceives}); err != nil {
@@ -194,9 +189,6 @@ type settleIn struct {
 }
 
 func (h *Host) settle(ctx context.Context, in *settleIn) (any, error) {
-	if h.queues.messenger == nil {
-		return nil, errNoQueues
-	}
 	after, err := seconds("seconds", in.Seconds)
 	if err != nil {
 		return nil, err

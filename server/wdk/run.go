@@ -182,7 +182,7 @@ const mostWhole = 2 * world.MaxCommit
 
 // whole is a payload of a run, or the value that it refers to, where an ID says so.
 func (h *Host) whole(ctx context.Context, run string, payload []byte, id string) ([]byte, error) {
-	return apart.Read(ctx, h.able.ApartKeeper, run, payload, id, mostWhole)
+	return apart.Read(ctx, h.world.Values(), run, payload, id, mostWhole)
 }
 
 func (r *run) reset() {

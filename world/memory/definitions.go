@@ -21,8 +21,6 @@ type said struct {
 	gathers     gathers
 }
 
-var _ world.Definer = (*World)(nil)
-
 // Define records definitions; see [world.Definer].
 func (w *World) Define(ctx context.Context, all []world.Definition) error {
 	for i := range all {

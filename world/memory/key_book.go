@@ -9,8 +9,6 @@ import (
 	"github.com/stepwell/stepwell/world"
 )
 
-var _ world.KeyBook = (*World)(nil)
-
 // BindKey binds the ID of an encryption key; see [world.KeyBook].
 func (w *World) BindKey(ctx context.Context, id string, print []byte) ([]byte, error) {
 	if err := world.CheckBinding(id, print); err != nil {

@@ -49,11 +49,10 @@ type placed struct {
 }
 
 var (
-	_ world.LimitKeeper   = (*World)(nil)
 	_ rules.Lines[*entry] = (*limits)(nil)
 )
 
-// Limits returns the store of limits; see [world.LimitKeeper].
+// Limits returns the store of limits; see [world.World].
 func (w *World) Limits() world.Limiter { return &w.limits }
 
 // needs notes the places of a run, or of the task of a step, that is created; nil: it needs none.

@@ -57,7 +57,7 @@ type message struct {
 
 var _ world.Messenger = (*messages)(nil)
 
-// Messages returns the store of queues; see [world.MessageKeeper].
+// Messages returns the store of queues; see [world.World].
 func (w *World) Messages() world.Messenger { return &w.messages }
 
 // leave unlocks the World, and tells what is new.

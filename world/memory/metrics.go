@@ -21,8 +21,6 @@ type kept struct {
 
 func (k kept) absorbed() bool { return k.Says == nil }
 
-var _ world.MetricsKeeper = (*World)(nil)
-
 // KeepMetrics stores the counts of a process; see [world.MetricsKeeper].
 func (w *World) KeepMetrics(ctx context.Context, m *world.ProcessMetrics) error {
 	if err := world.CheckMetrics(m); err != nil {

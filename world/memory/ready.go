@@ -11,9 +11,7 @@ import (
 	"github.com/stepwell/stepwell/world/rules"
 )
 
-var _ world.ReadyReader = (*World)(nil)
-
-// Ready lists what could be claimed; see [world.ReadyReader].
+// Ready lists what could be claimed; see [world.Admin].
 func (w *World) Ready(ctx context.Context, q world.ReadyQuery) (world.Ready, error) {
 	if err := w.enter(ctx); err != nil {
 		return world.Ready{}, err

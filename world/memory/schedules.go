@@ -20,7 +20,7 @@ type schedules struct {
 
 var _ world.Scheduler = (*schedules)(nil)
 
-// Schedules returns the store of schedules; see [world.ScheduleKeeper].
+// Schedules returns the store of schedules; see [world.World].
 func (w *World) Schedules() world.Scheduler { return &w.schedules }
 
 func (k *schedules) find(name string) (int, bool) {

@@ -79,12 +79,9 @@ func (s *starts) Lapsing(ctx context.Context) (out world.Lapsing, err error) {
 	return out, nil
 }
 
-var (
-	_ world.StartKeeper = (*World)(nil)
-	_ world.Starter     = (*starts)(nil)
-)
+var _ world.Starter = (*starts)(nil)
 
-// Starts returns the store of holds and starts; see [world.StartKeeper].
+// Starts returns the store of holds and starts; see [world.World].
 func (w *World) Starts() world.Starter { return &w.said.starts }
 
 // held reports whether the runs of a workflow are not to begin.

@@ -11,9 +11,7 @@ import (
 	"github.com/stepwell/stepwell/world/rules"
 )
 
-var _ world.TaskReader = (*World)(nil)
-
-// Tasks lists the tasks of a run; see [world.TaskReader].
+// Tasks lists the tasks of a run; see [world.Admin].
 func (w *World) Tasks(ctx context.Context, run string) ([]world.Task, error) {
 	if err := w.enter(ctx); err != nil {
 		return nil, err

@@ -34,7 +34,7 @@ type publication struct {
 
 var _ world.Publisher = (*topics)(nil)
 
-// Topics returns the store of topics; see [world.TopicKeeper].
+// Topics returns the store of topics; see [world.World].
 func (w *World) Topics() world.Publisher { return &w.topics }
 
 // inOrder is the order in which publications are spread.

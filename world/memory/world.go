@@ -75,11 +75,10 @@ type birth struct {
 
 type idempotencyKey struct{ workflow, key string }
 
-var (
-	_ world.World      = (*World)(nil)
-	_ world.Notifier   = (*World)(nil)
-	_ world.Timekeeper = (*World)(nil)
-)
+var _ world.World = (*World)(nil)
+
+// Abilities returns what the store can do besides [world.World].
+func (w *World) Abilities() world.Abilities { return world.Abilities{Timekeeper: w} }
 
 // New returns an empty store.
 func New(options ...Options) *World {

@@ -14,18 +14,14 @@ func TestWorld(t *testing.T) {
 	worldtest.Run(t, func(testing.TB) world.World { return memory.New() })
 }
 
-// bare is a world without abilities: what it has inside is not to be found.
+// bare is a world without abilities.
 type bare struct{ world.World }
+
+func (bare) Abilities() world.Abilities { return world.Abilities{} }
 
 // A store needs no ability.
 func TestWorldWithoutAbilities(t *testing.T) {
-	worldtest.RunOver(t, func(t testing.TB) world.World {
-		w := bare{memory.New()}
-		if got := world.AbilitiesOf(w); got != (world.Abilities{}) {
-			t.Fatalf("got %+v, want a world without abilities", got)
-		}
-		return w
-	}, sample.Share(t, 6))
+	worldtest.RunOver(t, func(t testing.TB) world.World { return bare{memory.New()} }, sample.Share(t, 6))
 }
 
 func TestForgetting(t *testing.T) {

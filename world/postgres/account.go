@@ -20,9 +20,7 @@ var (
 	fenceClaims = load("fence_claims")
 )
 
-var _ world.Holder = (*World)(nil)
-
-// Held lists what a worker owns; see [world.Holder].
+// Held lists what a worker owns; see [world.Queue].
 func (w *World) Held(ctx context.Context, id string) (a world.Account, err error) {
 	wk, err := w.find(ctx, id)
 	switch {

@@ -411,7 +411,7 @@ func TestPublishInTheCallersTransaction(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	page, err := world.AbilitiesOf(b.app.World()).TopicKeeper.Topics().Publications(t.Context(), world.PublicationQuery{})
+	page, err := b.app.World().Topics().Publications(t.Context(), world.PublicationQuery{})
 	if err != nil || len(page.Publications) != 1 || string(page.Publications[0].Payload) != "1" {
 		t.Errorf("published: %+v, %v; want what was committed", page.Publications, err)
 	}

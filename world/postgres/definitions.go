@@ -25,8 +25,6 @@ var (
 // retentionSetting is the most that ended runs are kept, in ns; below 0: for ever.
 const retentionSetting = "retention"
 
-var _ world.Definer = (*World)(nil)
-
 // Define notes definitions; see [world.Definer].
 func (rd *reader) Define(ctx context.Context, all []world.Definition) error {
 	for i := range all {

@@ -13,8 +13,6 @@ import (
 	"github.com/stepwell/stepwell/world"
 )
 
-var _ world.Doctor = (*World)(nil)
-
 // examination is what the checks have in common.
 type examination struct {
 	w   *World

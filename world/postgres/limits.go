@@ -337,9 +337,7 @@ func placedArgs(rows []placedRow) []any {
 	}
 }
 
-var _ world.LimitKeeper = (*World)(nil)
-
-// Limits returns the store of limits; see [world.LimitKeeper].
+// Limits returns the store of limits; see [world.World].
 func (w *World) Limits() world.Limiter { return &w.limits }
 
 // ListLimits tells of all limits; see [world.Limiter].

@@ -56,12 +56,9 @@ type messaging struct {
 	lows map[string]*lows // by queue
 }
 
-var (
-	_ world.MessageKeeper = (*World)(nil)
-	_ world.Messenger     = (*messaging)(nil)
-)
+var _ world.Messenger = (*messaging)(nil)
 
-// Messages returns the store of queues; see [world.MessageKeeper].
+// Messages returns the store of queues; see [world.World].
 func (w *World) Messages() world.Messenger { return &w.messaging }
 
 func (k *messaging) init(db *database, t *telling, l *limits) {

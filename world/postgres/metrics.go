@@ -21,8 +21,6 @@ var (
 	forgetMetrics   = load("forget_metrics")
 )
 
-var _ world.MetricsKeeper = (*World)(nil)
-
 // KeepMetrics keeps what a process has counted; see [world.MetricsKeeper].
 func (rd *reader) KeepMetrics(ctx context.Context, m *world.ProcessMetrics) error {
 	if err := world.CheckMetrics(m); err != nil {

@@ -15,9 +15,7 @@ import (
 
 var nameReady = load("name_ready")
 
-var _ world.ReadyReader = (*World)(nil)
-
-// Ready lists what could be claimed; see [world.ReadyReader]. It ends the leases of dead workers,
+// Ready lists what could be claimed; see [world.Admin]. It ends the leases of dead workers,
 // as a claim does.
 func (w *World) Ready(ctx context.Context, q world.ReadyQuery) (world.Ready, error) {
 	if ctx.Err() != nil {

@@ -23,8 +23,6 @@ var (
 	mendLimits   = load("mend_limits")
 )
 
-var _ world.Mender = (*World)(nil)
-
 // Mend frees what nobody has and counts runs anew; see [world.Mender].
 func (k *keeper) Mend(ctx context.Context) ([]world.Finding, error) {
 	owners, err := k.buryLost(ctx)

@@ -30,9 +30,7 @@ var (
 // change nothing.
 type schedules struct{ w *World }
 
-var _ world.ScheduleKeeper = (*World)(nil)
-
-// Schedules returns the store of schedules; see [world.ScheduleKeeper].
+// Schedules returns the store of schedules; see [world.World].
 func (w *World) Schedules() world.Scheduler { return schedules{w} }
 
 func scanSchedule(row scanner, all *[]world.Schedule) error {

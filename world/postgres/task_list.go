@@ -15,9 +15,7 @@ import (
 
 var listRunTasks = load("list_run_tasks")
 
-var _ world.TaskReader = (*World)(nil)
-
-// Tasks lists the tasks of a run; see [world.TaskReader].
+// Tasks lists the tasks of a run; see [world.Admin].
 func (rd *reader) Tasks(ctx context.Context, run string) (out []world.Task, err error) {
 	err = rd.read(ctx, listRunTasks, func(row pgx.Rows) error {
 		t := world.Task{Run: run}

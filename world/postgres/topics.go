@@ -52,12 +52,9 @@ type topics struct {
 	standing rules.Standing
 }
 
-var (
-	_ world.TopicKeeper = (*World)(nil)
-	_ world.Publisher   = (*topics)(nil)
-)
+var _ world.Publisher = (*topics)(nil)
 
-// Topics returns the store of topics; see [world.TopicKeeper].
+// Topics returns the store of topics; see [world.World].
 func (w *World) Topics() world.Publisher { return &w.topics }
 
 var newsOfTopics = world.Notice{Kind: world.NoticeTopic}

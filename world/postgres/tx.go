@@ -25,8 +25,6 @@ var (
 	runKey       = load("run_key")
 )
 
-var _ world.Transactor = (*World)(nil)
-
 // Tx makes a start or a send part of the caller's transaction: see stepwell.In. The transaction
 // must be on the database and the schema of the store. The store never commits it or rolls it back.
 func Tx(tx pgx.Tx) world.Tx { return &transaction{pgx: tx} }

@@ -44,13 +44,12 @@ type World struct {
 	sessions sessionKeeper
 }
 
-var (
-	_ world.World    = (*World)(nil)
-	_ world.Notifier = (*World)(nil)
-	_ world.Poller   = (*World)(nil)
+var _ world.World = (*World)(nil)
 
-	_ world.Timekeeper = (*World)(nil)
-)
+// Abilities returns what the store can do besides [world.World].
+func (w *World) Abilities() world.Abilities {
+	return world.Abilities{Poller: w, Timekeeper: w, Transactor: w, Doctor: w, Mender: w}
+}
 
 // Open connects to a database by its URL (postgres://user@host/db, or any text that libpq accepts)
 // and brings the schema up to date, except with NoMigrate. ctx limits only the opening. Call Close

@@ -9,23 +9,13 @@ import (
 	"github.com/stepwell/stepwell/world/remote/wire"
 )
 
-// Abilities are those of its methods, except that an older server, or one whose database cannot,
-// stores no large values.
-func (w *World) Abilities() world.Abilities {
-	a := world.Abilities{
-		Notifier: w, Poller: w, TaskReader: w, ReadyReader: w, Holder: w, Doctor: w, KeyBook: w, Definer: w, MetricsKeeper: w,
-		MessageKeeper: w, TopicKeeper: w, ScheduleKeeper: w, LimitKeeper: w, StartKeeper: w,
-	}
-	if w.hello.Apart {
-		a.ApartKeeper = w
-	}
-	return a
-}
+// Abilities returns what the store can do besides [world.World].
+func (w *World) Abilities() world.Abilities { return world.Abilities{Poller: w, Doctor: w} }
 
 // apartKeeper are the values that are kept apart.
 type apartKeeper struct{ w *World }
 
-// Values returns the store of large values; see [world.ApartKeeper].
+// Values returns the store of large values; see [world.World].
 func (w *World) Values() world.Values { return apartKeeper{w} }
 
 // KeepPiece keeps a piece of a value apart; see [world.Values].

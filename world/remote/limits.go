@@ -9,7 +9,7 @@ import (
 	"github.com/stepwell/stepwell/world/remote/wire"
 )
 
-// Limits returns the limits of the server's database; see [world.LimitKeeper]. If the database
+// Limits returns the limits of the server's database; see [world.World]. If the database
 // keeps none, starts of runs with limits are refused.
 func (w *World) Limits() world.Limiter { return limits{w} }
 

@@ -11,7 +11,7 @@ import (
 	"github.com/stepwell/stepwell/world/remote/wire"
 )
 
-// Messages returns the queues of the server's database; see [world.MessageKeeper]. With an older
+// Messages returns the queues of the server's database; see [world.World]. With an older
 // server its methods return [world.ErrInvalid].
 func (w *World) Messages() world.Messenger { return messages{w} }
 

@@ -154,7 +154,7 @@ func doubtful(err error) bool {
 	return errors.Is(err, world.ErrUnknownOutcome) || errors.Is(err, world.ErrConflict)
 }
 
-// Held lists what a worker owns; see [world.Holder].
+// Held lists what a worker owns; see [world.Queue].
 func (w *World) Held(ctx context.Context, worker string) (world.Account, error) {
 	leave, err := w.enter(ctx)
 	if err != nil {

@@ -43,14 +43,14 @@ func (w *World) Hooks(ctx context.Context, q world.HookQuery) ([]world.HookRow, 
 	return wire.WorldHooks(out.Hooks), err
 }
 
-// Tasks lists the tasks of a run; see [world.TaskReader].
+// Tasks lists the tasks of a run; see [world.Admin].
 func (w *World) Tasks(ctx context.Context, run string) ([]world.Task, error) {
 	var out wire.Tasks
 	err := w.ask(ctx, manner{twice: true}, "tasks", &wire.RunID{Run: run}, &out)
 	return wire.WorldTasks(out.Tasks), err
 }
 
-// Ready lists what could be claimed; see [world.ReadyReader].
+// Ready lists what could be claimed; see [world.Admin].
 func (w *World) Ready(ctx context.Context, q world.ReadyQuery) (world.Ready, error) {
 	in := wire.ReadyQuery(q)
 	var out wire.Ready

@@ -10,7 +10,7 @@ import (
 	"github.com/stepwell/stepwell/world/remote/wire"
 )
 
-// Schedules returns the schedules of the server's database; see [world.ScheduleKeeper]. With an
+// Schedules returns the schedules of the server's database; see [world.World]. With an
 // older server its methods return [world.ErrInvalid].
 func (w *World) Schedules() world.Scheduler { return schedules{w} }
 

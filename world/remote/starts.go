@@ -10,7 +10,7 @@ import (
 	"github.com/stepwell/stepwell/world/remote/wire"
 )
 
-// Starts returns the holds of the server's database; see [world.StartKeeper]. With an older server
+// Starts returns the holds of the server's database; see [world.World]. With an older server
 // its methods return [world.ErrInvalid].
 func (w *World) Starts() world.Starter { return starts{w} }
 

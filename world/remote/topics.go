@@ -10,7 +10,7 @@ import (
 	"github.com/stepwell/stepwell/world/remote/wire"
 )
 
-// Topics returns the topics of the server's database; see [world.TopicKeeper]. With an older server
+// Topics returns the topics of the server's database; see [world.World]. With an older server
 // its methods return [world.ErrInvalid]. The server never returns secrets of endpoints; a
 // subscription without a secret keeps its own.
 func (w *World) Topics() world.Publisher { return topics{w} }

@@ -87,22 +87,7 @@ type World struct {
 	feed      feed
 }
 
-var (
-	_ world.World          = (*World)(nil)
-	_ world.Notifier       = (*World)(nil)
-	_ world.Poller         = (*World)(nil)
-	_ world.TaskReader     = (*World)(nil)
-	_ world.ReadyReader    = (*World)(nil)
-	_ world.Doctor         = (*World)(nil)
-	_ world.KeyBook        = (*World)(nil)
-	_ world.Definer        = (*World)(nil)
-	_ world.MetricsKeeper  = (*World)(nil)
-	_ world.MessageKeeper  = (*World)(nil)
-	_ world.TopicKeeper    = (*World)(nil)
-	_ world.ScheduleKeeper = (*World)(nil)
-	_ world.StartKeeper    = (*World)(nil)
-	_ world.LimitKeeper    = (*World)(nil)
-)
+var _ world.World = (*World)(nil)
 
 // worker is one that joined through this World.
 type worker struct {

@@ -9,9 +9,7 @@ import (
 	"github.com/stepwell/stepwell/world"
 )
 
-var _ world.Holder = (*World)(nil)
-
-// Held lists what a worker owns; see [world.Holder].
+// Held lists what a worker owns; see [world.Queue].
 func (w *World) Held(ctx context.Context, worker string) (world.Account, error) {
 	if err := w.know(ctx, worker); err != nil {
 		return world.Account{}, err

@@ -28,9 +28,7 @@ const orphansBatch = 20
 // apartKeeper are the values that are kept apart.
 type apartKeeper struct{ w *World }
 
-var _ world.ApartKeeper = (*World)(nil)
-
-// Values returns the store of large values; see [world.ApartKeeper].
+// Values returns the store of large values; see [world.World].
 func (w *World) Values() world.Values { return apartKeeper{w} }
 
 // KeepPiece keeps a piece of a value apart; see [world.Values].

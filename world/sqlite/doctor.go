@@ -35,8 +35,6 @@ const (
 	manyFree     = 256 << 20 // bytes of free pages, where they are more than half of the file
 )
 
-var _ world.Doctor = (*World)(nil)
-
 // Examine runs all checks; see [world.Doctor].
 func (w *World) Examine(ctx context.Context, begin func(check string), tell func(world.Finding)) error {
 	now := w.crew.now()

@@ -13,8 +13,6 @@ var (
 	keyPrint = load("key_print")
 )
 
-var _ world.KeyBook = (*World)(nil)
-
 // BindKey binds the ID of an encryption key; see [world.KeyBook].
 func (w *World) BindKey(ctx context.Context, id string, print []byte) (bound []byte, err error) {
 	if err := world.CheckBinding(id, print); err != nil {

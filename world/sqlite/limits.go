@@ -438,9 +438,7 @@ func (l *limits) Moved(r liner) error {
 	return r.moved(l)
 }
 
-var _ world.LimitKeeper = (*World)(nil)
-
-// Limits returns the store of limits; see [world.LimitKeeper].
+// Limits returns the store of limits; see [world.World].
 func (w *World) Limits() world.Limiter { return limiter{w} }
 
 // limiter tells of limits, and changes them.

@@ -47,10 +47,8 @@ var (
 // messages are the queues of a World.
 type messages struct{ w *World }
 
-// Messages returns the store of queues; see [world.MessageKeeper].
+// Messages returns the store of queues; see [world.World].
 func (w *World) Messages() world.Messenger { return messages{w} }
-
-var _ world.MessageKeeper = (*World)(nil)
 
 // messageQueue is the row of a queue.
 type messageQueue struct {

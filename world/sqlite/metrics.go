@@ -19,8 +19,6 @@ var (
 	forgetMetrics   = load("forget_metrics")
 )
 
-var _ world.MetricsKeeper = (*World)(nil)
-
 // KeepMetrics stores the counts of a process; see [world.MetricsKeeper].
 func (w *World) KeepMetrics(ctx context.Context, m *world.ProcessMetrics) error {
 	if err := world.CheckMetrics(m); err != nil {

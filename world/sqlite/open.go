@@ -95,11 +95,12 @@ type counters struct {
 	commits, groups, claims, deliveries, appends, rowsRead, rowsWritten, rowsTrimmed, statements atomic.Int64
 }
 
-var (
-	_ world.World      = (*World)(nil)
-	_ world.Notifier   = (*World)(nil)
-	_ world.Timekeeper = (*World)(nil)
-)
+var _ world.World = (*World)(nil)
+
+// Abilities returns what the store can do besides [world.World].
+func (w *World) Abilities() world.Abilities {
+	return world.Abilities{Timekeeper: w, Reporter: w, Doctor: w, Mender: w}
+}
 
 // Open opens a file, which it creates if it does not exist. Call Close at the end.
 func Open(path string, options ...Options) (*World, error) {

@@ -20,9 +20,7 @@ var (
 	findReadyTask  = load("find_ready_task")
 )
 
-var _ world.ReadyReader = (*World)(nil)
-
-// Ready lists what could be claimed; see [world.ReadyReader]. It writes nothing, and includes what
+// Ready lists what could be claimed; see [world.Admin]. It writes nothing, and includes what
 // dead workers hold.
 func (w *World) Ready(ctx context.Context, q world.ReadyQuery) (world.Ready, error) {
 	out := world.Ready{Now: w.crew.now()}

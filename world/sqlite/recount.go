@@ -15,8 +15,6 @@ var (
 	doctorCounts = load("doctor_counts")
 )
 
-var _ world.Mender = (*World)(nil)
-
 // Mend releases what no live worker holds and recounts runs; see [world.Mender].
 func (w *World) Mend(ctx context.Context) ([]world.Finding, error) {
 	return ask(ctx, w, func(g *group) ([]world.Finding, error) {

@@ -43,7 +43,7 @@ func TestMendLimits(t *testing.T) {
 	}
 	counts := func(want ...string) {
 		t.Helper()
-		found, err := world.Findings(t.Context(), world.AbilitiesOf(w).Doctor)
+		found, err := world.Findings(t.Context(), w.Abilities().Doctor)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -69,7 +69,7 @@ func TestMendLimits(t *testing.T) {
 	}
 	counts(`limit bank, key "ann": 1 places are held, counted as 5`, "2 runs or tasks wait for a place of a limit and stand in no line")
 	for _, want := range []string{"counts corrected: 3", "counts corrected: 0"} {
-		found, err := world.AbilitiesOf(w).Mender.Mend(t.Context())
+		found, err := w.Abilities().Mender.Mend(t.Context())
 		if err != nil || !slices.ContainsFunc(found, func(f world.Finding) bool { return f.Found == want }) {
 			t.Fatalf("mended: %+v, %v; want %q", found, err, want)
 		}

@@ -6,11 +6,7 @@ import (
 	"log/slog"
 	"slices"
 	"sync"
-
-	"github.com/stepwell/stepwell/world"
 )
-
-var _ world.Reporter = (*World)(nil)
 
 // reports are the logs that are told.
 type reports struct {

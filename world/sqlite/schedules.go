@@ -25,9 +25,7 @@ var (
 // schedules are the schedules of a World.
 type schedules struct{ w *World }
 
-var _ world.ScheduleKeeper = (*World)(nil)
-
-// Schedules returns the store of schedules; see [world.ScheduleKeeper].
+// Schedules returns the store of schedules; see [world.World].
 func (w *World) Schedules() world.Scheduler { return schedules{w} }
 
 func scanSchedule(r row) world.Schedule {

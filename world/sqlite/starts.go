@@ -58,9 +58,7 @@ type starts struct {
 	after time.Duration // for how long what others have begun is left to them
 }
 
-var _ world.StartKeeper = (*World)(nil)
-
-// Starts returns the store of holds and starts; see [world.StartKeeper].
+// Starts returns the store of holds and starts; see [world.World].
 func (w *World) Starts() world.Starter { return starts{w, world.HoldPage, world.SettleAfter} }
 
 // Hold holds a workflow; see [world.Starter].

@@ -12,9 +12,7 @@ import (
 
 var listRunTasks = load("list_run_tasks")
 
-var _ world.TaskReader = (*World)(nil)
-
-// Tasks lists the tasks of a run; see [world.TaskReader].
+// Tasks lists the tasks of a run; see [world.Admin].
 func (w *World) Tasks(ctx context.Context, run string) (out []world.Task, err error) {
 	err = w.read(ctx, func(c *conn) error {
 		return c.query(listRunTasks, func(r row) (bool, error) {

@@ -36,9 +36,7 @@ type topics struct {
 	standing *rules.Standing
 }
 
-var _ world.TopicKeeper = (*World)(nil)
-
-// Topics returns the store of topics; see [world.TopicKeeper].
+// Topics returns the store of topics; see [world.World].
 func (w *World) Topics() world.Publisher { return topics{w, &w.standing} }
 
 // Publish writes publications; see [world.Publisher].

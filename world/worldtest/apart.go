@@ -20,7 +20,7 @@ func (r *rig) keep(run string, pieces ...string) string {
 	id := world.NewID(world.PrefixApart, world.Now())
 	_, err := r.w.Run(r.ctx, run)
 	for i, piece := range pieces {
-		r.must(r.able.ApartKeeper.Values().KeepPiece(r.ctx, &world.Piece{Run: run, Value: id, Number: i, Data: []byte(piece), Birth: errors.Is(err, world.ErrNotFound)}), "keep a piece")
+		r.must(r.w.Values().KeepPiece(r.ctx, &world.Piece{Run: run, Value: id, Number: i, Data: []byte(piece), Birth: errors.Is(err, world.ErrNotFound)}), "keep a piece")
 	}
 	return id
 }
@@ -29,7 +29,7 @@ func (r *rig) keep(run string, pieces ...string) string {
 // it. A server reads the input of a start before it commits it.
 func (r *rig) keepInput(c *world.Commit) string {
 	r.Helper()
-	w := apart.NewWriter(r.ctx, r.able.ApartKeeper, c.Run, world.MaxApart)
+	w := apart.NewWriter(r.ctx, r.w.Values(), c.Run, world.MaxApart)
 	w.ForBirth(true)
 	_, err := w.Write(c.Events[0].Payload)
 	r.must(err, "write an input")
@@ -43,7 +43,7 @@ func (r *rig) keepInput(c *world.Commit) string {
 func (r *rig) kept(run, value string) (pieces []string) {
 	r.Helper()
 	for i := 0; ; i++ {
-		piece, err := r.able.ApartKeeper.Values().Piece(r.ctx, run, value, i)
+		piece, err := r.w.Values().Piece(r.ctx, run, value, i)
 		if errors.Is(err, world.ErrNotFound) {
 			return pieces
 		}
@@ -70,42 +70,42 @@ func (r *rig) sweptAll(n int) {
 }
 
 var aparts = []check{
-	{"a value is kept in pieces", "what was kept is read by the run that holds it, also before that is there, and by no other; what comes again changes nothing", needs("ApartKeeper", func(r *rig) {
+	{"a value is kept in pieces", "what was kept is read by the run that holds it, also before that is there, and by no other; what comes again changes nothing", func(r *rig) {
 		c := birth("greet")
 		large := strings.Repeat("x", world.ApartPiece)
 		id := r.keep(c.Run, large, "two", "")
 		r.same(r.kept(c.Run, id), []string{large, "two", ""}, "pieces")
-		r.must(r.able.ApartKeeper.Values().KeepPiece(r.ctx, &world.Piece{Run: c.Run, Value: id, Number: 1, Data: []byte("two"), Birth: true}), "keep a piece again")
+		r.must(r.w.Values().KeepPiece(r.ctx, &world.Piece{Run: c.Run, Value: id, Number: 1, Data: []byte("two"), Birth: true}), "keep a piece again")
 		other := birth("greet")
 		r.same(r.kept(other.Run, id), []string(nil), "pieces for another run")
 		r.same(r.kept(c.Run, world.NewID(world.PrefixApart, world.Now())), []string(nil), "pieces of a value that is not there")
 		for what, err := range map[string]error{
-			"no value": r.able.ApartKeeper.Values().KeepPiece(r.ctx, &world.Piece{Run: c.Run, Value: "x"}), "no run": r.able.ApartKeeper.Values().KeepPiece(r.ctx, &world.Piece{Value: id}),
-			"a number": r.able.ApartKeeper.Values().KeepPiece(r.ctx, &world.Piece{Run: c.Run, Value: id, Number: -1}),
+			"no value": r.w.Values().KeepPiece(r.ctx, &world.Piece{Run: c.Run, Value: "x"}), "no run": r.w.Values().KeepPiece(r.ctx, &world.Piece{Value: id}),
+			"a number": r.w.Values().KeepPiece(r.ctx, &world.Piece{Run: c.Run, Value: id, Number: -1}),
 		} {
 			r.refused(err, world.ErrInvalid, what)
 		}
-		err := r.able.ApartKeeper.Values().KeepPiece(r.ctx, &world.Piece{Run: c.Run, Value: id, Number: 3, Data: bytes.Repeat([]byte("x"), world.MaxPiece+1)})
+		err := r.w.Values().KeepPiece(r.ctx, &world.Piece{Run: c.Run, Value: id, Number: 3, Data: bytes.Repeat([]byte("x"), world.MaxPiece+1)})
 		r.refused(err, world.ErrTooLarge, "a large piece")
-	})},
-	{"nobody writes to another's value", "a piece of a value that another run holds, or that nobody holds any more, is refused: ErrNotFound; one of a value that an event names changes nothing", needs("ApartKeeper", func(r *rig) {
+	}},
+	{"nobody writes to another's value", "a piece of a value that another run holds, or that nobody holds any more, is refused: ErrNotFound; one of a value that an event names changes nothing", func(r *rig) {
 		k := r.worker("greet")
 		s, other := k.create("greet", lately()), k.create("greet")
 		id := r.keep(s.run, "one", "two")
 		for n := range 3 {
-			r.refused(r.able.ApartKeeper.Values().KeepPiece(r.ctx, &world.Piece{Run: other.run, Value: id, Number: n, Data: []byte("mine")}), world.ErrNotFound, "a piece of another's value")
+			r.refused(r.w.Values().KeepPiece(r.ctx, &world.Piece{Run: other.run, Value: id, Number: n, Data: []byte("mine")}), world.ErrNotFound, "a piece of another's value")
 		}
-		r.refused(r.able.ApartKeeper.Values().KeepPiece(r.ctx, &world.Piece{Run: s.run, Value: world.NewID(world.PrefixApart, world.Now()), Number: 1, Data: []byte("two")}), world.ErrNotFound, "a piece before the first")
+		r.refused(r.w.Values().KeepPiece(r.ctx, &world.Piece{Run: s.run, Value: world.NewID(world.PrefixApart, world.Now()), Number: 1, Data: []byte("two")}), world.ErrNotFound, "a piece before the first")
 		s.append(refer(stepCreated("step_1", world.KindClosure), id))
-		r.must(r.able.ApartKeeper.Values().KeepPiece(r.ctx, &world.Piece{Run: s.run, Value: id, Number: 1, Data: []byte("two")}), "a piece again")
-		r.must(r.able.ApartKeeper.Values().KeepPiece(r.ctx, &world.Piece{Run: s.run, Value: id, Number: 2, Data: []byte("three")}), "a piece of what is named")
+		r.must(r.w.Values().KeepPiece(r.ctx, &world.Piece{Run: s.run, Value: id, Number: 1, Data: []byte("two")}), "a piece again")
+		r.must(r.w.Values().KeepPiece(r.ctx, &world.Piece{Run: s.run, Value: id, Number: 2, Data: []byte("three")}), "a piece of what is named")
 		r.same(r.kept(s.run, id), []string{"one", "two"}, "pieces")
 		s.end()
 		r.sweptAll(1)
-		r.refused(r.able.ApartKeeper.Values().KeepPiece(r.ctx, &world.Piece{Run: s.run, Value: id, Number: 2, Data: []byte("late")}), world.ErrNotFound, "a piece for a run that was deleted")
+		r.refused(r.w.Values().KeepPiece(r.ctx, &world.Piece{Run: s.run, Value: id, Number: 2, Data: []byte("late")}), world.ErrNotFound, "a piece for a run that was deleted")
 		r.same(r.kept(s.run, id), []string(nil), "pieces")
-	})},
-	{"what a log names comes back", "the ID of a value stands in the event, in the log and in the run's row; a payload that looks like a reference is none", needs("ApartKeeper", func(r *rig) {
+	}},
+	{"what a log names comes back", "the ID of a value stands in the event, in the log and in the run's row; a payload that looks like a reference is none", func(r *rig) {
 		k := r.worker("greet")
 		c := birth("greet")
 		in := r.keepInput(c)
@@ -132,8 +132,8 @@ var aparts = []check{
 		plain.append(end)
 		row = r.run(plain.run)
 		r.same([]string{row.InputApart, row.OutputApart}, []string{"", ""}, "values of a row that looks so")
-	})},
-	{"a run names what it holds", "an event with a value that its run does not hold is refused, whatever writes it: ErrInvalid, and nothing is written; so is one whose payload is no reference to it, or whose type has none", needs("ApartKeeper", func(r *rig) {
+	}},
+	{"a run names what it holds", "an event with a value that its run does not hold is refused, whatever writes it: ErrInvalid, and nothing is written; so is one whose payload is no reference to it, or whose type has none", func(r *rig) {
 		k := r.worker("greet")
 		s, other := k.create("greet"), k.create("greet")
 		id, mine := r.keep(other.run, "secret"), r.keep(s.run, "mine")
@@ -173,8 +173,8 @@ var aparts = []check{
 		r.refused(err, world.ErrInvalid, "mail with a value")
 		r.same(r.kept(s.run, id), []string(nil), "pieces of another's value")
 		s.append(refer(step, mine))
-	})},
-	{"a task ends with what its run holds", "the result of a task refers to a value of its run, and to no other's: ErrInvalid, and the task goes on", needs("ApartKeeper", func(r *rig) {
+	}},
+	{"a task ends with what its run holds", "the result of a task refers to a value of its run, and to no other's: ErrInvalid, and the task goes on", func(r *rig) {
 		k := r.worker("greet")
 		s, stranger := k.create("greet"), k.create("greet")
 		s.queueTask("step_1")
@@ -197,8 +197,8 @@ var aparts = []check{
 			return mail[0].Events[len(mail[0].Events)-1]
 		}()
 		r.same(result.Apart, mine, "value of the result")
-	})},
-	{"values go with their run", "retention deletes what a run holds; what others hold stays", needs("ApartKeeper", func(r *rig) {
+	}},
+	{"values go with their run", "retention deletes what a run holds; what others hold stays", func(r *rig) {
 		k := r.worker("greet")
 		s, other := k.create("greet", lately()), k.create("greet")
 		id, left, others := r.keep(s.run, "one", "two"), r.keep(s.run, "left by a crash"), r.keep(other.run, "three")
@@ -209,8 +209,8 @@ var aparts = []check{
 		r.same(r.kept(s.run, id), []string(nil), "pieces of a run that was swept")
 		r.same(r.kept(s.run, left), []string(nil), "pieces that no event names")
 		r.same(r.kept(other.run, others), []string{"three"}, "pieces of another run")
-	})},
-	{"a fork holds what its source held", "a run that is made of another, and created with references, holds the values, whoever is deleted; one that is not there is refused: ErrInvalid", needs("ApartKeeper", func(r *rig) {
+	}},
+	{"a fork holds what its source held", "a run that is made of another, and created with references, holds the values, whoever is deleted; one that is not there is refused: ErrInvalid", func(r *rig) {
 		k := r.worker("greet")
 		s := k.create("greet", lately())
 		id := r.keep(s.run, "one", "two")
@@ -228,8 +228,8 @@ var aparts = []check{
 		r.absent(bad.Run)
 		next, _ := k.get(c.Run)
 		next.end()
-	})},
-	{"results are held by who waits", "the output of a child, and of a run that is awaited, before its end or after, stays as long as one of those that were told", needs("ApartKeeper", func(r *rig) {
+	}},
+	{"results are held by who waits", "the output of a child, and of a run that is awaited, before its end or after, stays as long as one of those that were told", func(r *rig) {
 		k := r.worker("greet", "child")
 		s, before, after := k.create("greet"), k.create("greet"), k.create("greet")
 		c := s.childCommit("step_1", withRetention(300*time.Millisecond))
@@ -249,13 +249,13 @@ var aparts = []check{
 			w.append(result)
 		}
 		r.same(r.kept(after.run, id), []string{"one", "two"}, "pieces for who waited later")
-	})},
-	{"what no event names is dropped", "a value that no event of the run names is deleted for that run at once; one that is named, or another's, stays, and it is no error; what is no ID is refused: ErrInvalid", needs("ApartKeeper", func(r *rig) {
+	}},
+	{"what no event names is dropped", "a value that no event of the run names is deleted for that run at once; one that is named, or another's, stays, and it is no error; what is no ID is refused: ErrInvalid", func(r *rig) {
 		k := r.worker("greet")
 		s, other := k.create("greet"), k.create("greet")
 		named, left, others := r.keep(s.run, "named"), r.keep(s.run, "left", "over"), r.keep(other.run, "another's")
 		s.append(refer(stepCreated("step_1", world.KindClosure), named))
-		values := r.able.ApartKeeper.Values()
+		values := r.w.Values()
 		for range 2 {
 			for _, id := range []string{named, left, others, world.NewID(world.PrefixApart, world.Now())} {
 				r.must(values.DropValue(r.ctx, s.run, id), "drop a value")
@@ -268,8 +268,8 @@ var aparts = []check{
 		r.refused(err, world.ErrInvalid, "an event with a value that was dropped")
 		r.refused(values.DropValue(r.ctx, s.run, "x\x00"), world.ErrInvalid, "no value")
 		r.refused(values.DropValue(r.ctx, "\x00", left), world.ErrInvalid, "no run")
-	})},
-	{"keys of values are known", "each key is told, with how many runs hold values under it: those that came to one of another's key, too", needs("ApartKeeper", func(r *rig) {
+	}},
+	{"keys of values are known", "each key is told, with how many runs hold values under it: those that came to one of another's key, too", func(r *rig) {
 		k := r.worker("greet")
 		s, none := k.create("greet"), k.create("greet")
 		id := r.keep(s.run, "one", "two")
@@ -279,7 +279,7 @@ var aparts = []check{
 		c.Events[0] = refer(c.Events[0], id)
 		r.commit(c)
 		keys := func() []world.ValueKey {
-			got, err := r.able.ApartKeeper.Values().ValueKeys(r.ctx)
+			got, err := r.w.Values().ValueKeys(r.ctx)
 			r.must(err, "ask for keys of values")
 			return got
 		}
@@ -288,8 +288,8 @@ var aparts = []check{
 		r.same(want[0].Runs, int64(2), "runs")
 		if want[0].Key == "" { // else all is under one key, which is not known here
 			p := world.Piece{Run: none.run, Value: world.NewID(world.PrefixApart, world.Now()), Data: []byte("x"), Key: "k9"}
-			r.must(r.able.ApartKeeper.Values().KeepPiece(r.ctx, &p), "keep a piece")
+			r.must(r.w.Values().KeepPiece(r.ctx, &p), "keep a piece")
 			r.same(keys(), append(want, world.ValueKey{Key: "k9", Runs: 1}), "keys")
 		}
-	})},
+	}},
 }

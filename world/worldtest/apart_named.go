@@ -25,7 +25,7 @@ func naming(e world.Event, values ...string) world.Event {
 }
 
 var apartsNamed = []check{
-	{"a payload names values", "an event that names values is kept as it is, in the log and in the run's row; what the run does not hold is no error, and it does not hold it then; what is no ID, more than there may be, or named by a type that has none, is refused: ErrInvalid", needs("ApartKeeper", func(r *rig) {
+	{"a payload names values", "an event that names values is kept as it is, in the log and in the run's row; what the run does not hold is no error, and it does not hold it then; what is no ID, more than there may be, or named by a type that has none, is refused: ErrInvalid", func(r *rig) {
 		k := r.worker("greet")
 		s, other := k.create("greet"), k.create("greet")
 		one, two, both := r.keep(s.run, "one"), r.keep(s.run, "two"), r.keep(s.run, "both")
@@ -43,7 +43,7 @@ var apartsNamed = []check{
 		r.same(apart, []string{"+" + one + "+" + two + "+" + secret, both + "+" + two}, "values of the events")
 		r.same(r.kept(s.run, secret), []string(nil), "pieces of another's value")
 		for _, id := range []string{one, two, both} {
-			r.must(r.able.ApartKeeper.Values().DropValue(r.ctx, s.run, id), "drop what is named")
+			r.must(r.w.Values().DropValue(r.ctx, s.run, id), "drop what is named")
 			r.same(len(r.kept(s.run, id)), 1, "pieces of what is named")
 		}
 		refuse := func(what string, e world.Event) {
@@ -64,8 +64,8 @@ var apartsNamed = []check{
 		refuse("another's value beside one's own", bad)
 		s.append(naming(world.Event{Type: world.RunCompleted}, two))
 		r.same(r.run(s.run).OutputApart, "+"+two, "values of the row")
-	})},
-	{"what is named is held by whom it comes to", "a child of what its parent's commit names, a fork, and who is told of a result, before the end or after: they hold what the one that names it does, and nothing else, and that stays for them", needs("ApartKeeper", func(r *rig) {
+	}},
+	{"what is named is held by whom it comes to", "a child of what its parent's commit names, a fork, and who is told of a result, before the end or after: they hold what the one that names it does, and nothing else, and that stays for them", func(r *rig) {
 		k := r.worker("greet", "child")
 		stranger := k.create("greet")
 		secret := r.keep(stranger.run, "secret")
@@ -101,8 +101,8 @@ var apartsNamed = []check{
 		r.same(r.kept(alien.Run, made), []string(nil), "pieces for who says that it is a child")
 		next, _ := k.get(fork.Run)
 		next.end()
-	})},
-	{"a task ends with what it names", "the result of a task names values of its run, which are held from then on; others are left out", needs("ApartKeeper", func(r *rig) {
+	}},
+	{"a task ends with what it names", "the result of a task names values of its run, which are held from then on; others are left out", func(r *rig) {
 		k := r.worker("greet")
 		s, stranger := k.create("greet"), k.create("greet")
 		s.queueTask("step_1")
@@ -121,5 +121,5 @@ var apartsNamed = []check{
 		r.same(mail[0].Events[len(mail[0].Events)-1].Apart, "+"+mine+"+"+secret, "values of the result")
 		r.same(r.kept(s.run, mine), []string{"mine"}, "pieces")
 		r.same(r.kept(s.run, secret), []string(nil), "pieces of another's")
-	})},
+	}},
 }

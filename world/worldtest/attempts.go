@@ -234,10 +234,10 @@ var attempts = []check{
 		}
 		r.same(state.Over("step_1"), true, "the step is over")
 	}},
-	{"tasks can be seen", "a TaskReader lists the tasks of a run, oldest first: who holds each, since which attempt, its history with the attempt that runs", needs("TaskReader", func(r *rig) {
+	{"tasks can be seen", "Tasks lists the tasks of a run, oldest first: who holds each, since which attempt, its history with the attempt that runs", func(r *rig) {
 		list := func(run string) []world.Task {
 			r.Helper()
-			tasks, err := r.able.TaskReader.Tasks(r.ctx, run)
+			tasks, err := r.w.Tasks(r.ctx, run)
 			r.must(err, "tasks")
 			return tasks
 		}
@@ -269,7 +269,7 @@ var attempts = []check{
 		r.same(len(list("wrun_nobody")), 0, "tasks of an unknown run")
 		s.end()
 		r.same(len(list(s.run)), 0, "tasks of a run that is over")
-	})},
+	}},
 }
 
 // wholeAttempts ends the check unless the history of a task has its last attempts, each with its start and, if that is known, its end.

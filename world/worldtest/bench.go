@@ -121,7 +121,7 @@ func BenchmarkDeliver(b *testing.B, open func(testing.TB) world.World) {
 func BenchmarkPublish(b *testing.B, open func(testing.TB) world.World) {
 	for _, publishers := range []int{1, 32} {
 		b.Run(fmt.Sprint("publishers=", publishers), func(b *testing.B) {
-			topics := world.AbilitiesOf(open(b)).TopicKeeper.Topics()
+			topics := open(b).Topics()
 			b.SetParallelism(max(publishers/2, 1))
 			b.ResetTimer()
 			publish := func() {
@@ -150,8 +150,8 @@ func BenchmarkPublish(b *testing.B, open func(testing.TB) world.World) {
 func BenchmarkSpread(b *testing.B, open func(testing.TB) world.World) {
 	for subscriptions, thousands := range map[int]int{1: 10, 100: 1} {
 		b.Run(fmt.Sprint("subscriptions=", subscriptions), func(b *testing.B) {
-			able := world.AbilitiesOf(open(b))
-			s := spread.Of(able)
+			w := open(b)
+			s := spread.Of(w)
 			for i := range subscriptions {
 				sub := world.Subscription{Name: fmt.Sprint("s", i), Pattern: "order.*", Match: []byte(`{"paid":true}`), Workflow: &world.StartTarget{Name: "w"}}
 				if err := s.Subscribe(b.Context(), sub); err != nil {
@@ -185,7 +185,7 @@ func BenchmarkSpread(b *testing.B, open func(testing.TB) world.World) {
 // matches all of them. open opens a store with existing waits.
 func BenchmarkLookBack(b *testing.B, open func(testing.TB) world.World) {
 	w := open(b)
-	s := spread.Of(world.AbilitiesOf(w))
+	s := spread.Of(w)
 	id := world.NewID(world.PrefixWorker, world.Now())
 	if _, err := w.Join(b.Context(), world.Worker{ID: id, Name: "host:1", Lease: longLease}); err != nil {
 		b.Fatal(err)

@@ -132,7 +132,7 @@ func RunDamage(t *testing.T, s DamageStore, some func(table, column, how string)
 		if !s.Spoil(t, "apart_pieces", "data", "flip", ids.victim) {
 			t.Fatal("the run holds no value apart")
 		}
-		_, err := r.able.ApartKeeper.Values().Piece(r.ctx, ids.victim, ids.value, 0)
+		_, err := r.w.Values().Piece(r.ctx, ids.victim, ids.value, 0)
 		if c, ok := errors.AsType[*world.CorruptError](err); !ok || c.Run != ids.victim || !strings.Contains(err.Error(), ids.value) {
 			t.Errorf("a damaged piece: %v; want an ErrCorrupt that names the run and the value", err)
 		}
@@ -178,7 +178,7 @@ func damagedMessage(t *testing.T, s DamageStore) {
 			if n := s.Exec(t, "UPDATE "+table+" SET "+column+" = "+to+" WHERE key = "+first); n != 1 {
 				t.Fatalf("%d messages changed", n)
 			}
-			q := r.able.MessageKeeper.Messages()
+			q := r.w.Messages()
 			got, err := q.ReceiveMessages(r.ctx, world.ReceiveQuery{Queue: "victim", Limit: 10})
 			r.must(err, "receive")
 			r.same(textsOf(got.Messages)[:2], []string{"", "free 2"}, "messages of no group that come first")

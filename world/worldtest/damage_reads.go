@@ -23,7 +23,7 @@ func (r *rig) limitsWithDamage() {
 			r.Errorf("%s: %v", what, err)
 		}
 	}
-	l := &limiting{r, r.able.LimitKeeper.Limits()}
+	l := &limiting{r, r.w.Limits()}
 	_, err := l.l.ListLimits(r.ctx)
 	fine(err, "limits")
 	_, err = l.l.ListLimitKeys(r.ctx, "damaged", "", 10)
@@ -56,10 +56,7 @@ func (r *rig) limitsWithDamage() {
 // startsWithDamage uses what keeps runs from beginning.
 func (r *rig) startsWithDamage() {
 	r.Helper()
-	if r.able.StartKeeper == nil {
-		return
-	}
-	s := r.able.StartKeeper.Starts()
+	s := r.w.Starts()
 	_, err := s.Holds(r.ctx)
 	r.must(err, "what is held")
 	_, err = s.Settle(r.ctx)
@@ -98,7 +95,7 @@ func (r *rig) gathersWithDamage() {
 // topicsWithDamage spreads what is due. Whatever is damaged of one topic, the others' goes out.
 func (r *rig) topicsWithDamage(name func(string, error)) {
 	r.Helper()
-	topics := r.able.TopicKeeper.Topics()
+	topics := r.w.Topics()
 	all, err := topics.Subscriptions(r.ctx)
 	r.must(err, "subscriptions")
 	for _, s := range all {
@@ -111,9 +108,9 @@ func (r *rig) topicsWithDamage(name func(string, error)) {
 	}
 	ctx, cancel := context.WithTimeout(r.ctx, patience)
 	defer cancel()
-	_, err = spread.Of(r.able).All(ctx)
+	_, err = spread.Of(r.w).All(ctx)
 	r.must(err, "spread")
-	got, err := r.able.MessageKeeper.Messages().PeekMessages(r.ctx, world.PeekQuery{Queue: "good", State: world.MessageReady})
+	got, err := r.w.Messages().PeekMessages(r.ctx, world.PeekQuery{Queue: "good", State: world.MessageReady})
 	r.must(err, "peek")
 	if !slices.Contains(textsOf(got.Messages), "due") {
 		r.Errorf("what was published under a topic that is left alone did not go out: %q", textsOf(got.Messages))
@@ -127,7 +124,7 @@ func (r *rig) topicsWithDamage(name func(string, error)) {
 // queuesWithDamage uses all queues of the scene. Those of one run may be damaged: the others are as they were.
 func (r *rig) queuesWithDamage(name func(string, error)) {
 	r.Helper()
-	q := r.able.MessageKeeper.Messages()
+	q := r.w.Messages()
 	fine := func(queue, what string, err error) {
 		r.Helper()
 		if name("", err); err != nil && (queue == "good" || !told(err)) {
@@ -194,63 +191,47 @@ func (r *rig) damaged(k *worker, ids damageIDs, run string, must bool) {
 		name(row.Damage, nil)
 		_, err = r.w.Events(r.ctx, id, world.EventQuery{})
 		fine(err, "events")
-		if a := r.able.ApartKeeper; a != nil {
-			_, err = a.Values().Piece(r.ctx, id, map[string]string{ids.good: ids.goodValue}[id]+map[string]string{ids.victim: ids.value}[id], 0)
-			fine(err, "a value apart")
-		}
+		value := map[string]string{ids.good: ids.goodValue, ids.victim: ids.value}[id]
+		_, err = r.w.Values().Piece(r.ctx, id, value, 0)
+		fine(err, "a value apart")
 		_, err = r.w.Chunks(r.ctx, id, "s", world.ChunkQuery{})
 		fine(err, "chunks")
 		_, err = r.w.StreamsOf(r.ctx, id)
 		fine(err, "streams")
-		if tr := r.able.TaskReader; tr != nil {
-			tasks, err := tr.Tasks(r.ctx, id)
-			fine(err, "tasks")
-			for i := range tasks {
-				name(tasks[i].Damage, nil)
-			}
+		tasks, err := r.w.Tasks(r.ctx, id)
+		fine(err, "tasks")
+		for i := range tasks {
+			name(tasks[i].Damage, nil)
 		}
 	}
 	v, err := world.Verify(r.ctx, r.w, world.VerifyQuery{})
 	r.must(err, "verify")
 	found = found || len(v.Damaged) > 0
 	r.listsWithDamage(ids, run)
-	if r.able.LimitKeeper != nil {
-		r.limitsWithDamage()
-		r.startsWithDamage()
-		r.gathersWithDamage()
-	}
-	if r.able.TopicKeeper != nil {
-		r.topicsWithDamage(name)
-	}
-	if r.able.ScheduleKeeper != nil {
-		r.schedulesWithDamage(name)
-	}
-	if r.able.MessageKeeper != nil {
-		r.queuesWithDamage(name)
-	}
+	r.limitsWithDamage()
+	r.startsWithDamage()
+	r.gathersWithDamage()
+	r.topicsWithDamage(name)
+	r.schedulesWithDamage(name)
+	r.queuesWithDamage(name)
 	for _, q := range []world.HookQuery{{}, {Run: ids.victim}, {Token: "token"}, {Token: "token_2", Ended: true}} {
 		_, err = r.w.Hooks(r.ctx, q)
 		r.must(err, "hooks")
 	}
-	if b := r.able.KeyBook; b != nil {
-		_, err := b.BindKey(r.ctx, "key", []byte("print"))
-		r.must(err, "bind a key")
-	}
-	if d := r.able.Definer; d != nil { // a start neither fails nor panics for what is spoilt here: it is as if nobody had said it
-		_, err := d.Defined(r.ctx, []string{"defined", "other"})
-		r.must(err, "what is defined")
-		_, err = d.Schemas(r.ctx, world.Class{Workflow: "defined", Version: 2})
-		r.must(err, "schemas")
-		r.must(d.Define(r.ctx, []world.Definition{{Class: world.Class{Workflow: "defined", Version: 2}, Said: world.Said{Retention: time.Hour}}}), "define again")
-		_, _, err = d.LimitRetention(r.ctx, 0, false)
-		r.must(err, "the limit of retention")
-	}
-	if k := r.able.MetricsKeeper; k != nil {
-		_, err := k.Metrics(r.ctx)
-		r.must(err, "metrics")
-		if err := k.KeepMetrics(r.ctx, counted("damaged", 2, "[]")); err != nil && !errors.Is(err, world.ErrConflict) {
-			r.Errorf("keep metrics: %v", err)
-		}
+	_, err = r.w.BindKey(r.ctx, "key", []byte("print"))
+	r.must(err, "bind a key")
+	// A start neither fails nor panics for a damaged definition: it is as if nobody had said it.
+	_, err = r.w.Defined(r.ctx, []string{"defined", "other"})
+	r.must(err, "what is defined")
+	_, err = r.w.Schemas(r.ctx, world.Class{Workflow: "defined", Version: 2})
+	r.must(err, "schemas")
+	r.must(r.w.Define(r.ctx, []world.Definition{{Class: world.Class{Workflow: "defined", Version: 2}, Said: world.Said{Retention: time.Hour}}}), "define again")
+	_, _, err = r.w.LimitRetention(r.ctx, 0, false)
+	r.must(err, "the limit of retention")
+	_, err = r.w.Metrics(r.ctx)
+	r.must(err, "metrics")
+	if err := r.w.KeepMetrics(r.ctx, counted("damaged", 2, "[]")); err != nil && !errors.Is(err, world.ErrConflict) {
+		r.Errorf("keep metrics: %v", err)
 	}
 	r.deliver(signal(ids.good, "to-good", "a"))
 	for _, d := range []*world.Delivery{signal(run, "", "a"), signal(run, "again", "b"), {Token: "token", Events: []world.Event{{Type: world.HookReceived, Payload: jsonText(`1`)}}}} {
@@ -263,10 +244,8 @@ func (r *rig) damaged(k *worker, ids damageIDs, run string, must bool) {
 	if _, err := json.Marshal(stats); err != nil {
 		r.Errorf("stats as JSON: %v", err)
 	}
-	if rr := r.able.ReadyReader; rr != nil {
-		_, err := rr.Ready(r.ctx, world.ReadyQuery{Classes: k.classes, Steps: k.steps})
-		r.must(err, "what is ready")
-	}
+	_, err = r.w.Ready(r.ctx, world.ReadyQuery{Classes: k.classes, Steps: k.steps})
+	r.must(err, "what is ready")
 	if d := r.able.Doctor; d != nil {
 		_, err := world.Findings(r.ctx, d)
 		r.must(err, "examine")

@@ -13,10 +13,7 @@ import (
 
 // damageQueues makes queues that are named as the workflows of the scene's runs, with something in every column.
 func damageQueues(r *rig) {
-	if r.able.MessageKeeper == nil {
-		return
-	}
-	q := r.able.MessageKeeper.Messages()
+	q := r.w.Messages()
 	for _, name := range []string{"good", "victim", "over"} {
 		r.must(q.DeclareQueue(r.ctx, world.MessageQueue{Name: name, MaxReceives: 3}), "declare a queue")
 		send := func(text, group string) {
@@ -53,10 +50,7 @@ func damageQueues(r *rig) {
 
 // damageLimits has runs of a key of their own stand in line, with something in every column.
 func damageLimits(r *rig) {
-	if r.able.LimitKeeper == nil {
-		return
-	}
-	l := &limiting{r, r.able.LimitKeeper.Limits()}
+	l := &limiting{r, r.w.Limits()}
 	l.line(3, "limited", under("damaged/key:5"))
 	_, err := r.w.Join(r.ctx, world.Worker{ID: "wrk_weighs", Steps: []string{"task"}, Lease: longLease, StepLimits: []world.SaidLimit{
 		{Name: "damaged", Number: 5, Path: "key", Weights: map[string]int{"key": 2, "none": 3}},
@@ -72,12 +66,9 @@ func damageLimits(r *rig) {
 
 // damageTopics makes subscriptions that are named as the queues, with something in every column.
 func damageTopics(r *rig) {
-	if r.able.TopicKeeper == nil {
-		return
-	}
-	topics := r.able.TopicKeeper.Topics()
+	topics := r.w.Topics()
 	for _, name := range []string{"good", "victim", "over"} {
-		r.must(spread.Of(r.able).Subscribe(r.ctx, world.Subscription{Name: name, Pattern: name + ".#", Queue: name}), "subscribe")
+		r.must(spread.Of(r.w).Subscribe(r.ctx, world.Subscription{Name: name, Pattern: name + ".#", Queue: name}), "subscribe")
 		sent, err := topics.Publish(r.ctx, []world.Publication{
 			{Topic: name, Source: "me", Payload: quoted("due"), Dedupe: "due"}, {Topic: name, Payload: quoted("later"), Delay: time.Hour}, {Topic: name, Payload: quoted("aside")},
 		})
@@ -91,7 +82,7 @@ func damageTopics(r *rig) {
 
 // damageScene makes a run of which something is in every table, one that is over, and one that is left alone.
 func damageScene(t *testing.T, w world.World) (ids damageIDs) {
-	r := &rig{T: t, w: w, able: world.AbilitiesOf(w), ctx: t.Context()}
+	r := &rig{T: t, w: w, able: w.Abilities(), ctx: t.Context()}
 	k := r.worker("victim", "over", "good")
 	good := r.createRun("good")
 	s := k.create("victim", func(b *world.Birth) {
@@ -105,10 +96,8 @@ func damageScene(t *testing.T, w world.World) (ids damageIDs) {
 	s.append(world.Event{Type: world.HookDisposed, ID: "hook_2"})
 	s.append(listens("wait_2", "never", `{"order":1}`, time.Hour))
 	var value, goodValue string
-	if r.able.ApartKeeper != nil {
-		value, goodValue = r.keep(s.run, "large", "left"), r.keep(good, "good")
-		s.append(refer(stepCreated("step_apart", world.KindClosure), value))
-	}
+	value, goodValue = r.keep(s.run, "large", "left"), r.keep(good, "good")
+	s.append(refer(stepCreated("step_apart", world.KindClosure), value))
 	s.await("step_a", good)
 	s.queueTask("step_1")
 	r.deliver(k.retry(k.getTask(), "BUSY", world.Now()))
@@ -126,31 +115,21 @@ func damageScene(t *testing.T, w world.World) (ids damageIDs) {
 	o.write(o.withStream("s", "", 45))
 	r.deliver(signal(o.run, "late", "late"))
 	end := world.Event{Type: world.RunCompleted, Payload: jsonText(`45`)}
-	if r.able.ApartKeeper != nil {
-		end = refer(end, r.keep(o.run, "output"))
-	}
+	end = refer(end, r.keep(o.run, "output"))
 	o.session.write(o.next(end))
 	damageQueues(r)
 	damageTopics(r)
 	damageSchedules(r)
 	damageLimits(r)
-	if r.able.StartKeeper != nil {
-		r.must(r.able.StartKeeper.Starts().Hold(r.ctx, world.Hold{Workflow: "held", By: "ann", Note: "a test"}), "hold")
-	}
-	if b := r.able.KeyBook; b != nil {
-		_, err := b.BindKey(r.ctx, "key", []byte("print"))
-		r.must(err, "bind a key")
-	}
-	if d := r.able.Definer; d != nil {
-		described := says("defined", 2, time.Hour, 0)
-		described.Describe(jsonText(`{"input":{"type":"string"}}`))
-		r.must(d.Define(r.ctx, []world.Definition{described}), "define")
-		_, _, err := d.LimitRetention(r.ctx, time.Hour, false)
-		r.must(err, "limit retention")
-	}
-	if k := r.able.MetricsKeeper; k != nil {
-		r.must(k.KeepMetrics(r.ctx, counted("damaged", 1, "[]")), "keep metrics")
-	}
+	r.must(r.w.Starts().Hold(r.ctx, world.Hold{Workflow: "held", By: "ann", Note: "a test"}), "hold")
+	_, err := r.w.BindKey(r.ctx, "key", []byte("print"))
+	r.must(err, "bind a key")
+	described := says("defined", 2, time.Hour, 0)
+	described.Describe(jsonText(`{"input":{"type":"string"}}`))
+	r.must(r.w.Define(r.ctx, []world.Definition{described}), "define")
+	_, _, err = r.w.LimitRetention(r.ctx, time.Hour, false)
+	r.must(err, "limit retention")
+	r.must(r.w.KeepMetrics(r.ctx, counted("damaged", 1, "[]")), "keep metrics")
 	r.must(w.Leave(r.ctx, k.id), "leave")
 	r.mortal(shortLease, "good") // it is there, and dead
 	r.must(w.Close(), "close")

@@ -19,15 +19,15 @@ func says(workflow string, version int, retention, timeout time.Duration) world.
 // defined is what the world tells of workflows.
 func (r *rig) defined(workflows ...string) world.Defined {
 	r.Helper()
-	d, err := r.able.Definer.Defined(r.ctx, workflows)
+	d, err := r.w.Defined(r.ctx, workflows)
 	r.must(err, "defined")
 	return d
 }
 
 var definitions = []check{
-	{"what definitions say is kept", "a definition holds for every starter: what was published last counts, version by version", needs("Definer", func(r *rig) {
+	{"what definitions say is kept", "a definition holds for every starter: what was published last counts, version by version", func(r *rig) {
 		r.same(len(r.defined("greet").Definitions), 0, "definitions of what nobody has defined")
-		define := func(all ...world.Definition) { r.must(r.able.Definer.Define(r.ctx, all), "define") }
+		define := func(all ...world.Definition) { r.must(r.w.Define(r.ctx, all), "define") }
 		v1, v2, other := says("greet", 1, time.Hour, 0), says("greet", 2, -1, time.Second), says("order", 7, 0, 0)
 		define()
 		define(v2, other, v1)
@@ -43,19 +43,19 @@ var definitions = []check{
 		r.same(r.defined("greet").Definitions, []world.Definition{v1, v2}, "with attributes")
 		long := says("greet", 4, 0, 0)
 		long.Attributes = map[string]json.RawMessage{"x": json.RawMessage(`"` + strings.Repeat("x", world.MaxAttributeBytes) + `"`)}
-		r.refused(r.able.Definer.Define(r.ctx, []world.Definition{v1, long}), world.ErrTooLarge, "attributes that no run can have")
+		r.refused(r.w.Define(r.ctx, []world.Definition{v1, long}), world.ErrTooLarge, "attributes that no run can have")
 		for _, bad := range []world.Definition{says("", 1, 0, 0), says("a b", 1, 0, 0), says("greet", 0, 0, 0), says("greet", world.MaxVersion+1, 0, 0), says("greet", 3, 0, -1)} {
-			r.refused(r.able.Definer.Define(r.ctx, []world.Definition{v1, bad}), world.ErrInvalid, "a bad definition")
+			r.refused(r.w.Define(r.ctx, []world.Definition{v1, bad}), world.ErrInvalid, "a bad definition")
 		}
 		r.same(r.defined("greet").Definitions, []world.Definition{v1, v2}, "behind what was refused")
-	})},
-	{"schemas are kept beside what definitions say", "doors hold what comes from outside against the schemas of a version that a live worker has", needs("Definer", func(r *rig) {
+	}},
+	{"schemas are kept beside what definitions say", "doors hold what comes from outside against the schemas of a version that a live worker has", func(r *rig) {
 		schemas := func(of world.Class) string {
-			text, err := r.able.Definer.Schemas(r.ctx, of)
+			text, err := r.w.Schemas(r.ctx, of)
 			r.must(err, "schemas")
 			return string(text)
 		}
-		define := func(all ...world.Definition) { r.must(r.able.Definer.Define(r.ctx, all), "define") }
+		define := func(all ...world.Definition) { r.must(r.w.Define(r.ctx, all), "define") }
 		v1, v2 := says("greet", 1, time.Hour, 0), says("greet", 2, 0, 0)
 		r.same(schemas(v1.Class), "", "schemas of what nobody has defined")
 		v1.Describe(jsonText(`{"input":{"properties":{"b":{},"a":{}}}}`))
@@ -76,13 +76,13 @@ var definitions = []check{
 		other.Print = v2.Print
 		broken.Describe(jsonText(`{`))
 		for _, bad := range []world.Definition{large, other, broken} {
-			r.refused(r.able.Definer.Define(r.ctx, []world.Definition{bad}), world.ErrInvalid, "bad schemas")
+			r.refused(r.w.Define(r.ctx, []world.Definition{bad}), world.ErrInvalid, "bad schemas")
 		}
 		v1.Describe(nil)
 		define(v1)
 		r.same(schemas(v1.Class), "", "schemas where a version says none any more")
-	})},
-	{"a worker says what its definitions say with its registration, or nothing", "no starter sees a worker without what its versions say; one that is refused does not hold", needs("Definer", func(r *rig) {
+	}},
+	{"a worker says what its definitions say with its registration, or nothing", "no starter sees a worker without what its versions say; one that is refused does not hold", func(r *rig) {
 		v1, v2 := says("greet", 1, time.Hour, 0), says("greet", 2, -1, time.Second)
 		v1.Describe(jsonText(`{"input":{"type":"string"}}`))
 		wk := world.Worker{
@@ -96,7 +96,7 @@ var definitions = []check{
 		r.same([]world.Said{told.Definitions[0].Said, told.Definitions[1].Said}, []world.Said{v1.Said, v2.Said}, "what they say")
 		r.same(told.Live, wk.Classes, "what it has")
 		r.same(told.Retention, 48*time.Hour, "the limit")
-		text, err := r.able.Definer.Schemas(r.ctx, v1.Class)
+		text, err := r.w.Schemas(r.ctx, v1.Class)
 		r.must(err, "schemas")
 		r.same(string(text), string(v1.Schemas), "schemas")
 		other := wk
@@ -121,8 +121,8 @@ var definitions = []check{
 		for _, row := range stats.Workers {
 			r.same(len(row.Definitions), 0, "definitions of listed workers")
 		}
-	})},
-	{"who has said what definitions say is told, and whether it is gone", "a live worker says again what one that is gone has said otherwise", needs("Definer", func(r *rig) {
+	}},
+	{"who has said what definitions say is told, and whether it is gone", "a live worker says again what one that is gone has said otherwise", func(r *rig) {
 		class := world.Class{Workflow: "greet", Version: 1}
 		join := func(retention time.Duration) string {
 			id := world.NewID(world.PrefixWorker, world.Now())
@@ -146,15 +146,15 @@ var definitions = []check{
 		is(time.Minute, c, true)
 		again := says("greet", 1, time.Hour, 0)
 		again.By = a
-		r.must(r.able.Definer.Define(r.ctx, []world.Definition{again}), "define")
+		r.must(r.w.Define(r.ctx, []world.Definition{again}), "define")
 		is(time.Hour, a, false)
 		again.By = ""
-		r.must(r.able.Definer.Define(r.ctx, []world.Definition{again}), "define what is said already, by nobody in particular")
+		r.must(r.w.Define(r.ctx, []world.Definition{again}), "define what is said already, by nobody in particular")
 		is(time.Hour, a, false)
 		r.must(r.w.Leave(r.ctx, a), "leave")
 		is(time.Hour, a, true)
-	})},
-	{"what live workers have is told", "a start by name gets the highest version that a live worker has", needs("Definer", func(r *rig) {
+	}},
+	{"what live workers have is told", "a start by name gets the highest version that a live worker has", func(r *rig) {
 		r.same(len(r.defined("greet").Live), 0, "versions where nobody is alive")
 		join := func(lease time.Duration, classes ...world.Class) (string, time.Time) {
 			id := world.NewID(world.PrefixWorker, world.Now())
@@ -176,8 +176,8 @@ var definitions = []check{
 		r.must(err, "take")
 		r.same(len(claimed.Runs), 1, "runs that a worker took that then died")
 		r.until("the lease of a worker that died is over", func() bool { return len(r.defined("greet").Live) == 1 })
-	})},
-	{"who is alive for starters is alive for who lists workers", "a start by name gets the highest version that a live worker has, also when none had anything to do for hours", needs("Definer", func(r *rig) {
+	}},
+	{"who is alive for starters is alive for who lists workers", "a start by name gets the highest version that a live worker has, also when none had anything to do for hours", func(r *rig) {
 		v1, v2 := world.Class{Workflow: "greet", Version: 1}, world.Class{Workflow: "greet", Version: 2}
 		var over time.Time
 		for _, class := range []world.Class{v1, v2} {
@@ -201,8 +201,8 @@ var definitions = []check{
 		}
 		slices.SortFunc(alive, func(a, b world.Class) int { return a.Version - b.Version })
 		r.same(r.defined("greet").Live, alive, "versions of those who are alive")
-	})},
-	{"the limit of retention is lowered, and raised on purpose", "the lowest limit holds for all, in whatever order programs say theirs", needs("Definer", func(r *rig) {
+	}},
+	{"the limit of retention is lowered, and raised on purpose", "the lowest limit holds for all, in whatever order programs say theirs", func(r *rig) {
 		for _, c := range []struct {
 			limit       time.Duration
 			raise       bool
@@ -219,10 +219,10 @@ var definitions = []check{
 			{time.Hour, true, 72 * time.Hour, time.Hour},
 			{-7, true, time.Hour, -1},
 		} {
-			before, now, err := r.able.Definer.LimitRetention(r.ctx, c.limit, c.raise)
+			before, now, err := r.w.LimitRetention(r.ctx, c.limit, c.raise)
 			r.must(err, "limit")
 			r.same([]time.Duration{before, now}, []time.Duration{c.before, c.now}, "the limit before and behind "+c.limit.String())
 			r.same(r.defined().Retention, c.now, "the limit as starters are told it")
 		}
-	})},
+	}},
 }

@@ -96,7 +96,7 @@ func RunDerived(t *testing.T, s DamageStore) {
 			r.until("both are listed again", func() bool {
 				for _, k := range []*worker{k, also} {
 					k.claim(1, 1)
-					held, err := r.able.Holder.Held(r.ctx, k.id)
+					held, err := r.w.Held(r.ctx, k.id)
 					r.must(err, "held")
 					r.same(len(held.Runs), 1, "runs that "+k.id+" holds")
 					k.heartbeat()

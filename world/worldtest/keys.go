@@ -10,9 +10,9 @@ import (
 )
 
 var keys = []check{
-	{"the ID of a key stands for one key", "who binds it first stands, and everybody is told", needs("KeyBook", func(r *rig) {
+	{"the ID of a key stands for one key", "who binds it first stands, and everybody is told", func(r *rig) {
 		bind := func(id, print string) string {
-			bound, err := r.able.KeyBook.BindKey(r.ctx, id, []byte(print))
+			bound, err := r.w.BindKey(r.ctx, id, []byte(print))
 			r.must(err, "bind "+id)
 			return string(bound)
 		}
@@ -31,10 +31,10 @@ var keys = []check{
 			r.same(print, bind("k3", ""), "what each of four who bind it at once is told")
 		}
 		for _, id := range []string{"", strings.Repeat("k", 65), "a\x00b"} {
-			_, err := r.able.KeyBook.BindKey(r.ctx, id, []byte("one"))
+			_, err := r.w.BindKey(r.ctx, id, []byte("one"))
 			r.refused(err, world.ErrInvalid, "a bad ID")
 		}
-		_, err := r.able.KeyBook.BindKey(r.ctx, "k4", make([]byte, 65))
+		_, err := r.w.BindKey(r.ctx, "k4", make([]byte, 65))
 		r.refused(err, world.ErrInvalid, "a large fingerprint")
-	})},
+	}},
 }

@@ -116,10 +116,10 @@ var leases = []check{
 		r.same(got.Claim, int64(2), "take")
 		again.append(signalEvent("a"))
 	}},
-	{"a worker is told what it holds", "Held lists the runs that it created and those that it was given, each with its claim, and its tasks, each with its attempt, and nothing of what is over; nothing of a worker that has left", needs("Holder", func(r *rig) {
+	{"a worker is told what it holds", "Held lists the runs that it created and those that it was given, each with its claim, and its tasks, each with its attempt, and nothing of what is over; nothing of a worker that has left", func(r *rig) {
 		k, other := r.worker("greet"), r.worker("other")
 		held := func() []string {
-			account, err := r.able.Holder.Held(r.ctx, k.id)
+			account, err := r.w.Held(r.ctx, k.id)
 			r.must(err, "held")
 			return itemsOf(&account)
 		}
@@ -146,9 +146,9 @@ var leases = []check{
 		s.end()
 		r.same(len(held()), 0, "when the run is over")
 		r.must(r.w.Leave(r.ctx, k.id), "leave")
-		_, err := r.able.Holder.Held(r.ctx, k.id)
+		_, err := r.w.Held(r.ctx, k.id)
 		r.refused(err, world.ErrLeaseLost, "held")
-	})},
+	}},
 	{"a heartbeat tells all that a worker holds, where it is asked", "the account has each run with its claim and its last event, and each task with its attempt", func(r *rig) {
 		k := r.worker("greet")
 		account := func() []string {

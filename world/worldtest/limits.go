@@ -21,14 +21,14 @@ type limiting struct {
 
 // withLimits is a check of a world that keeps limits.
 func withLimits(f func(l *limiting)) func(r *rig) {
-	return needs("LimitKeeper", func(r *rig) {
-		l := &limiting{r, r.able.LimitKeeper.Limits()}
+	return func(r *rig) {
+		l := &limiting{r, r.w.Limits()}
 		if _, err := l.l.ListLimits(r.ctx); errors.Is(err, world.ErrNotFound) {
 			r.Log("the world behind this one keeps no limits")
 			return
 		}
 		f(l)
-	})
+	}
 }
 
 // under has a run need a place of each: "limit/key:2", with "!" at the end where it is held until the end.
@@ -382,11 +382,9 @@ var limits = []check{
 			return []world.Definition{{Class: world.Class{Workflow: "hello", Version: 1}, Said: world.Said{Limits: limits}}}
 		}
 		other := says(world.SaidLimit{Name: "fresh", Number: 1}, world.SaidLimit{Name: "bank", Number: 3})
-		if d := l.able.Definer; d != nil {
-			l.refused(d.Define(l.ctx, other), world.ErrInvalid, "a definition of another scope")
-			two := says(world.SaidLimit{Name: "two", Number: 1}, world.SaidLimit{Name: "two", Number: 1, UntilEnd: true})
-			l.refused(d.Define(l.ctx, two), world.ErrInvalid, "two scopes at once")
-		}
+		l.refused(l.w.Define(l.ctx, other), world.ErrInvalid, "a definition of another scope")
+		two := says(world.SaidLimit{Name: "two", Number: 1}, world.SaidLimit{Name: "two", Number: 1, UntilEnd: true})
+		l.refused(l.w.Define(l.ctx, two), world.ErrInvalid, "two scopes at once")
 		_, err = l.w.Join(l.ctx, world.Worker{ID: world.NewID(world.PrefixWorker, world.Now()), Classes: []world.Class{{Workflow: "hello", Version: 1}}, Definitions: other})
 		l.refused(err, world.ErrInvalid, "a worker that defines it so")
 		all, err := l.l.ListLimits(l.ctx)

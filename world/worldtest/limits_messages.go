@@ -152,7 +152,7 @@ var limitsOfMessages = []check{
 		h.comes("ann 1")
 	})},
 	{"a queue that nobody receives from keeps no place", "what is let in gives its place back after a while where the queue shares its limit, whoever received it is gone or nobody came; it stands in line again when somebody receives, as it was sent; a queue of which something is out keeps its places", withHeld([]world.SaidLimit{byTo("bank", 1)}, func(h *holding) {
-		if h.over || h.able.StartKeeper == nil {
+		if h.over {
 			h.rig.Log("another world looks after that")
 			return
 		}
@@ -178,14 +178,14 @@ var limitsOfMessages = []check{
 		h.same(h.shown(lost.Messages), []string{"ann 1"}, "what was received")
 		h.same(len(from("busy", 1, time.Hour).Messages), 1, "what is out of the busy queue")
 		h.same(len(from("other", 5, 0).Messages), 0, "what is received while another has the place")
-		next, err := h.able.StartKeeper.Starts().Settle(h.ctx)
+		next, err := h.w.Starts().Settle(h.ctx)
 		h.must(err, "settle")
 		if next <= 0 || next > world.NeglectAfter {
 			h.rig.Fatalf("it is looked at again in %s, want within %s", next, world.NeglectAfter)
 		}
 		var got []world.Message
 		h.rig.until("the place is given back", func() bool {
-			_, err := h.able.StartKeeper.Starts().Settle(h.ctx)
+			_, err := h.w.Starts().Settle(h.ctx)
 			h.must(err, "settle")
 			got = append(got, from("other", 5, time.Hour).Messages...)
 			return len(got) > 0

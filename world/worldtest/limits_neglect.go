@@ -8,7 +8,7 @@ import "github.com/stepwell/stepwell/world"
 // It returns what that worker is given.
 func (l *limiting) settles(k *worker, why string, want ...string) (got []*session) {
 	l.Helper()
-	starts := l.able.StartKeeper.Starts()
+	starts := l.w.Starts()
 	l.until(why, func() bool {
 		_, err := starts.Settle(l.ctx)
 		l.must(err, "settle")
@@ -30,7 +30,7 @@ func (l *limiting) settles(k *worker, why string, want ...string) (got []*sessio
 // neglected is a check of a world that looks for what nobody can take.
 func neglected(f func(l *limiting)) func(r *rig) {
 	return withLimits(func(l *limiting) {
-		if l.over || l.able.StartKeeper == nil {
+		if l.over {
 			l.Log("another world looks after that")
 			return
 		}
@@ -57,7 +57,7 @@ var limitsOfNeglected = []check{
 				l.must(err, "place in line")
 				return in != nil && in.Limit == "bank"
 			})
-			next, err := l.able.StartKeeper.Starts().Settle(l.ctx)
+			next, err := l.w.Starts().Settle(l.ctx)
 			l.must(err, "settle")
 			if next <= 0 || next > world.NeglectAfter {
 				l.Fatalf("it is looked at again in %s, want within %s", next, world.NeglectAfter)

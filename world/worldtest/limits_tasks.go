@@ -229,27 +229,23 @@ var limitsOfTasks = []check{
 		l.must(err, "claim by name")
 		l.same(len(got.Tasks), 0, "tasks by name")
 		k.idle("it stands in line")
-		if l.able.ReadyReader != nil {
-			ready, err := l.able.ReadyReader.Ready(l.ctx, world.ReadyQuery{Steps: k.steps})
-			l.must(err, "ready")
-			l.same(len(ready.Items), 0, "what is ready")
-		}
-		if l.able.TaskReader != nil {
-			shown, err := l.able.TaskReader.Tasks(l.ctx, s.run)
-			l.must(err, "tasks")
-			if len(shown) != 2 || time.Since(shown[0].Visible).Abs() > time.Hour {
-				l.Fatalf("tasks are %+v, want two, the first visible since it was asked for", shown)
-			}
+		ready, err := l.w.Ready(l.ctx, world.ReadyQuery{Steps: k.steps})
+		l.must(err, "ready")
+		l.same(len(ready.Items), 0, "what is ready")
+		shown, err := l.w.Tasks(l.ctx, s.run)
+		l.must(err, "tasks")
+		if len(shown) != 2 || time.Since(shown[0].Visible).Abs() > time.Hour {
+			l.Fatalf("tasks are %+v, want two, the first visible since it was asked for", shown)
 		}
 		l.done(k, first)
 		l.done(k, l.tasksOf(k, "the place is free", "step_b")[0])
 	})},
 	{"a step that no worker has keeps no place", "its tasks give back what they hold after a while, and leave their lines; who has it later has them stand in line again", withLimits(func(l *limiting) {
-		if l.over || l.able.StartKeeper == nil {
+		if l.over {
 			l.Log("another world looks after that")
 			return
 		}
-		starts := l.able.StartKeeper.Starts()
+		starts := l.w.Starts()
 		k := l.worker("greet")
 		s := k.create("greet")
 		l.queueAs("lost", s, under("bank:1"), "step_a")

@@ -22,7 +22,7 @@ var logs = []check{
 		rapid.Check(r.T, func(t *rapid.T) {
 			run := newRun()
 			events, state := History(t, run, rapid.IntRange(1, 40).Draw(t, "events"))
-			r.keepNamed(run, events, state)
+			r.keepNamed(run, events)
 			want := r.writeAll(k, run, Split(t, events))
 			for _, limit := range []int{0, 1, rapid.IntRange(2, len(want)+1).Draw(t, "page")} {
 				got, _ := r.pages(run, world.EventQuery{Limit: limit})
@@ -235,19 +235,14 @@ func (r *rig) writeAll(k *worker, run string, commits [][]world.Event) (want []w
 	return want
 }
 
-// keepNamed keeps the values that events of a run name. For a world that keeps none, they name none.
-func (r *rig) keepNamed(run string, events []world.Event, state *world.State) {
+// keepNamed keeps the values that events of a run name.
+func (r *rig) keepNamed(run string, events []world.Event) {
 	r.Helper()
 	_, err := r.w.Run(r.ctx, run)
 	birth := errors.Is(err, world.ErrNotFound)
 	for i := range events {
-		value := events[i].Apart
-		switch {
-		case value == "":
-		case r.able.ApartKeeper == nil:
-			events[i].Apart, state.OutputApart = "", ""
-		default:
-			r.must(r.able.ApartKeeper.Values().KeepPiece(r.ctx, &world.Piece{Run: run, Value: value, Data: []byte("7"), Birth: birth}), "keep a piece")
+		if value := events[i].Apart; value != "" {
+			r.must(r.w.Values().KeepPiece(r.ctx, &world.Piece{Run: run, Value: value, Data: []byte("7"), Birth: birth}), "keep a piece")
 		}
 	}
 }

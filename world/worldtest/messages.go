@@ -25,11 +25,11 @@ type messaging struct {
 
 // withMessages is a check of a world that has queues, with one that is declared: q.
 func withMessages(f func(m *messaging)) func(r *rig) {
-	return needs("MessageKeeper", func(r *rig) {
-		m := &messaging{r, r.able.MessageKeeper.Messages()}
+	return func(r *rig) {
+		m := &messaging{r, r.w.Messages()}
 		m.declare(world.MessageQueue{Name: "q", MaxReceives: 3})
 		f(m)
-	})
+	}
 }
 
 func (m *messaging) declare(q world.MessageQueue) {

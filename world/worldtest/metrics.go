@@ -15,8 +15,8 @@ func counted(process string, revision int64, says string, absorbs ...world.Metri
 }
 
 var metrics = []check{
-	{"what processes have counted is kept", "what a process gives stands in the place of what it gave before; what is given twice is kept once", needs("MetricsKeeper", func(r *rig) {
-		k := r.able.MetricsKeeper
+	{"what processes have counted is kept", "what a process gives stands in the place of what it gave before; what is given twice is kept once", func(r *rig) {
+		k := r.w
 		keep := func(m *world.ProcessMetrics) {
 			r.Helper()
 			r.must(k.KeepMetrics(r.ctx, m), "keep metrics of "+m.Process)
@@ -50,9 +50,9 @@ var metrics = []check{
 		keep(counted("b", 1, "[5]"))
 		is("of one that gave more, and what it gave once more", "a[2]", "b[3]")
 		r.refused(k.KeepMetrics(r.ctx, counted("c", 2, "[6]")), world.ErrConflict, "one whose counts were absorbed")
-	})},
-	{"what processes have counted is absorbed", "counts are neither lost nor doubled when a process adds those of others to its own", needs("MetricsKeeper", func(r *rig) {
-		k := r.able.MetricsKeeper
+	}},
+	{"what processes have counted is absorbed", "counts are neither lost nor doubled when a process adds those of others to its own", func(r *rig) {
+		k := r.w
 		names := func() (got []string) {
 			r.Helper()
 			all, err := k.Metrics(r.ctx)
@@ -78,9 +78,9 @@ var metrics = []check{
 		r.refused(k.KeepMetrics(r.ctx, counted("d", 1, "[3]", b2)), world.ErrConflict, "that absorbs one that is absorbed")
 		r.refused(k.KeepMetrics(r.ctx, counted("d", 1, "[3]", c1)), world.ErrConflict, "that absorbs what stands no longer")
 		r.same(names(), []string{"c[4]"}, "what is kept at last")
-	})},
-	{"metrics that make no sense are refused", "bad input is refused before anything is written", needs("MetricsKeeper", func(r *rig) {
-		k := r.able.MetricsKeeper
+	}},
+	{"metrics that make no sense are refused", "bad input is refused before anything is written", func(r *rig) {
+		k := r.w
 		for what, m := range map[string]*world.ProcessMetrics{
 			"without a process": counted("", 1, "[]"), "without a revision": counted("a", 0, "[]"), "that are no JSON": counted("a", 1, "["), "without counts": counted("a", 1, ""),
 			"that are too long": counted("a", 1, `"`+string(make([]byte, world.MaxMetrics))+`"`), "that absorb themselves": counted("a", 2, "[]", world.MetricsRef{Process: "a", Revision: 1}),
@@ -92,5 +92,5 @@ var metrics = []check{
 		all, err := k.Metrics(r.ctx)
 		r.must(err, "metrics")
 		r.same(len(all), 0, "processes that are kept")
-	})},
+	}},
 }

@@ -37,13 +37,13 @@ func (n *news) forget() {
 // listen calls f with the news of the world, which tells some.
 func (r *rig) listen(f func(n *news)) {
 	n := &news{seen: make(map[world.Notice]bool)}
-	stop := r.able.Notifier.Notify(n.add)
+	stop := r.w.Notify(n.add)
 	defer stop()
 	f(n)
 }
 
 var notices = []check{
-	{"news of work, mail, ends and logs are told", "a Notifier calls back after each change that others may wait for", needs("Notifier", func(r *rig) {
+	{"news of work, mail, ends and logs are told", "Notify calls back after each change that others may wait for", func(r *rig) {
 		k := r.worker("greet")
 		r.listen(func(n *news) {
 			expect := func(kind world.NoticeKind, run, after string) {
@@ -70,8 +70,8 @@ var notices = []check{
 			r.deliver(act(id, "", world.RunCancelled))
 			expect(world.NoticeEnded, id, "the end")
 		})
-	})},
-	{"who stopped listening hears nothing", "after stop the function is not called", needs("Notifier", func(r *rig) {
+	}},
+	{"who stopped listening hears nothing", "after stop the function is not called", func(r *rig) {
 		var stopped *news
 		r.listen(func(n *news) { stopped = n })
 		r.listen(func(n *news) {
@@ -82,5 +82,5 @@ var notices = []check{
 				r.Fatalf("a listener that stopped was told of run %s", id)
 			}
 		})
-	})},
+	}},
 }

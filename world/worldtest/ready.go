@@ -16,7 +16,7 @@ func (r *rig) ready(limit int, workflows ...string) world.Ready {
 	for _, name := range workflows {
 		q.Classes = append(q.Classes, world.Class{Workflow: name, Version: 1})
 	}
-	got, err := r.able.ReadyReader.Ready(r.ctx, q)
+	got, err := r.w.Ready(r.ctx, q)
 	r.must(err, "ready")
 	if got.Now.IsZero() {
 		r.Fatalf("got %+v, without the time", got)
@@ -37,7 +37,7 @@ func listed(got world.Ready) (names []string) {
 }
 
 var readies = []check{
-	{"what is ready is listed", "runs of these classes and tasks of these steps that a claim would give, and nothing else; nothing is taken", needs("ReadyReader", func(r *rig) {
+	{"what is ready is listed", "runs of these classes and tasks of these steps that a claim would give, and nothing else; nothing is taken", func(r *rig) {
 		if got := r.ready(10, "greet"); len(got.Items) > 0 || got.More || !got.Next.IsZero() {
 			r.Fatalf("got %+v of an empty world", got)
 		}
@@ -85,8 +85,8 @@ var readies = []check{
 		k.only(mailed.run, "")
 		k.only(s.run, "step_1")
 		r.same(len(r.ready(10, "greet").Items), 0, "items, now that all are held")
-	})},
-	{"a list is bounded", "at most as many as asked for, those first that are due longest; More says that there are others", needs("ReadyReader", func(r *rig) {
+	}},
+	{"a list is bounded", "at most as many as asked for, those first that are due longest; More says that there are others", func(r *rig) {
 		k := r.worker("greet")
 		var want []string
 		for i := range 5 {
@@ -105,8 +105,8 @@ var readies = []check{
 		if got := r.ready(-1); len(got.Items) > 0 {
 			r.Fatalf("got %v for no classes", listed(got))
 		}
-	})},
-	{"the next is told beside what is ready", "Next: when something else is due, also in the partition of what is due now", needs("ReadyReader", func(r *rig) {
+	}},
+	{"the next is told beside what is ready", "Next: when something else is due, also in the partition of what is due now", func(r *rig) {
 		k := r.worker("greet")
 		at := world.Now().Add(time.Hour)
 		for _, d := range []time.Duration{-2 * time.Hour, 0, time.Hour} {
@@ -117,8 +117,8 @@ var readies = []check{
 		if !got.Next.Equal(at) {
 			r.Fatalf("next is %s, want %s", got.Next, at)
 		}
-	})},
-	{"a cancel is listed for who has the code", "as it is taken: any worker's list has it, unless its code is needed and a worker has that", needs("ReadyReader", func(r *rig) {
+	}},
+	{"a cancel is listed for who has the code", "as it is taken: any worker's list has it, unless its code is needed and a worker has that", func(r *rig) {
 		pending := r.createRun("strange", func(b *world.Birth) { b.NotBefore = world.Now().Add(time.Hour) })
 		r.deliver(cancel(pending, ""))
 		got := r.ready(10, "greet")
@@ -133,8 +133,8 @@ var readies = []check{
 		r.same(listed(r.ready(10, "strange")), []string{running.run}, "its own")
 		r.must(r.w.Leave(r.ctx, k.id), "leave")
 		r.same(listed(r.ready(10, "greet")), []string{pending, running.run}, "another's: the worker has left, and handed back the first")
-	})},
-	{"what a dead worker holds is listed", "its lease is over: with no worker there at all", needs("ReadyReader", func(r *rig) {
+	}},
+	{"what a dead worker holds is listed", "its lease is over: with no worker there at all", func(r *rig) {
 		run := r.createRun("greet")
 		s := r.worker("greet").create("greet")
 		s.queueTask("step_1")
@@ -161,5 +161,5 @@ var readies = []check{
 			}
 			return len(got.Items) == len(want)
 		})
-	})},
+	}},
 }

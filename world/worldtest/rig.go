@@ -42,7 +42,7 @@ func newRig(t *testing.T, w world.World) *rig {
 			t.Errorf("close: %v", err)
 		}
 	})
-	return &rig{T: t, w: w, able: world.AbilitiesOf(w), ctx: t.Context()}
+	return &rig{T: t, w: w, able: w.Abilities(), ctx: t.Context()}
 }
 
 // needs is a check of a world with an ability, which is a field of [world.Abilities]. Of others there is nothing to

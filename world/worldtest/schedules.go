@@ -21,7 +21,7 @@ type planning struct {
 }
 
 func withSchedules(f func(p *planning)) func(r *rig) {
-	return needs("ScheduleKeeper", func(r *rig) { f(&planning{r, r.able.ScheduleKeeper.Schedules()}) })
+	return func(r *rig) { f(&planning{r, r.w.Schedules()}) }
 }
 
 func planned(name string, due time.Time) world.Schedule {
@@ -266,20 +266,17 @@ var schedules = []check{
 
 // damageSchedules makes schedules, with something in every column.
 func damageSchedules(r *rig) {
-	if r.able.ScheduleKeeper == nil {
-		return
-	}
 	for _, name := range []string{"good", "victim", "over"} {
 		s := planned(name, world.Now().Add(-time.Hour))
 		s.Set = "set"
-		(&planning{r, r.able.ScheduleKeeper.Schedules()}).put(s, true)
+		(&planning{r, r.w.Schedules()}).put(s, true)
 	}
 }
 
 // schedulesWithDamage looks at schedules, of which some may be damaged.
 func (r *rig) schedulesWithDamage(name func(string, error)) {
 	r.Helper()
-	k := r.able.ScheduleKeeper.Schedules()
+	k := r.w.Schedules()
 	all, err := k.Schedules(r.ctx, world.ScheduleQuery{})
 	r.must(err, "schedules")
 	for _, s := range all {

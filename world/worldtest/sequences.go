@@ -83,8 +83,7 @@ type call struct {
 type pair struct {
 	testing.TB
 	worlds  [2]world.World
-	able    [2]world.Abilities // of worlds
-	slow    bool               // see [Alike]
+	slow    bool // see [Alike]
 	began   time.Time
 	n       int // entities so far, to make new names of
 	rng     *rand.Rand
@@ -114,7 +113,7 @@ const (
 )
 
 func newPair(t testing.TB, slow bool, reference, other world.World) *pair {
-	p := &pair{TB: t, slow: slow, worlds: [2]world.World{reference, other}, able: [2]world.Abilities{world.AbilitiesOf(reference), world.AbilitiesOf(other)}, began: world.Now()}
+	p := &pair{TB: t, slow: slow, worlds: [2]world.World{reference, other}, began: world.Now()}
 	for range 2 {
 		p.join()
 	}
@@ -270,7 +269,7 @@ func (p *pair) look() {
 		_, _ = both(p, "run "+run, func(w world.World, _ int) (world.Run, error) { return w.Run(ctx, run) })
 		_, _ = both(p, "events of "+run, func(w world.World, _ int) (world.EventPage, error) { return w.Events(ctx, run, world.EventQuery{}) })
 		_, _ = both(p, "streams of "+run, func(w world.World, _ int) ([]world.StreamRow, error) { return w.StreamsOf(ctx, run) })
-		_, _ = both(p, "tasks of "+run, func(_ world.World, i int) ([]world.Task, error) { return p.able[i].TaskReader.Tasks(ctx, run) })
+		_, _ = both(p, "tasks of "+run, func(w world.World, _ int) ([]world.Task, error) { return w.Tasks(ctx, run) })
 		_, _ = both(p, "stream s of "+run, func(w world.World, _ int) (world.ChunkPage, error) {
 			return w.Chunks(ctx, run, "s", world.ChunkQuery{})
 		})
@@ -292,8 +291,8 @@ func (p *pair) look() {
 	})
 	q := world.ReadyQuery{Classes: p.classes(), Steps: []string{"task"}}
 	var next [2]time.Time
-	_, _ = both(p, fmt.Sprintf("ready %+v", q), func(_ world.World, i int) (world.Ready, error) {
-		got, err := p.able[i].ReadyReader.Ready(ctx, q)
+	_, _ = both(p, fmt.Sprintf("ready %+v", q), func(w world.World, i int) (world.Ready, error) {
+		got, err := w.Ready(ctx, q)
 		next[i], got.Next = got.Next, time.Time{}
 		level := func(r world.ReadyItem) int64 { return int64(r.Priority) + int64(got.Now.Sub(r.Due)/time.Minute) }
 		if !slices.IsSortedFunc(got.Items, func(a, b world.ReadyItem) int { return cmpx.Or(cmpx.Compare(level(b), level(a)), a.Due.Compare(b.Due)) }) {

@@ -107,9 +107,6 @@ var shared = []sharedCheck{
 		a.same(len(b.events(s.run)), 22, "events")
 	}},
 	{"both spread", "whoever spreads, each publication goes once to each subscription, and who has looked before another spread writes nothing", func(a, b *rig) {
-		if a.able.TopicKeeper == nil {
-			return
-		}
 		sides := []*publishing{publisher(a), publisher(b)}
 		sides[0].declare(world.MessageQueue{Name: "q"})
 		sides[1].subscribe("s", "#", "q")

@@ -16,7 +16,7 @@ type starting struct {
 }
 
 func withStarts(f func(s *starting)) func(r *rig) {
-	return needs("StartKeeper", func(r *rig) { f(&starting{r, r.able.StartKeeper.Starts()}) })
+	return func(r *rig) { f(&starting{r, r.w.Starts()}) }
 }
 
 func (s *starting) hold(workflow string) {
@@ -196,9 +196,6 @@ var starts = []check{
 		s.worker("greet").idle("both are over")
 	})},
 	{"a run that is held holds no place of a limit", "others do not wait for what is not to begin", withStarts(func(s *starting) {
-		if s.able.LimitKeeper == nil {
-			return
-		}
 		k := s.worker("greet", "other")
 		one := func(b *world.Birth) { b.Places = []world.Place{{Limit: "bank", Number: 1}} }
 		if _, err := s.w.Commit(s.ctx, birth("other", one)); err != nil {

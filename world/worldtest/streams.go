@@ -402,7 +402,7 @@ var streams = []check{
 		wg.Wait()
 		r.same(len(r.chunks(s.run, "a", 0, 0)), 2*writers*batches, "chunks")
 	}},
-	{"growth is told", "a live tail need not poll", needs("Notifier", func(r *rig) {
+	{"growth is told", "a live tail need not poll", func(r *rig) {
 		s := r.worker("greet").create("greet")
 		p := s.streaming("a", "step_1", 1)
 		r.listen(func(n *news) {
@@ -415,7 +415,7 @@ var streams = []check{
 		stats, err := r.w.Stats(r.ctx)
 		r.must(err, "stats")
 		r.same(stats.Counters.Appends, int64(1), "appends that were counted")
-	})},
+	}},
 	{"streams go with their run", "a swept run leaves nothing", func(r *rig) {
 		s := r.worker("greet").create("greet", withRetention(time.Millisecond))
 		p := s.streaming("a", "step_1", 1)

@@ -149,19 +149,15 @@ func (r *rig) readable(k *worker) {
 		show("chunks", chunks, err)
 		rows, err := r.w.StreamsOf(r.ctx, run.ID)
 		show("streams", rows, err)
-		if r.able.TaskReader != nil {
-			tasks, err := r.able.TaskReader.Tasks(r.ctx, run.ID)
-			show("tasks", tasks, err)
-		}
+		tasks, err := r.w.Tasks(r.ctx, run.ID)
+		show("tasks", tasks, err)
 	}
 	hooks, err := r.w.Hooks(r.ctx, world.HookQuery{})
 	show("hooks", hooks, err)
 	stats, err := r.w.Stats(r.ctx)
 	show("stats", stats, err)
-	if r.able.ReadyReader != nil {
-		ready, err := r.able.ReadyReader.Ready(r.ctx, world.ReadyQuery{Classes: []world.Class{{Workflow: "greet", Version: 1}, {Workflow: "sleep", Version: 1}}, Steps: k.steps})
-		show("what is ready", ready, err)
-	}
+	ready, err := r.w.Ready(r.ctx, world.ReadyQuery{Classes: []world.Class{{Workflow: "greet", Version: 1}, {Workflow: "sleep", Version: 1}}, Steps: k.steps})
+	show("what is ready", ready, err)
 	heartbeat, err := r.w.Heartbeat(r.ctx, world.HeartbeatQuery{Worker: k.id})
 	show("a beat", heartbeat, err)
 	claimed, err := r.w.Claim(r.ctx, world.ClaimQuery{Worker: k.id, Classes: k.classes, Steps: k.steps})

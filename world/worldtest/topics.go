@@ -23,13 +23,13 @@ type publishing struct {
 
 // withTopics is a check of a world that has topics, with a queue that is declared: q.
 func withTopics(f func(p *publishing)) func(r *rig) {
-	return needs("TopicKeeper", withMessages(func(m *messaging) {
+	return withMessages(func(m *messaging) {
 		f(publisher(m.rig))
-	}))
+	})
 }
 
 func publisher(r *rig) *publishing {
-	return &publishing{&messaging{r, r.able.MessageKeeper.Messages()}, r.able.TopicKeeper.Topics(), spread.Of(r.able)}
+	return &publishing{&messaging{r, r.w.Messages()}, r.w.Topics(), spread.Of(r.w)}
 }
 
 // subscribe has what fits a pattern go to a queue; "": its own.
@@ -106,7 +106,7 @@ func own(name string) string { return world.SubscriptionQueue + name }
 
 var published = []check{
 	{"a queue that a subscription fills stays", "until that is ended: what is published goes there", withTopics(func(p *publishing) {
-		q := p.able.MessageKeeper.Messages()
+		q := p.w.Messages()
 		p.must(q.DeclareQueue(p.ctx, world.MessageQueue{Name: "filled"}), "declare")
 		p.must(p.s.Subscribe(p.ctx, world.Subscription{Name: "fills", Pattern: "a", Queue: "filled"}), "subscribe")
 		p.must(p.s.Subscribe(p.ctx, world.Subscription{Name: "own", Pattern: "a", Workflow: &world.StartTarget{Name: "w"}}), "subscribe")
@@ -498,7 +498,7 @@ var published = []check{
 		for i := range foreign {
 			foreign[i] = world.Publication{Topic: "a", Payload: quoted("hidden"), Encrypted: "other"}
 		}
-		lies := world.AbilitiesOf(world.Stored(p.w)).TopicKeeper.Topics() // an encrypting world has its own key
+		lies := world.Stored(p.w).Topics() // an encrypting world has its own key
 		for _, part := range [][]world.Publication{foreign, foreign[:20]} {
 			_, err := lies.Publish(p.ctx, part)
 			p.must(err, "publish with another key")
@@ -533,7 +533,7 @@ var published = []check{
 	{"what is half spread and cannot be read is left", "others go out, and it goes on where it was when somebody has its key", withTopics(func(p *publishing) {
 		p.subscribe("a", "#", "q")
 		p.subscribe("b", "#", "q")
-		lies := world.AbilitiesOf(world.Stored(p.w)).TopicKeeper.Topics()
+		lies := world.Stored(p.w).Topics()
 		sent, err := lies.Publish(p.ctx, []world.Publication{{Topic: "t", Payload: quoted("hidden"), Encrypted: "other"}})
 		p.must(err, "publish with another key")
 		cut := world.Cut{ID: sent[0].ID, Subscription: "a"}
@@ -552,10 +552,7 @@ var published = []check{
 		p.writes(true, world.Spread{Revision: p.due(10).Revision, Done: []string{cut.ID}}, "it is done")
 		p.same(p.due(10).Cut, (*world.Cut)(nil), "what is cut at the end")
 	})},
-	{"who spreads is told", "a Notifier tells what is published", withTopics(func(p *publishing) {
-		if p.able.Notifier == nil {
-			return
-		}
+	{"who spreads is told", "notices tell what is published", withTopics(func(p *publishing) {
 		p.subscribe("s", "#", "q")
 		p.listen(func(n *news) {
 			p.publish("a")

@@ -89,10 +89,7 @@ var publishedByCommits = []check{
 		p.refused(err, world.ErrInvalid, "a birth by a client")
 		p.same(len(p.due(10).Publications), 0, "what is due")
 	})},
-	{"who spreads is told of a commit", "a Notifier tells what is published", withTopics(func(p *publishing) {
-		if p.able.Notifier == nil {
-			return
-		}
+	{"who spreads is told of a commit", "notices tell what is published", withTopics(func(p *publishing) {
 		s := p.worker("greet").create("greet")
 		p.listen(func(n *news) {
 			s.write(s.publishes("a", "1"))

@@ -44,12 +44,10 @@ var beside = []sharedCheck{
 		b.same(hooksB, hooksA, "hooks")
 		b.same(len(ofB.Workers), 1, "workers")
 		b.same([2]int{ofB.Workers[0].Runs, ofB.Workers[0].Tasks}, [2]int{1, 1}, "what the worker holds")
-		if b.able.TaskReader != nil {
-			tasks, err := b.able.TaskReader.Tasks(b.ctx, s.run)
-			b.must(err, "tasks")
-			if len(tasks) != 1 || tasks[0].Worker != k.id {
-				b.Fatalf("got tasks %+v, want one that %s holds", tasks, k.id)
-			}
+		tasks, err := b.w.Tasks(b.ctx, s.run)
+		b.must(err, "tasks")
+		if len(tasks) != 1 || tasks[0].Worker != k.id {
+			b.Fatalf("got tasks %+v, want one that %s holds", tasks, k.id)
 		}
 		page, err := a.w.Runs(a.ctx, world.RunQuery{Limit: 1})
 		a.must(err, "runs")

@@ -9,9 +9,8 @@
 // poll for results with a time limit instead of sleeping. They run in parallel, each on its own
 // store.
 //
-// Abilities are optional: their checks run only if the store has them. For a store that wraps
-// another, use [RunWrapper]. For a store that several processes can open, also use [RunShared], and
-// if several can run workers, [RunWorkers].
+// [world.Abilities] are optional: their checks run only if the store has them. For a store that
+// several processes can open, also use [RunShared], and if several can run workers, [RunWorkers].
 //
 // Effects that take ten seconds (the default lease) are not checked; a store needs its own tests
 // for them.

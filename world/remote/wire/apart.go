@@ -1,6 +1,6 @@
 package wire
 
-// This file has values that are kept apart from logs: see [world.ApartKeeper].
+// This file has values that are kept apart from logs: see [world.Values].
 
 import "github.com/stepwell/stepwell/world"
 
