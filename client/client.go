@@ -231,9 +231,8 @@ func addQuery(query url.Values, name string, field reflect.Value) {
 // try sends a request until read has read its answer. again: it may be sent again although an
 // answer was lost, which lost then reports.
 func (c *Client) try(ctx context.Context, req *request, again bool, read func(*http.Response) error, lost *bool) error {
-	call := rand.Text() // the server does what comes twice under one name once
 	for began, n := time.Now(), 0; ; n++ {
-		err := c.once(ctx, req, call, read)
+		err := c.once(ctx, req, read)
 		var e *Error
 		errors.As(err, &e)
 		switch {
@@ -267,7 +266,7 @@ func (c *Client) try(ctx context.Context, req *request, again bool, read func(*h
 }
 
 // once sends a request once.
-func (c *Client) once(ctx context.Context, req *request, call string, read func(*http.Response) error) error {
+func (c *Client) once(ctx context.Context, req *request, read func(*http.Response) error) error {
 	sent := false
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -288,7 +287,7 @@ func (c *Client) once(ctx context.Context, req *request, call string, read func(
 	if err != nil {
 		return fmt.Errorf("%w: %w", world.ErrInvalid, err)
 	}
-	c.headers(h, req, call)
+	c.headers(h, req)
 	resp, err := c.opt.HTTP.Do(h)
 	if err != nil {
 		why := errAway
@@ -315,10 +314,10 @@ func cause(ctx context.Context) error {
 	return context.Cause(ctx)
 }
 
-func (c *Client) headers(h *http.Request, req *request, call string) {
+func (c *Client) headers(h *http.Request, req *request) {
 	h.Header.Set("User-Agent", "stepwell-client-go")
 	h.Header.Set("Accept", cmp.Or(req.accept, "application/json"))
-	h.Header.Set(wire.CallHeader, call)
+	h.Header.Set(wire.CallHeader, rand.Text()) // a proxy may send one request twice: the server does it once
 	for name, value := range map[string]string{
 		"Idempotency-Key": req.key, "Last-Event-ID": req.last, wire.ThroughHeader: c.opt.Through,
 	} {

@@ -173,7 +173,12 @@ type Server struct {
 }
 
 // New makes a server of an App. If the App is only a client, workers elsewhere carry out what
-// requests start. The error reports all faults of the options at once. New starts nothing.
+// requests start. The error reports all faults of the options at once.
+//
+// New starts nothing. [Server.Serve] runs all that a server needs. If you mount the server in your
+// own HTTP server, run [Server.Spread] beside it, or no topic and no schedule is served by this
+// process; call [Server.Drain] before you shut down; and let a worker delete the ended runs
+// whose retention is over.
 func New(app *stepwell.App, o Options) (*Server, error) {
 	err := o.defaults()
 	if app == nil {

@@ -70,13 +70,10 @@ func New(app *stepwell.App, o Options) *Ops {
 func (o *Ops) Call(ctx context.Context, row *api.Row, in, out any) error {
 	call, ok := table[row]
 	if !ok {
-		return fmt.Errorf("operation %s: %w: it has no function here", row.ID, world.ErrInvalid)
+		return fmt.Errorf("operation %s: %w: only a server has it", row.ID, world.ErrInvalid)
 	}
 	return call(o, ctx, in, out)
 }
-
-// Serves reports whether a row has its function here.
-func Serves(row *api.Row) bool { return table[row] != nil }
 
 // table has the function of each row.
 var table = map[*api.Row]func(o *Ops, ctx context.Context, in, out any) error{}
