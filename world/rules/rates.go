@@ -29,12 +29,13 @@ type Rate struct {
 // RateOf returns the rate of a place.
 func RateOf(p *world.Place) Rate { return Rate{Number: p.Number, Per: p.Per, Burst: p.Burst} }
 
-// Gap returns the time between two begins.
+// Gap returns the time between two begins; 0: nothing may begin. It is at least 1 ns, also of a
+// damaged row.
 func (r *Rate) Gap() int64 {
 	if r.Number <= 0 {
 		return 0
 	}
-	return int64(r.Per) / int64(r.Number)
+	return max(int64(r.Per)/int64(r.Number), 1)
 }
 
 // counted is the rate by which begins count. At 0 nobody is let in, but who was let in before may

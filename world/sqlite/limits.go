@@ -244,10 +244,12 @@ func scanPlaced(r row, from int) *placed {
 		return nil
 	}
 	p := &placed{at: r.int(from + 3)}
-	if json.Unmarshal(r.bytes(from), &p.Keys) != nil || int(r.int(from+2)) > len(p.Keys) {
+	p.Keeps, p.Has, p.Rates = int(r.int(from+1)), int(r.int(from+2)), int(r.int(from+4))
+	if json.Unmarshal(r.bytes(from), &p.Keys) != nil || p.Has < 0 || p.Has > len(p.Keys) {
 		return nil
 	}
-	p.Keeps, p.Has, p.Parked, p.Rates = int(r.int(from+1)), int(r.int(from+2)), !r.null(from+3), min(int(r.int(from+4)), len(p.Keys))
+	p.Keeps, p.Rates = min(max(p.Keeps, 0), len(p.Keys)), min(max(p.Rates, 0), len(p.Keys))
+	p.Parked = !r.null(from+3) && !p.Whole()
 	return p
 }
 
