@@ -52,6 +52,7 @@ func TestLimits(t *testing.T) {
 	r.want(404, "PUT", "/v1/limits/nobody", `{"number": 1}`)
 	r.want(400, "PUT", "/v1/limits/slow", `{"number": -1}`)
 	r.want(400, "PUT", "/v1/limits/slow", `{"many": 1}`)
+	r.want(400, "PUT", "/v1/limits/slow", `{}`) // null ends what an operator has set; nothing does not
 	r.want(400, "GET", "/v1/limits/slow?cursor=~", "")
 	if a := r.want(200, "PUT", "/v1/limits/slow", `{"number": 3}`); a.get("number") != 3.0 || a.get("said") != 1.0 || a.get("set") != 3.0 {
 		t.Errorf("set: got %s", a.body)

@@ -5,11 +5,13 @@ package server
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"net/http"
 	"net/url"
 	"reflect"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/stepwell/stepwell/api"
@@ -126,12 +128,26 @@ func (r *request) decodeBody(in reflect.Value) error {
 	if err := r.decode(in.Addr().Interface()); err != nil {
 		return err
 	}
-	for i, text := range preset {
-		if in.Field(i).IsZero() { // for Go programs 0 is the default
-			return invalid("body: %s is 0: want another number; without one it is %s", in.Type().Field(i).Tag.Get("json"), text)
+	for i := range in.NumField() {
+		f := in.Type().Field(i)
+		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
+		switch {
+		case !in.Field(i).IsZero():
+		case preset[i] != "": // for Go programs 0 is the default
+			return invalid("body: %s is 0: want another number; without one it is %s", name, preset[i])
+		case f.Type.Kind() == reflect.Pointer && options == "" && name != "-" && !r.bodyHas(name): // null has a meaning
+			return invalid("body: there is no %s", name)
 		}
 	}
 	return nil
+}
+
+// bodyHas reports whether the body, which was decoded, has a member.
+func (r *request) bodyHas(name string) bool {
+	var members map[string]json.RawMessage
+	_ = json.Unmarshal(r.body, &members) // it is an object, or empty
+	_, ok := members[name]
+	return ok
 }
 
 // set sets a field of an input to the value of its text.
