@@ -29,7 +29,8 @@ import (
 // Its place in line is the time of its send; in a group, only the first message waits in line. It
 // gives places back when its receive is settled. If its visibility ends first it keeps them, and
 // the next receive counts for rates again. A receive lets the next messages in; a queue that is
-// paused, or has no receivers, keeps the places of messages that were let in.
+// paused, or has no receivers, keeps the places of messages that were let in, unless it shares a
+// limit with others: then they give them back after [NeglectAfter].
 //
 // Places of a rate come last in order. A key has as many as its rate lets in now. They are never
 // given back: a claimed run has used its place, and needs no other, whatever happens to it.

@@ -27,7 +27,7 @@ var Buy = stepwell.Define("order", func(ctx stepwell.Context, o Order) (string, 
 	return receipt, err
 })
 
-// charge takes the money. A real bank gets a key of the order's number: asked twice with one key, it charges once.
+// charge takes the money. A real bank gets a key made from the order's number, and charges once for each key.
 func charge(ctx context.Context, o Order) (string, error) {
 	info := stepwell.Info(ctx)
 	fmt.Println("charge", o.Cents, "cents: attempt", info.Attempt)

@@ -119,7 +119,7 @@ var Report = stepwell.Define("report", func(ctx stepwell.Context, title string) 
 var Mornings = schedule.New("mornings", Report, "Good morning",
 	schedule.Times("0 7 * * *"), schedule.Zone("Europe/Berlin"))
 
-// charge takes the money. A real bank gets a key of the order's number: asked twice with one key, it charges once.
+// charge takes the money. A real bank gets a key made from the order's number, and charges once for each key.
 func charge(ctx context.Context, o Order) (string, error) {
 	info := stepwell.Info(ctx)
 	fmt.Println("charge", o.Cents, "cents: attempt", info.Attempt)
