@@ -17,21 +17,21 @@ import (
 )
 
 var (
-	findBucket  = load("find_bucket")
-	bucketOfRun = load("bucket_of_run")
-	asksCancel  = load("asks_cancel")
-	openBucket  = load("open_bucket")
-	lockBucket  = load("lock_bucket")
-	moveBucket  = load("move_bucket")
-	fillBucket  = load("fill_bucket")
-	dropBucket  = load("drop_bucket")
-	dropBuckets = load("drop_buckets")
-	gatherQueue = load("gather_queue")
-	noteMerged  = load("note_merged")
-	mergedRun   = load("merged_run")
-	mergedRuns  = load("merged_runs")
-	lockMerged  = load("lock_merged")
-	lockMergeds = load("lock_mergeds")
+	findBucket    = load("find_bucket")
+	bucketOfRun   = load("bucket_of_run")
+	gathersNoMore = load("gathers_no_more")
+	openBucket    = load("open_bucket")
+	lockBucket    = load("lock_bucket")
+	moveBucket    = load("move_bucket")
+	fillBucket    = load("fill_bucket")
+	dropBucket    = load("drop_bucket")
+	dropBuckets   = load("drop_buckets")
+	gatherQueue   = load("gather_queue")
+	noteMerged    = load("note_merged")
+	mergedRun     = load("merged_run")
+	mergedRuns    = load("merged_runs")
+	lockMerged    = load("lock_merged")
+	lockMergeds   = load("lock_mergeds")
 )
 
 // bucket is what is known of a run that gathers, or did.
@@ -39,24 +39,19 @@ type bucket struct {
 	world.Gathering
 	id     string
 	run    int64
-	unused bool // it has not begun, and nobody has claimed it
-	wake   time.Time
+	waits  bool // it has not begun, nobody has claimed it, and it is not due
 	cancel bool
 }
 
 func scanBucket(row scanner) (b bucket, err error) {
 	var quiet int64
-	var wake *time.Time
-	err = row.Scan(&b.id, &b.run, &quiet, &b.Number, &b.Until, &b.Items, &b.Bytes, &b.unused, &wake, &b.cancel)
-	b.Quiet, b.wake = time.Duration(quiet), at(wake)
+	err = row.Scan(&b.id, &b.run, &quiet, &b.Number, &b.Until, &b.Items, &b.Bytes, &b.waits, &b.cancel)
+	b.Quiet = time.Duration(quiet)
 	return b, err
 }
 
-// waits reports whether its run has not begun, nor is due.
-func (b *bucket) waits(now time.Time) bool { return b.unused && b.wake.After(now) }
-
-func (b *bucket) fits(now time.Time, c *world.Commit) bool {
-	return b.waits(now) && !b.cancel && b.Fits(c.Items, c.Events[0].InputBytes())
+func (b *bucket) fits(c *world.Commit) bool {
+	return b.waits && !b.cancel && b.Fits(c.Items, c.Events[0].InputBytes())
 }
 
 // gathering looks whether the input of a birth is to be given to another run, or its start was merged before; where
@@ -76,7 +71,7 @@ func gathering(ctx context.Context, w *World, c *world.Commit) (done world.Commi
 	}
 	err = w.read(ctx, findBucket, func(row pgx.Rows) error {
 		b, err := scanBucket(row)
-		if err == nil && b.id != c.Run && b.fits(w.now(), c) {
+		if err == nil && b.id != c.Run && b.fits(c) {
 			done = world.Committed{Existing: b.id, Gathering: true}
 		}
 		return err
@@ -115,11 +110,11 @@ func gather(ctx context.Context, d *draft, tx txn, key int64) error {
 	}, row[:2]...); err != nil {
 		return err
 	}
-	if was != nil && was.fits(now, c) {
+	if was != nil && was.fits(c) {
 		d.done = world.Committed{Existing: was.id, Gathering: true}
 		return nil
 	}
-	if was != nil && was.waits(now) {
+	if was != nil && was.waits {
 		if _, err := tx.exec(ctx, tryBlocked, was.run); err != nil {
 			return err
 		}
@@ -213,14 +208,14 @@ func (a *acting) bucket(ctx context.Context) (*world.Gathering, error) {
 		return nil, err
 	}
 	r, fits := a.r, b.Fits(a.d.Items, a.d.Events[0].InputBytes())
-	if !r.live || r.running || r.owner != 0 || r.claim != 0 || !r.wake.After(a.w.now()) || !fits {
+	if !r.live || r.running || r.owner != 0 || r.claim != 0 || !fits {
 		return nil, world.Closed(r.id)
 	}
-	cancel, encrypted := false, ""
-	if err := a.tx.each(ctx, asksCancel, func(scanner) error { cancel = true; return nil }, r.key); err != nil {
+	closed, encrypted := false, ""
+	if err := a.tx.each(ctx, gathersNoMore, func(scanner) error { closed = true; return nil }, r.key); err != nil {
 		return nil, err
 	}
-	if cancel {
+	if closed {
 		return nil, world.Closed(r.id)
 	}
 	if err := a.tx.each(ctx, runKey, func(row scanner) error { return row.Scan(&encrypted) }, r.id); err != nil {

@@ -70,10 +70,6 @@ SELECT print, late IS NOT NULL FROM {schema}.delivered WHERE run = $1::bigint AN
 -- Whether an operator's act waits. Index inbox_acts.
 SELECT 1 FROM {schema}.inbox WHERE run = $1::bigint AND (cancel OR act IS NOT NULL) AND act IS NOT NULL LIMIT 1
 
--- name: asks_cancel
--- Whether a cancel waits for a run. Index inbox_run.
-SELECT 1 FROM {schema}.inbox i WHERE i.run = $1::bigint AND i.cancel LIMIT 1
-
 -- name: resume_waits
 -- Whether a resumption waits, beside rows that a commit takes. Index inbox_acts.
 SELECT 1 FROM {schema}.inbox WHERE run = $1::bigint AND (cancel OR act IS NOT NULL) AND act = 'run_resumed' AND NOT "row" = ANY($2::bigint[]) LIMIT 1

@@ -91,10 +91,15 @@ UPDATE {schema}.queue q SET single = b.single, behind = b.behind FROM unnest($1:
 -- name: find_bucket
 -- The run that may gather for a workflow and key, and how it stands. Primary key.
 SELECT r.id, b.run, b.quiet_ns, b.number, b.until_at, b.items, b.bytes,
-  q.owner IS NULL AND NOT q.running AND q.take = 0, q.wake_at,
+  q.owner IS NULL AND NOT q.running AND q.take = 0 AND (q.wake_at > clock_timestamp()) IS TRUE,
   EXISTS (SELECT 1 FROM {schema}.inbox i WHERE i.run = b.run AND i.cancel OFFSET 0)
 FROM {schema}.buckets b JOIN {schema}.runs r ON r.key = b.run JOIN {schema}.queue q ON q.run = b.run
 WHERE b.workflow = $1::text AND b.name = $2::text
+
+-- name: gathers_no_more
+-- Whether a run that has not begun takes no more inputs: it is due, or a cancel waits for it. Keys inbox_run, queue_pkey.
+SELECT 1 FROM {schema}.queue q WHERE q.run = $1::bigint
+  AND ((q.wake_at > clock_timestamp()) IS NOT TRUE OR EXISTS (SELECT 1 FROM {schema}.inbox i WHERE i.run = $1::bigint AND i.cancel OFFSET 0))
 
 -- name: bucket_of_run
 -- Locks what a run has gathered. Before the lock of its queue row, as who opens another does. Index buckets_run.
