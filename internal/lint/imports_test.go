@@ -30,6 +30,7 @@ var layers = []layer{
 	{"keyring", []string{"world"}},
 	{"acting", nil},
 	{"api", []string{"world", "internal/human"}},
+	{"operate", []string{"", "api", "internal/ops"}},
 	{"client", []string{"api", "world", "world/remote/wire"}}, // no engine and no store
 	{"observe", []string{"world"}},
 	{"push", nil},
