@@ -240,7 +240,7 @@ var packages = func() map[string]string {
 	for _, std := range []string{"context", "database/sql", "encoding/json", "errors", "fmt", "io", "log", "log/slog", "maps", "net/http", "os", "slices", "strings", "sync", "testing", "time"} {
 		known[path.Base(std)] = std
 	}
-	for _, ours := range []string{"", "/acting", "/keyring", "/observe", "/push", "/check", "/webhook", "/durable", "/queue", "/topic", "/schedule", "/blob", "/stepwelltest", "/stepwelltest/sqlitetest", "/stepwelltest/postgrestest", "/telemetry", "/world", "/world/memory", "/world/worldtest", "/world/postgres", "/world/sqlite"} {
+	for _, ours := range []string{"", "/acting", "/api", "/client", "/keyring", "/observe", "/operate", "/push", "/check", "/webhook", "/durable", "/queue", "/topic", "/schedule", "/blob", "/stepwelltest", "/stepwelltest/sqlitetest", "/stepwelltest/postgrestest", "/telemetry", "/world", "/world/memory", "/world/worldtest", "/world/postgres", "/world/sqlite"} {
 		known[path.Base("stepwell"+ours)] = "github.com/stepwell/stepwell" + ours
 	}
 	return known
