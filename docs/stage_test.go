@@ -36,6 +36,31 @@ func build(t *testing.T, dir string) {
 			t.Fatalf("go %s: %v\n%s", strings.Join(args, " "), err, out)
 		}
 	}
+	fetch(t)
+}
+
+// fetch fetches all modules that go mod tidy wants in a program on PostgreSQL, which the pages run offline: also those
+// that only tests of other modules import.
+func fetch(t *testing.T) {
+	t.Helper()
+	tree, err := filepath.Abs(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	const program = "package main\n\nimport _ \"github.com/stepwell/stepwell/world/postgres\"\n\nfunc main() {}\n"
+	if err := os.WriteFile(filepath.Join(dir, "main.go"), []byte(program), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{
+		{"mod", "init", "example.com/fetch"}, {"mod", "edit", "-replace", "github.com/stepwell/stepwell=" + tree}, {"mod", "tidy"},
+	} {
+		cmd := exec.CommandContext(t.Context(), "go", args...)
+		cmd.Dir, cmd.Env = dir, append(plain(), "GOWORK=off")
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("go %s: %v\n%s", strings.Join(args, " "), err, out)
+		}
+	}
 }
 
 // newStage prepares for a page; bin is where its shell finds the command.
