@@ -181,6 +181,9 @@ func querySchema(rt *route, p *param) object {
 			if name := field.Type.Name(); field.Type.PkgPath() != "" && field.Type.Kind() == reflect.String {
 				return schemaRef(name)
 			}
+			if field.Type == reflect.TypeFor[api.Span]() {
+				return schemaRef("Duration")
+			}
 			is := object{"type": map[reflect.Kind]string{reflect.Int: "integer", reflect.Bool: "boolean", reflect.String: "string"}[field.Type.Kind()]}
 			rules(is, field.Tag)
 			return is

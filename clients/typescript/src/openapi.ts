@@ -5389,7 +5389,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Wait is how long to wait for the end of the run: at most 60s, unless the server is configured otherwise. */
-                wait?: Record<string, never>;
+                wait?: components["schemas"]["Duration"];
                 /** @description Newest is true or false: show the newest run that replaced this one. "": with Wait. */
                 newest?: string;
             };
@@ -7023,7 +7023,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Wait is how long to wait for the end of the run: at most 60s, unless the server is configured otherwise. */
-                wait?: Record<string, never>;
+                wait?: components["schemas"]["Duration"];
                 /** @description Newest is true or false: show the newest run that replaced this one. "": with Wait. */
                 newest?: string;
             };
