@@ -344,7 +344,7 @@ class Topics {
   constructor(private readonly client: Stepwell) {}
 
   /** publish publishes under a topic: each subscription that stands then gets it. */
-  publish(topic: string, payload: unknown, options: PublishOptions = {}): Promise<Schemas['Published']> {
+  publish(topic: string, payload: unknown, options: PublishOptions = {}): Promise<Schemas['SentMessage']> {
     const { key = newKey(), signal, retryFor, delay, at, ...more } = options;
     const when = { delay: span(delay), at: at instanceof Date ? at.toISOString() : at };
     const body = { ...more, ...when, payload: payload ?? null, deliveryId: key };
