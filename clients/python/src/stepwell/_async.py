@@ -259,7 +259,7 @@ class AsyncStepwell:
         attributes: Optional[Mapping[str, Any]] = None, version: Optional[int] = None,
         timeout: Optional[Duration] = None, start_ttl: Optional[Duration] = None,
         retention_days: Optional[int] = None, context: Optional[Mapping[str, str]] = None,
-        signals: Optional[Sequence[types.StartRunSignals]] = None,
+        signals: Optional[Sequence[types.StartSignal]] = None,
     ) -> AsyncRun:
         """Starts a run. Under one key a workflow has one run: started again, it is that one.
 
@@ -290,12 +290,12 @@ class AsyncStepwell:
     async def publish(
         self, topic: str, payload: Any, *, key: Optional[str] = None, source: Optional[str] = None,
         delay: Optional[Duration] = None, headers: Optional[Mapping[str, str]] = None,
-    ) -> types.Published:
+    ) -> types.SentMessage:
         """Publishes under a topic. Published again under the same key within 24 hours it is the same publication."""
         body = given(source=source, headers=headers, delay=duration(delay))
         body["payload"] = payload
         published = await self._core.call("POST", path("topics", topic), body=body, key=key or new_key())
-        return cast(types.Published, published)
+        return cast(types.SentMessage, published)
 
     async def request(
         self, method: str, path: str, *, query: Optional[Query] = None, body: Any = None, key: Optional[str] = None

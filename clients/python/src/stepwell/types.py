@@ -300,7 +300,7 @@ class _HeldRequired(TypedDict):
 
 
 class Held(_HeldRequired, total=False):
-    """A workflow of which no run begins."""
+    """Held is a workflow whose runs do not begin."""
 
     by: str
     note: str
@@ -346,88 +346,99 @@ class Accepted(TypedDict):
 
 class _LimitRequired(TypedDict):
     name: str
-    # How many runs of a key may be at work at once; of a rate, how many begin in a period.
+    # Number is how many runs of a key may be at work at once. For a rate: how many begin in each period.
     number: int
-    # As code says.
+    # Said is the number in the code.
     said: int
 
 
 class Limit(_LimitRequired, total=False):
-    # Of a rate: how many may begin at one moment; none: one.
+    """Limit is a limit as it is now."""
+
+    # Burst is how many a rate lets begin at one moment.
     burst: int
-    # Receives of messages of queues are under it.
+    # receives of messages of queues count
     messages: bool
-    # A rate: so many runs of a key begin in each period of this length, as 90s. None: it is no rate.
+    # Per makes it a rate: its period.
     per: str
-    # Of a rate: what is beyond it is refused at its start.
+    # Refuse means that a rate refuses what is too much, and nothing waits.
     refuse: bool
-    # Runs are under it.
+    # runs count
     runs: bool
-    # As an operator says, and then that holds. None: nobody has.
+    # Set is the number that an operator has set; it replaces Said. None: nobody has.
     set: int
-    # Attempts of registered steps are under it.
+    # attempts of registered steps count
     steps: bool
-    # Its places are held while runs wait, too.
+    # UntilEnd means that a run holds its place while it waits, too.
     untilEnd: bool
-    # Of keys, as code says: one has so many times the number as its weight says. A key that is not here has 1.
+    # Weights multiply the number for some keys, as the code says. A key without a weight has 1.
     weights: Dict[str, int]
 
 
 class Limits(TypedDict):
+    """Limits is a list of limits."""
+
     limits: List[Limit]
 
 
 class _LimitKeyRequired(TypedDict):
-    # Empty: the limit has no keys.
+    # "": the limit has no keys
     key: str
-    # Places that are held; of a rate, runs that are let in and have not begun.
+    # Used is how many places are held. For a rate: what it let in that has not begun.
     used: int
-    # Runs in line, at most 10,000.
+    # Waiting is how much waits: at most 10,000.
     waiting: int
 
 
 class LimitKey(_LimitKeyRequired, total=False):
-    # Of a rate: when it lets in the next. None: now.
+    """LimitKey is the state of one key of a limit."""
+
+    # Next is when a rate lets in the next. None: now.
     next: str
-    # Since when the one in line has waited that has for longest. None: nobody is in line.
+    # Oldest is since when the first has waited. None: nothing waits.
     oldest: str
-    # It has so many times the number of the limit. None: 1.
+    # Weight multiplies the number. 0: 1.
     weight: int
 
 
 class _LimitPageRequired(TypedDict):
     keys: List[LimitKey]
     name: str
-    # How many runs of a key may be at work at once; of a rate, how many begin in a period.
+    # Number is how many runs of a key may be at work at once. For a rate: how many begin in each period.
     number: int
-    # As code says.
+    # Said is the number in the code.
     said: int
 
 
 class LimitPage(_LimitPageRequired, total=False):
-    # Of a rate: how many may begin at one moment; none: one.
+    """LimitPage is a limit with some of its keys."""
+
+    # Burst is how many a rate lets begin at one moment.
     burst: int
-    cursor: Cursor
-    # Receives of messages of queues are under it.
+    # Cursor is where the next page begins. None: this is the end.
+    cursor: str
+    # receives of messages of queues count
     messages: bool
-    # A rate: so many runs of a key begin in each period of this length, as 90s. None: it is no rate.
+    # Per makes it a rate: its period.
     per: str
-    # Of a rate: what is beyond it is refused at its start.
+    # Refuse means that a rate refuses what is too much, and nothing waits.
     refuse: bool
-    # Runs are under it.
+    # runs count
     runs: bool
-    # As an operator says, and then that holds. None: nobody has.
+    # Set is the number that an operator has set; it replaces Said. None: nobody has.
     set: int
-    # Attempts of registered steps are under it.
+    # attempts of registered steps count
     steps: bool
-    # Its places are held while runs wait, too.
+    # UntilEnd means that a run holds its place while it waits, too.
     untilEnd: bool
-    # Of keys, as code says: one has so many times the number as its weight says. A key that is not here has 1.
+    # Weights multiply the number for some keys, as the code says. A key without a weight has 1.
     weights: Dict[str, int]
 
 
 class SetLimit(TypedDict):
-    # 0 holds all runs back; null: what code says holds again.
+    """SetLimit changes the number of a limit."""
+
+    # Number is the new number. 0 holds everything back. null: the number in the code applies again.
     number: Optional[int]
 
 
@@ -446,30 +457,34 @@ class LimitHolder(_LimitHolderRequired, total=False):
 
 
 class LimitHolders(TypedDict):
-    # Runs, then steps, then messages; of each the oldest first.
+    """LimitHolders are what holds the places of a key."""
+
+    # Holders are runs, then steps, then messages, each oldest first.
     holders: List[LimitHolder]
 
 
 class _PublicationRequired(TypedDict):
-    # When it was published.
+    # when it was published
     at: str
-    # When it goes out.
+    # when it goes out
     due: str
     id: str
-    # It went out.
+    # Spread means that it went out.
     spread: bool
     topic: str
 
 
 class Publication(_PublicationRequired, total=False):
-    # Why the payload cannot be read.
+    """Publication is what was published."""
+
+    # Damage is why the payload cannot be read.
     damage: str
-    # Why it goes to nobody.
+    # Error is why nobody gets it.
     error: str
     headers: Dict[str, str]
-    # Any JSON.
+    # Payload is any JSON.
     payload: Any
-    # ID of the key that the payload is encrypted with, where the server does not have it.
+    # Sealed is the ID of the key that encrypts the payload, if the server lacks that key.
     sealed: str
     source: str
 
@@ -479,48 +494,48 @@ class _PublicationPageRequired(TypedDict):
 
 
 class PublicationPage(_PublicationPageRequired, total=False):
-    # None: this is the end.
+    """PublicationPage is a page of publications."""
+
+    # Cursor is where the next page begins. None: this is the end.
     cursor: str
 
 
 class MessageCounts(TypedDict):
-    """The messages of a queue by their state; each is counted up to 100,000."""
+    """MessageCounts are the messages of a queue by state. Each count stops at 100,000."""
 
-    # Dead letters.
     dead: int
-    # They were sent with a delay, or are tried again later.
     delayed: int
-    # Somebody has received them, and may settle them.
     out: int
-    # They wait behind another of their group.
     parked: int
-    # They can be received.
     ready: int
 
 
 class _QueueLimitRequired(TypedDict):
-    # So many messages of a key are worked on at once; of a rate: so many are received in each period.
+    # Number is how many messages of a key may be worked on at once. For a rate: how many are received in each period.
     number: int
 
 
 class QueueLimit(_QueueLimitRequired, total=False):
-    # Of a rate: how many are received at one moment; 0: one.
+    """QueueLimit is a limit of a queue."""
+
+    # Burst is how many messages a rate allows at one moment. 0: one.
     burst: int
-    # Code computes the key: only programs with the queue's definition send to it.
+    # Computed means that code computes the key. Only programs with the queue's definition can send to the queue.
     computed: bool
-    # None: the queue's. Limits of one name are one, of whatever queue, workflow or step.
+    # Name is by default the queue's. Limits with the same name are one limit, whatever queue, workflow or step has
+    # them.
     name: str
-    # Where the key stands in the payload: a text, a number or a truth. A message without it is refused. None: the limit
-    # has no keys.
+    # Path is where the key is in the payload: a text, a number or a truth. A message without it is refused. None: the
+    # limit has no keys.
     path: str
-    # A rate: the period, 1ms to 366d. None: it is no rate.
+    # Per makes the limit a rate: its period, 1ms to 366d.
     per: str
-    # Of keys: one has so many times the number as its weight says. A key that is not here has 1. A rate has none.
+    # Weights multiply the number for some keys. A key without a weight has 1. A rate has none.
     weights: Dict[str, int]
 
 
 class QueuePause(TypedDict, total=False):
-    """Nothing is received from the queue."""
+    """QueuePause means that nobody receives from a queue, and that a schedule starts no runs."""
 
     by: str
     reason: str
@@ -529,81 +544,102 @@ class QueuePause(TypedDict, total=False):
 
 class _MessageQueueRequired(TypedDict):
     counts: MessageCounts
+    # MaxReceives is how often a message is received before it becomes a dead letter.
     maxReceives: int
     name: str
     visibility: str
 
 
 class MessageQueue(_MessageQueueRequired, total=False):
+    """MessageQueue is a queue, and how many messages it has."""
+
     limits: List[QueueLimit]
-    # Since when the first message that is ready is so; none: none is.
+    # Oldest is since when the first ready message has waited. None: no message is ready.
     oldest: str
     paused: QueuePause
 
 
 class MessageQueues(TypedDict):
+    """MessageQueues is a list of queues."""
+
     queues: List[MessageQueue]
 
 
 class DeclareQueue(TypedDict, total=False):
-    # What holds for messages that are sent from now on. Not said: what is declared stays. An empty list ends it.
+    """DeclareQueue creates a queue, or changes its settings."""
+
+    # Limits apply to messages that are sent from now on. Without it the declared limits stay. An empty list ends them.
     limits: List[QueueLimit]
-    # A message that was received so often and not acknowledged is a dead letter; 0: 20.
+    # MaxReceives is how often a message is received before it becomes a dead letter. 0: 20.
     maxReceives: int
-    # How long a message that was received is nobody else's: 1s to 12h; 30s unless said.
+    # Visibility is how long a received message is hidden from others: 1s to 12h. Default 30s.
     visibility: str
 
 
-class Receipts(TypedDict):
+class AckMessages(TypedDict):
+    """AckMessages ends the receives of messages whose work is done."""
+
     receipts: List[str]
 
 
 class Settled(TypedDict):
-    # Receipts of receives that are over: somebody else has received the message since, or it is gone. They changed
-    # nothing.
+    """Settled says which receipts were valid."""
+
+    # Old are the receipts of receives that are over: another receiver has the message since, or it is gone. They
+    # changed nothing.
     old: List[str]
-    # How many receipts held.
+    # Settled is how many receipts were valid.
     settled: int
 
 
-class _BuryRequired(TypedDict):
+class _BuryMessagesRequired(TypedDict):
     receipts: List[str]
 
 
-class Bury(_BuryRequired, total=False):
-    # Why, for people.
+class BuryMessages(_BuryMessagesRequired, total=False):
+    """BuryMessages makes messages dead letters."""
+
+    # Error is for people.
     error: str
 
 
-class Extend(TypedDict):
+class _ExtendMessagesRequired(TypedDict):
     receipts: List[str]
-    # From now: 1s to 12h.
+
+
+class ExtendMessages(_ExtendMessagesRequired, total=False):
+    """ExtendMessages keeps messages hidden from others for longer."""
+
+    # Visibility counts from now. None: as the queue declares.
     visibility: str
 
 
 class _MessageRequired(TypedDict):
     id: str
+    # 1 to 4
     priority: int
-    # How often it was received, this time too.
+    # Receives is how often it was received, this time included.
     receives: int
     sentAt: str
 
 
 class Message(_MessageRequired, total=False):
-    # Why the payload cannot be read.
+    """Message is a message that was received, or is looked at."""
+
+    # Damage is why the payload cannot be read.
     damage: str
-    # What was said when it was given back last.
+    # Error is the last reason that a receiver gave.
     error: str
     group: str
     headers: Dict[str, str]
-    # Any JSON.
+    # Payload is any JSON.
     payload: Any
-    # Of one that was received: the right to settle it.
+    # Receipt is the right to settle a received message.
     receipt: str
-    # ID of the key that the payload is encrypted with, where the server does not have it.
+    # Sealed is the ID of the key that encrypts the payload, if the server lacks that key.
     sealed: str
     state: MessageState
-    # Received: when it is ready again; looked at: when it is received at the earliest.
+    # Until is when a received message is ready again. For one that is looked at: when it can be received.
     until: str
 
 
@@ -612,48 +648,50 @@ class _MessagePageRequired(TypedDict):
 
 
 class MessagePage(_MessagePageRequired, total=False):
-    # None: this is the end.
+    """MessagePage is a page of messages."""
+
+    # Cursor is where the next page begins. None: this is the end.
     cursor: str
 
 
-class _NewMessageRequired(TypedDict):
-    # Any JSON, at most 1 MiB.
-    payload: Any
+class NewMessage(TypedDict, total=False):
+    """NewMessage is a message to send."""
 
-
-class NewMessage(_NewMessageRequired, total=False):
-    # Sent again under the same ID within dedupeWindow, it is the message that was sent before.
+    # DedupeID makes a second send within DedupeWindow the same message.
     dedupeId: str
-    # At most 7d; 5m unless said.
+    # DedupeWindow is at most 7d. Default 5m.
     dedupeWindow: str
-    # It is received so much later at the earliest; at most 365d.
+    # Delay is how much later it is received, at the earliest: at most 365d.
     delay: str
-    # Messages of a group are received one at a time, in the order in which they were sent. With one there is no delay.
+    # Group orders messages: those of a group are received one at a time, in the order in which they were sent. A
+    # message of a group has no delay.
     group: str
-    # What is about the message and not in it, 8 KiB at most.
+    # Headers are about the message, and not in it: at most 8 KiB.
     headers: Dict[str, str]
-    # 1 to 4; 4 is received first; 0: 2.
+    # Payload is any JSON, at most 1 MiB.
+    payload: Any
+    # Priority is 1 to 4. Messages with 4 are received first. 0: 2.
     priority: int
 
 
 class SendMessages(TypedDict, total=False):
-    """One message, or messages and nothing beside them."""
+    """SendMessages is one message, or Messages without any other field."""
 
-    # Sent again under the same ID within dedupeWindow, it is the message that was sent before.
+    # DedupeID makes a second send within DedupeWindow the same message.
     dedupeId: str
-    # At most 7d; 5m unless said.
+    # DedupeWindow is at most 7d. Default 5m.
     dedupeWindow: str
-    # It is received so much later at the earliest; at most 365d.
+    # Delay is how much later it is received, at the earliest: at most 365d.
     delay: str
-    # Messages of a group are received one at a time, in the order in which they were sent. With one there is no delay.
+    # Group orders messages: those of a group are received one at a time, in the order in which they were sent. A
+    # message of a group has no delay.
     group: str
-    # What is about the message and not in it, 8 KiB at most.
+    # Headers are about the message, and not in it: at most 8 KiB.
     headers: Dict[str, str]
-    # Several, all or none, 4 MiB at most.
     messages: List[NewMessage]
-    # Any JSON, at most 1 MiB.
+    # Payload is any JSON, at most 1 MiB.
     payload: Any
-    # 1 to 4; 4 is received first; 0: 2.
+    # Priority is 1 to 4. Messages with 4 are received first. 0: 2.
     priority: int
 
 
@@ -662,58 +700,76 @@ class _SentMessageRequired(TypedDict):
 
 
 class SentMessage(_SentMessageRequired, total=False):
-    # Its dedupe ID was known: the message with this ID was sent before.
+    """SentMessage is a message or a publication that is durable."""
+
+    # Duplicate means that it was sent before, under the same ID.
     duplicate: bool
 
 
 class Sent(TypedDict):
+    """Sent are the messages that were sent, in the order in which they were given."""
+
     messages: List[SentMessage]
 
 
-class _NackRequired(TypedDict):
+class _NackMessagesRequired(TypedDict):
     receipts: List[str]
 
 
-class Nack(_NackRequired, total=False):
-    # They are ready again so much later; none: at once.
+class NackMessages(_NackMessagesRequired, total=False):
+    """NackMessages gives messages back."""
+
+    # Delay is how much later they are ready again. None: at once.
     delay: str
-    # Why, for people.
+    # Error is for people.
     error: str
 
 
-class Reason(TypedDict, total=False):
-    # The reason, kept in the log.
+class PauseQueue(TypedDict, total=False):
+    """PauseQueue stops all receives from a queue."""
+
+    # Reason is for people.
     reason: str
 
 
-class Purge(TypedDict, total=False):
-    # Dead letters alone.
+class PurgeQueue(TypedDict, total=False):
+    """PurgeQueue deletes messages. Nobody can bring them back."""
+
+    # Dead deletes only dead letters.
     dead: bool
 
 
 class QueueChanged(TypedDict):
+    """QueueChanged says how many messages an operation changed."""
+
     messages: int
-    # There are others: ask again.
+    # More means that there are others: ask again.
     more: bool
 
 
-class Receive(TypedDict, total=False):
-    # Only messages whose payload contains this JSON, of the first 1,000 that are ready.
+class ReceiveMessages(TypedDict, total=False):
+    """ReceiveMessages receives messages that are ready."""
+
+    # Match selects messages whose payload contains this JSON, of the first 1,000 that are ready.
     match: Any
-    # At most this many.
+    # Most is the most messages.
     most: int
-    # How long they are nobody else's, where that is not what the queue says: 1s to 12h.
+    # Visibility is how long the messages are hidden from others: 1s to 12h. None: as the queue declares.
     visibility: str
-    # Wait so long for a message where there is none; at most 30s.
+    # Wait is how long to wait for a message if there is none: at most 30s.
     wait: str
 
 
 class ReceivedMessages(TypedDict):
+    """ReceivedMessages are the messages; none if none was ready."""
+
     messages: List[Message]
 
 
-class Redrive(TypedDict, total=False):
-    # These messages alone; none: all dead letters.
+class RedriveQueue(TypedDict, total=False):
+    """RedriveQueue turns dead letters back into messages that were never received."""
+
+    # IDs are the messages. None: all dead letters.
     ids: List[str]
 
 
@@ -1272,26 +1328,36 @@ class EventPage(TypedDict):
     more: bool
 
 
-class Fork(TypedDict, total=False):
-    # Number or ID of the last event that is taken over; 0: the last there is.
+class ForkRun(TypedDict, total=False):
+    """ForkRun starts a new run from an event of another."""
+
+    # At is the number or the ID of the last event that is taken over. None: the last one.
     at: Union[int, str]
-    # Of the new run.
+    # ID is the ID of the new run.
     id: str
-    # Any JSON.
     input: Any
-    # By the step's name as it is shown, or its ID: what takes the place of its result.
+    # Results replace results of steps, by the name of the step as it is shown, or by its ID.
     results: Dict[str, Any]
-    # 0: the source's.
+    # Version 0 is the version of the source.
     version: int
 
 
-class Restart(TypedDict, total=False):
-    # Of the new run.
+class PauseRun(TypedDict, total=False):
+    """PauseRun stops a run."""
+
+    # Reason is kept in the log.
+    reason: str
+
+
+class RestartRun(TypedDict, total=False):
+    """RestartRun starts a new run with the input of another."""
+
+    # ID is the ID of the new run.
     id: str
-    # It takes the place of the other, which is over and did not complete: who starts with its key, or waits for its
-    # result, gets the new one.
+    # InPlace replaces the other run, which is over and did not complete: a start with its key, or a wait for its
+    # result, gets the new run.
     inPlace: bool
-    # Any JSON.
+    # Input replaces the input.
     input: Any
     version: int
 
@@ -1436,35 +1502,32 @@ class StreamList(TypedDict):
     streams: List[StreamListStreams]
 
 
-class Wake(TypedDict, total=False):
-    """What is to end. None of them: retries and sleeps."""
+class WakeRun(TypedDict, total=False):
+    """WakeRun ends delays of a run. Without a choice: retries and sleeps."""
 
-    # End the delays before the next attempts of steps, and try a blocked run again.
+    # Retries ends the delays before the next attempts of steps, and tries a blocked run again.
     retries: bool
-    # End sleeps and timers.
+    # Sleeps ends sleeps and timers.
     sleeps: bool
-    # Begin what was to begin later.
+    # Starts ends the delay of the start.
     starts: bool
 
 
 class Woken(TypedDict):
-    # Delays before the next attempts of steps.
+    """Woken says how many delays a wake ended, in all and of each kind."""
+
     retries: int
-    # Sleeps and timers.
     sleeps: int
-    # Delays of starts.
     starts: int
-    # Delays that were ended, of all kinds.
     woken: int
 
 
-class _ScheduleLastRequired(TypedDict):
+class _ScheduledRunRequired(TypedDict):
     at: str
     run: str
 
 
-class ScheduleLast(_ScheduleLastRequired, total=False):
-    # Its start was merged into this run. None: it was not.
+class ScheduledRun(_ScheduledRunRequired, total=False):
     merged: str
 
 
@@ -1472,55 +1535,58 @@ _ScheduleNamed0 = TypedDict("_ScheduleNamed0", {"from": "str"}, total=False)
 
 
 class _ScheduleRequired(TypedDict):
-    # How old a time may be that was missed and still has its run.
+    # CatchUp is how old a missed time may be to still have its run.
     catchUp: str
-    # Runs that it started.
+    # Count is how many runs it started.
     count: int
-    # Times without a run, as nobody looked within the window.
+    # Missed are times without a run because no worker looked within the window.
     missed: int
     name: str
-    # What becomes of a time whose schedule's last run is not over.
+    # Overlap says what happens at a time when the last run is not over.
     overlap: Literal["skip", "queue-one", "queue-all", "cancel", "allow"]
-    # Times without a run: the last was not over, or their wait was ended.
+    # Skipped are times without a run: the last run was not over, or their wait was ended.
     skipped: int
-    # Cron expressions of 5 or 6 fields, @daily and the like, @every 6h, @every 6h+15m, @at 2026-12-24T18:00:00Z. Any of
-    # them is a time.
+    # Times are cron expressions of 5 or 6 fields, @daily and the like, @every 6h, @every 6h+15m, @at
+    # 2026-12-24T18:00:00Z. Each of them gives times.
     times: List[str]
-    # What the times are.
+    # Words say in English when it starts runs.
     words: str
     workflow: str
 
 
 class Schedule(_ScheduleNamed0, _ScheduleRequired, total=False):
-    # Who made it; code: a program.
+    """Schedule is a schedule, explained, with its next times."""
+
+    # By is who created it; code: a program.
     by: str
-    # The program that declares it computes the input.
+    # Code means that the program that declares the schedule computes the input.
     code: bool
-    # The last time whose run is known to have completed.
+    # Completed is the last time whose run is known to have completed.
     completed: str
-    # Why it cannot be read.
+    # Damage is why it cannot be read.
     damage: str
-    # Why the run of the first of next could not be started.
+    # Error is why the run of the first of Next could not be started.
     error: str
-    # Of each run.
+    # Input is the input of each run.
     input: Any
     jitter: str
-    last: ScheduleLast
-    # The next ten times.
+    last: ScheduledRun
+    # Next are the next ten times. None: it is over, or paused.
     next: List[str]
-    # The last of those.
+    # Passed is the last missed time.
     passed: str
     pauseOnFailure: bool
     paused: QueuePause
     revision: int
+    # Runs is the most runs that it starts. None: any number.
     runs: int
-    # ID of the key that the input is encrypted with, which the server has not.
+    # Sealed is the ID of the key that encrypts the input, if the server lacks that key.
     sealed: str
-    # The set of a program that declares it.
+    # Set is the set of a program that declares it.
     set: str
     until: str
     version: int
-    # Since when the first of next waits for the end of the last run.
+    # Waits is since when the first of Next waits for the end of the last run.
     waits: str
     zone: str
 
@@ -1530,6 +1596,9 @@ class _SchedulePageRequired(TypedDict):
 
 
 class SchedulePage(_SchedulePageRequired, total=False):
+    """SchedulePage is a page of schedules, by name."""
+
+    # Cursor is where the next page begins. None: this is the end.
     cursor: str
 
 
@@ -1537,28 +1606,31 @@ _PutScheduleNamed0 = TypedDict("_PutScheduleNamed0", {"from": "str"}, total=Fals
 
 
 class _PutScheduleRequired(TypedDict):
-    # Cron expressions of 5 or 6 fields, @daily and the like, @every 6h, @every 6h+15m, @at 2026-12-24T18:00:00Z. Any of
-    # them is a time.
+    # Times are cron expressions of 5 or 6 fields, @daily and the like, @every 6h, @every 6h+15m, @at
+    # 2026-12-24T18:00:00Z. Each of them gives times.
     times: List[str]
     workflow: str
 
 
 class PutSchedule(_PutScheduleNamed0, _PutScheduleRequired, total=False):
-    catchUp: Duration
-    # Of each run.
+    """PutSchedule creates a schedule, or changes its settings."""
+
+    # CatchUp is how old a missed time may be to still have its run.
+    catchUp: str
+    # Input is the input of each run.
     input: Any
-    jitter: Duration
-    # What becomes of a time whose schedule's last run is not over.
+    jitter: str
+    # Overlap says what happens at a time when the last run is not over.
     overlap: Literal["skip", "queue-one", "queue-all", "cancel", "allow"]
-    # It is paused where its last run failed.
+    # PauseOnFailure pauses the schedule if its last run failed.
     pauseOnFailure: bool
-    # How many runs start at most; 0: any number.
+    # Runs is the most runs that it starts. 0: any number.
     runs: int
-    # No time after.
+    # Until is the latest time.
     until: str
-    # The highest that a live worker has unless said.
+    # Version is by default the highest that a live worker has.
     version: int
-    # IANA time zone of the expressions; UTC unless said.
+    # Zone is the IANA time zone of the expressions. Default UTC.
     zone: str
 
 
@@ -1566,22 +1638,37 @@ _BackfillScheduleNamed0 = TypedDict("_BackfillScheduleNamed0", {"from": "str"}, 
 
 
 class BackfillSchedule(_BackfillScheduleNamed0):
-    # Both are included, and past.
+    """BackfillSchedule selects past times."""
+
+    # Until is past, and included, as From is.
     until: str
 
 
 class BackfilledSchedule(TypedDict):
-    # Runs of times that had one.
+    """BackfilledSchedule has the runs of the times of a backfill."""
+
+    # Existed are the runs of times that had one.
     existed: List[str]
     started: List[str]
 
 
+class PauseSchedule(TypedDict, total=False):
+    """PauseSchedule stops a schedule."""
+
+    # Reason is for people.
+    reason: str
+
+
 class TriggerSchedule(TypedDict, total=False):
-    # In the place of the schedule's.
+    """TriggerSchedule starts one run."""
+
+    # Input replaces the input of the schedule.
     input: Any
 
 
 class TriggeredSchedule(TypedDict):
+    """TriggeredSchedule is the run that was started."""
+
     run: str
 
 
@@ -1753,6 +1840,8 @@ class _EndpointRequired(TypedDict):
 
 
 class Endpoint(_EndpointRequired, total=False):
+    """Endpoint is where a subscription posts. Parts of the URL that may be secret are left out."""
+
     giveUp: str
     private: bool
 
@@ -1774,20 +1863,22 @@ class StartTarget(_StartTargetRequired, total=False):
 
 class _SubscriptionRequired(TypedDict):
     counts: MessageCounts
-    # The queue that has its messages.
+    # Messages is the queue that has its messages.
     messages: str
     name: str
     pattern: str
 
 
 class Subscription(_SubscriptionRequired, total=False):
+    """Subscription is a subscription, and how many messages its queue has."""
+
     at: str
-    # Who made it; code: a program that has it in its definitions.
+    # By is who created it; code: a program that defines it.
     by: str
     endpoint: Endpoint
-    # Only what contains this JSON.
+    # Match selects publications that contain this JSON.
     match: Any
-    # Since when the first message that is ready is so; none: none is.
+    # Oldest is since when the first ready message has waited. None: no message is ready.
     oldest: str
     ordered: bool
     paused: QueuePause
@@ -1797,6 +1888,8 @@ class Subscription(_SubscriptionRequired, total=False):
 
 
 class Subscriptions(TypedDict):
+    """Subscriptions is a list of subscriptions."""
+
     subscriptions: List[Subscription]
 
 
@@ -1805,13 +1898,13 @@ class _SubscribeEndpointRequired(TypedDict):
 
 
 class SubscribeEndpoint(_SubscribeEndpointRequired, total=False):
-    """It is posted, signed as Standard Webhooks says."""
+    """SubscribeEndpoint posts each publication."""
 
-    # How long one is posted again before it is a dead letter: 3d unless said, 30d at most.
+    # GiveUp is how long a message is tried. Then it becomes a dead letter.
     giveUp: str
-    # Addresses of private networks are allowed, where the server allows them too.
+    # Private permits addresses in private networks, if the server does.
     private: bool
-    # whsec_ and 24 to 64 bytes in base64; none: one is made for a new endpoint, and an old one keeps its own.
+    # Secret signs the requests. None: a new subscription gets a new secret.
     secret: str
 
 
@@ -1820,32 +1913,33 @@ class _SubscribeWorkflowRequired(TypedDict):
 
 
 class SubscribeWorkflow(_SubscribeWorkflowRequired, total=False):
-    """A run is started."""
+    """SubscribeWorkflow starts a run for each publication."""
 
-    # Templates of the runs' attributes.
+    # Attributes are templates of the attributes of the runs.
     attributes: Dict[str, str]
-    # Template of the idempotency key: {payload.a.b}, {topic}, {id}, {header.name}; none: each message starts one run.
+    # Key is the template of the idempotency key: {payload.a.b}, {topic}, {id}, {header.name}. None: each message starts
+    # one run.
     key: str
-    # 0: the highest that a live worker has.
+    # Version 0 is the highest that a live worker has.
     version: int
 
 
 class _SubscribeRequired(TypedDict):
-    # A topic whose words may be * (any one) and # (any number, none too).
+    # Pattern is a topic whose words may be * (any one word) and # (any number of words).
     pattern: str
 
 
 class Subscribe(_SubscribeRequired, total=False):
-    """Of queue, workflow and endpoint there is one."""
+    """Subscribe creates a subscription, or changes its settings. It has one of Queue, Workflow and Endpoint."""
 
     endpoint: SubscribeEndpoint
-    # Only what contains this JSON.
+    # Match selects publications that contain this JSON.
     match: Any
-    # What one source publishes under one topic comes one after the other, in order.
+    # Ordered delivers what one source publishes under one topic one after the other, in order.
     ordered: bool
-    # A message is put into this queue, which is declared before.
+    # Queue gets a message for each publication. It is declared before.
     queue: str
-    # One that is lower than what stands is refused.
+    # Revision that is lower than the current one is refused.
     revision: int
     workflow: SubscribeWorkflow
 
@@ -1855,39 +1949,50 @@ class _SubscribedRequired(TypedDict):
 
 
 class Subscribed(_SubscribedRequired, total=False):
-    # Of its endpoint, where it was made just now: it is shown once.
+    """Subscribed is the current state of a subscription."""
+
+    # Secret is the new secret of its endpoint. It is shown only once.
     secret: str
 
 
+class PauseSubscription(TypedDict, total=False):
+    """PauseSubscription stops the deliveries of a subscription."""
+
+    # Reason is for people.
+    reason: str
+
+
+class Redeliver(TypedDict, total=False):
+    """Redeliver delivers dead letters of a subscription again."""
+
+    # IDs are the messages. None: all dead letters.
+    ids: List[str]
+
+
 class NewSecret(TypedDict):
+    """NewSecret is a new secret. It is shown only once."""
+
     secret: str
 
 
 class _PublishRequired(TypedDict):
-    # Any JSON, at most 1 MiB.
+    # Payload is any JSON, at most 1 MiB.
     payload: Any
 
 
 class Publish(_PublishRequired, total=False):
-    # It goes out then; in the place of delay.
+    """Publish publishes under a topic."""
+
+    # At is when it goes out, instead of Delay.
     at: str
-    # It goes out so much later, to those who are subscribed then; at most 365d.
+    # Delay is how much later it goes out, to the subscriptions of that moment: at most 365d.
     delay: str
-    # Published again under the same topic and ID within 24h, it is the same publication.
+    # DeliveryID makes a second publication under the same topic within 24h the same publication.
     deliveryId: str
-    # What is about it and not in it, 8 KiB at most.
+    # Headers are about the publication, and not in it: at most 8 KiB.
     headers: Dict[str, str]
-    # Who publishes it: an ordered subscription gets what one source publishes under one topic in order.
+    # Source is who publishes. An ordered subscription gets the publications of one source under one topic in order.
     source: str
-
-
-class _PublishedRequired(TypedDict):
-    id: str
-
-
-class Published(_PublishedRequired, total=False):
-    # Its delivery ID was known: this is the one that was published before.
-    duplicate: bool
 
 
 class Class(TypedDict):
@@ -1927,46 +2032,53 @@ class Counts(_CountsRequired, total=False):
     held: Held
 
 
-class Note(TypedDict, total=False):
-    # Why, for people.
+class HoldWorkflow(TypedDict, total=False):
+    """HoldWorkflow holds a workflow."""
+
+    # Note is the reason, for people.
     note: str
 
 
-class _StartRunSignalsRequired(TypedDict):
+class _StartSignalRequired(TypedDict):
     event: str
 
 
-class StartRunSignals(_StartRunSignalsRequired, total=False):
-    # The same ID is delivered to a run once for each event.
+class StartSignal(_StartSignalRequired, total=False):
+    """StartSignal is an event that a start sends to its run."""
+
+    # DeliveryID is delivered to a run once for each event.
     deliveryId: str
-    # Any JSON.
+    # Payload is any JSON.
     payload: Any
 
 
 class StartRun(TypedDict, total=False):
+    """StartRun starts a run."""
+
     attributes: Dict[str, Any]
+    # Context are the tags of the run, such as the headers of a trace.
     context: Dict[str, str]
-    delay: Duration
-    # Chosen by you: 1 to 128 of [A-Za-z0-9_.:@~-]. Used again: RUN_EXISTS, unless the run has the idempotency key too.
+    # Delay is how much later the run begins.
+    delay: str
+    # ID has 1 to 128 of A-Z a-z 0-9 _ . : @ ~ -. None: a new one. An ID that another run has is refused.
     id: str
-    # As the header Idempotency-Key.
+    # IdempotencyKey is the same as the header Idempotency-Key.
     idempotencyKey: str
-    # Any JSON.
+    # Input is any JSON.
     input: Any
-    # 4 is served first; 0 means 2.
+    # Priority is 1 to 4. Runs with 4 are served first. 0: 2.
     priority: int
-    # How long the run is kept after its end; 0: as the workflow says. The server may lower it: retention in the answer
-    # is what holds.
+    # RetentionDays is how long the run is kept after its end. 0: as the workflow says. The server may lower it:
+    # retention in the answer applies.
     retentionDays: int
-    # Events that the run gets with its birth; where the idempotency key is a run's already, that gets them.
-    signals: List[StartRunSignals]
-    # Within which it has to begin, as 90s or 7d, or forever: none, whatever the workflow says. Absent: as the workflow
-    # says.
+    # Signals are events that the run gets with its start. If the idempotency key belongs to a run already, that run
+    # gets them.
+    signals: List[StartSignal]
+    # StartTTL is how late the run may begin; forever: no limit. None: as the workflow says.
     startTTL: str
-    # How long the whole run may take, as 90s or 7d, or forever: none, whatever the workflow says. Absent: as the
-    # workflow says.
+    # Timeout limits the whole run; forever: no limit. None: as the workflow says.
     timeout: str
-    # 0: the highest that a live worker has.
+    # Version 0 is the highest that a live worker has.
     version: int
 
 
@@ -2006,9 +2118,6 @@ Hooks = List[Hook]
 
 # Any JSON, as the run's code expects it.
 Payload = Any
-
-# What a page said; nothing else is one.
-Cursor = str
 
 MessageState = Literal["ready", "delayed", "out", "parked", "dead"]
 
