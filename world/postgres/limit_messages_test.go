@@ -96,7 +96,7 @@ func TestSendInSQLUnderALimit(t *testing.T) {
 	t.Cleanup(func() { _ = w.Close() })
 	k := w.Messages()
 	if err := k.DeclareQueue(t.Context(), world.MessageQueue{Name: "q", Limits: []world.SaidLimit{
-		{Name: "bank", Number: 1, Path: "to.id"}, {Name: "all", Number: 5}, {Name: "pace", Number: 1000, Per: 1e9},
+		{Name: "bank", Number: 1, Path: "to.id"}, {Name: "all", Number: 5}, {Name: "pace", Number: 1000, Per: 1e9, Burst: 10},
 	}}); err != nil {
 		t.Fatal(err)
 	}
